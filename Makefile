@@ -1,0 +1,40 @@
+# On a fresh machine `make run` needs Python 3.11, git and a Docker engine, and nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_FLAGS ?= lock --recipe fair --time-limit 30
+
+.PHONY: setup run test lint format bench clean
+
+setup: $(VENV)/ready
+	@$(BIN)/python -m harness.docker_image
+
+# The project and its tools in their pinned versions.
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+run: setup
+	$(BIN)/rumpus run $(RUN_FLAGS)
+
+# Without a Docker engine the tests that need one are skipped, or fail with RUMPUS_REQUIRE_DOCKER=1.
+test: $(VENV)/ready
+	@$(BIN)/python -m harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
+	$(BIN)/python -m pytest $(TEST_FLAGS)
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean: $(VENV)/ready
+	$(BIN)/rumpus clean

@@ -1,0 +1,23 @@
+"""All benchmarks, one after the other: ``python -m benchmarks [--quick]``."""
+
+import argparse
+
+from rich.console import Console
+
+from benchmarks import checking, driver, endurance, ensemble, interpreter, links, lock_cycle
+from benchmarks.command_line import Scale
+
+ALL = (interpreter, driver, links, lock_cycle, checking, ensemble, endurance)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="short versions")
+    scale = Scale(parser.parse_args().quick)
+    console = Console()
+    for benchmark in ALL:
+        console.print(benchmark.measure(scale))
+
+
+if __name__ == "__main__":
+    main()

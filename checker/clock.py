@@ -1,0 +1,59 @@
+"""Laying servers' wall-clock milliseconds on a run's monotonic clock."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise, starmap
+
+STEP_NS = 3_000_000
+"""By how much two neighbouring readings may differ before the time between them is in doubt."""
+
+
+class WallClock:
+    """A piecewise linear map between two clocks, from readings taken side by side.
+
+    Args:
+        anchors: pairs (monotonic ns, wall ns) read at the same moment; at least one. Between
+            two readings the map interpolates, so a wall clock that is slewed during the run
+            does no harm; outside them it goes on at the same rate. Where the wall clock was
+            set the map may be off by as much: see ``sure_of``.
+
+    Raises:
+        ValueError: there is no reading.
+    """
+
+    def __init__(self, anchors: Iterable[tuple[int, int]]) -> None:
+        self._anchors = sorted(anchors, key=lambda anchor: anchor[1])
+        if not self._anchors:
+            raise ValueError("no reading of the clocks: cannot lay server times on the run's clock")
+        self._walls = [wall for _, wall in self._anchors]
+        self._set_back = any(later[0] < earlier[0] for earlier, later in pairwise(self._anchors))
+
+    def monotonic(self, wall_ms: int) -> int:
+        """The monotonic nanoseconds of a wall-clock time in milliseconds."""
+        wall = wall_ms * 1_000_000
+        at = bisect_right(self._walls, wall)
+        if at in (0, len(self._anchors)):
+            mono0, wall0 = self._anchors[0 if at == 0 else -1]
+            return mono0 + wall - wall0
+        (mono0, wall0), (mono1, wall1) = self._anchors[at - 1], self._anchors[at]
+        return mono0 + (wall - wall0) * (mono1 - mono0) // (wall1 - wall0)
+
+    def sure_of(self, wall_ms: int) -> bool:
+        """Whether the wall clock ran steadily around one of its times, so that the map holds.
+
+        Not where it jumped between two readings; nowhere if it was seen to go back, for then
+        one time stands for two moments.
+        """
+        at = bisect_right(self._walls, wall_ms * 1_000_000)
+        if self._set_back or at in (0, len(self._anchors)):
+            return not self._set_back
+        return not _jumped(self._anchors[at - 1], self._anchors[at])
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is sure of every time."""
+        return not self._set_back and not any(starmap(_jumped, pairwise(self._anchors)))
+
+
+def _jumped(earlier: tuple[int, int], later: tuple[int, int]) -> bool:
+    return abs((later[1] - earlier[1]) - (later[0] - earlier[0])) > STEP_NS

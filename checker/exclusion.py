@@ -1,0 +1,407 @@
+"""Mutual exclusion on three timelines: what the server granted, what the clients believed, did.
+
+Two holds of different clients conflict where their beliefs overlap. What the overlap *is*
+depends on the sessions behind it, and their fate is read from the servers' own transaction
+logs, never guessed:
+
+- as long as both sessions live on the server the overlap is a ``split-brain``;
+- from the moment one of the two has expired, its client is a *stale* holder: ``stale-belief``
+  if it had no chance to know yet, ``unaware-holder`` if its process was running and its own
+  clock should have told it.
+
+When should it have known? A server expires a session more than its timeout after the last
+request it received from it, so a client that counts from when it *sent* its last answered
+request has given up before the server does. A belief that outlives the expiry by more than a
+tolerance, on a process that was running, is therefore late whatever the client counted from.
+A process that was frozen at that time gets the same tolerance from when it was resumed.
+
+A stale holder's action is harmful from the moment a later holder has touched the resource:
+before that it takes effect as if the later grant had come after it. That, and not the mere
+expiry, is what a fence can prevent, and what ``stale-action`` counts.
+
+The sweep is over holds ordered by grant, O(n log n + pairs that overlap). For the question
+whether any overlap exists, comparing neighbours would do (Gibbons and Korach 1997 argue the
+same for zones); all pairs are wanted here for the report.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from checker.history import History, Op
+from checker.holds import Hold, Words
+from checker.verdict import Anomaly, CheckResult, Interval
+
+CLOCK_SLACK_NS = 3_000_000
+"""Servers stamp whole milliseconds, on a clock read beside ours: nearer times are ties."""
+
+TOLERANCE_NS = 1_000_000_000
+"""How long after an expiry (or its process's resumption) a client may still believe."""
+
+
+@dataclass(frozen=True)
+class SessionEnd:
+    """When a session ended on the server (nanoseconds on the run's clock), and by whom."""
+
+    time: int
+    expired: bool
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """From when to when a session's node was first in line on the server. ``end`` may be None.
+
+    ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss`` the zxids
+    that made it so: the exact order of the server's own history.
+    """
+
+    path: str
+    session: str
+    czxid: int
+    start: int
+    grant: int
+    end: int | None = None
+    loss: int | None = None
+    expired: bool = False
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """The server's timeline as the checkers need it.
+
+    ``ends`` has an entry for every session that ended; ``known`` is every session of which
+    the logs tell whether and when it ended. ``reasons`` says in words what they leave open.
+    ``turns``: for nodes of a sequential line when each came to be first, None if it never did;
+    nodes of which the logs do not tell for certain are left out.
+    """
+
+    ends: Mapping[str, SessionEnd] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+    owners: Sequence[Ownership] = ()
+    reasons: Sequence[str] = ()
+    turns: Mapping[str, int | None] = field(default_factory=dict)
+
+    def ended(self, session: str | None) -> SessionEnd | None:
+        """When a session ended; None when it lives on."""
+        return self.ends.get(session) if session is not None else None
+
+
+def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
+    """Pairs of holds of different processes whose beliefs overlap, and from when to when.
+
+    The pair is ordered by grant; where several belief intervals overlap, the span reaches from
+    the first common moment to the last.
+    """
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    open_ends: list[tuple[int, int, int]] = []
+    spans = sorted(
+        (start, end, number)
+        for number, hold in enumerate(holds)
+        for start, end in hold.beliefs
+        if end > start
+    )
+    for start, end, number in spans:
+        while open_ends and open_ends[0][0] <= start:
+            heappop(open_ends)
+        for other_end, _, other in open_ends:
+            if holds[other].process != holds[number].process:
+                pair = (min(number, other), max(number, other))
+                known = found.get(pair, (start, start))
+                found[pair] = (min(known[0], start), max(known[1], min(end, other_end)))
+        heappush(open_ends, (end, start, number))
+    return [(holds[a], holds[b], start, end) for (a, b), (start, end) in sorted(found.items())]
+
+
+def check_exclusion(
+    history: History,
+    holds: Sequence[Hold],
+    server: ServerView | None,
+    words: Words = Words(),  # noqa: B008 - frozen
+    *,
+    tolerance: int = TOLERANCE_NS,
+    lateness_matters: bool = False,
+) -> CheckResult:
+    """Judge mutual exclusion.
+
+    Args:
+        history: the run.
+        holds: its holds.
+        server: None when the servers' logs are not at hand.
+        words: names of the operations.
+        tolerance: nanoseconds that a client may take to notice that its session has ended.
+        lateness_matters: whether a question is left open where nobody can tell if a holder was
+            unaware that its session had ended.
+    """
+    judge = _Judge(history, holds, server, words, tolerance)
+    result = judge.result
+    judge.double_grants()
+    for first, second, start, end in overlaps(holds):
+        judge.overlap(first, second, start, end)
+    judge.stale_beliefs()
+    for hold, expiry in judge.stale:
+        judge.lateness(hold, expiry)
+    if lateness_matters:
+        judge.untold_lateness()
+    judge.actions()
+    for hold in holds:
+        for start, end in hold.beliefs:
+            label = f"token {hold.token}" if hold.token is not None else ""
+            result.intervals.append(
+                Interval(
+                    kind="belief",
+                    start=start,
+                    end=end,
+                    client=hold.client,
+                    label=label,
+                    ops=hold.ops,
+                )
+            )
+    result.stats = {
+        "holds": len(holds),
+        "handovers": count_handovers(holds),
+        "expiries_while_holding": len(expired_while_holding(holds, server)) if server else None,
+        "actions": sum(len(hold.acts) for hold in holds),
+        "accepted_actions_of_stale_holders": sum(
+            act.value["accepted"] and act.time > expiry + CLOCK_SLACK_NS
+            for hold, expiry in judge.stale
+            for act in hold.acts
+        ),
+    }
+    return result
+
+
+def count_handovers(holds: Sequence[Hold]) -> int:
+    """Contended handovers: granted to a client that had called while another's hold stood."""
+    return sum(
+        later.client != earlier.client and later.called < earlier.believed_until
+        for earlier, later in pairwise(holds)
+        if earlier.beliefs
+    )
+
+
+def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hold]:
+    """Holds whose session the server expired before their client called ``release``."""
+    return [
+        hold
+        for hold in holds
+        if (end := server.ended(hold.session)) is not None
+        and end.expired
+        and end.time + CLOCK_SLACK_NS >= hold.granted
+        and (hold.release_called is None or end.time < hold.release_called)
+    ]
+
+
+def _stale_holds(holds: Sequence[Hold], server: ServerView | None) -> list[tuple[Hold, int]]:
+    """Holds that were believed in after their session had ended on the server, and when it had."""
+    if server is None:
+        return []
+    found = []
+    for hold in holds:
+        end = server.ended(hold.session) if hold.session in server.known else None
+        if end is not None and hold.believed_until > end.time + CLOCK_SLACK_NS:
+            found.append((hold, end.time))
+    return found
+
+
+class _Judge:
+    """One judgement of a history: what is known, and what has been found so far."""
+
+    def __init__(
+        self,
+        history: History,
+        holds: Sequence[Hold],
+        server: ServerView | None,
+        words: Words,
+        tolerance: int,
+    ) -> None:
+        self.result = CheckResult(name="exclusion")
+        self.stale = _stale_holds(holds, server)
+        self._origin = history.start
+        self._holds = holds
+        self._server = server
+        self._thing = words.thing
+        self._tolerance = tolerance
+        self._overlapping: dict[Hold, list[tuple[int, Hold]]] = defaultdict(list)
+        self._stale_overlaps: dict[Hold, list[tuple[int, int, Hold]]] = {}
+
+    def _at(self, time: int) -> str:
+        return f"{(time - self._origin) / 1e9:.3f} s"
+
+    def overlap(self, first: Hold, second: Hold, start: int, end: int) -> None:
+        """Name the overlap of two beliefs, given from its first moment to its last."""
+        self._overlapping[first].append((end, second))
+        self._overlapping[second].append((end, first))
+        who = f"c{first.client} and c{second.client}"
+        sessions = {first.session, second.session}
+        known = self._server.known if self._server else frozenset()
+        if self._server is None or not sessions <= known:
+            missing = sorted(str(session) for session in sessions - known)
+            self.result.unknown.append(
+                f"{who} both believed that they held the {self._thing} between {self._at(start)} "
+                f"and {self._at(end)}, and the servers' logs at hand do not tell when their "
+                f"sessions ended ({', '.join(missing)})"
+            )
+            return
+        ends = {hold: self._server.ended(hold.session) for hold in (first, second)}
+        lived_until = min((e.time for e in ends.values() if e is not None), default=None)
+        anomaly = Anomaly(
+            kind="split-brain",
+            description="",
+            ops=sorted({*first.ops, *second.ops}),
+            clients=[first.client, second.client],
+            start=start,
+            end=end if lived_until is None else min(end, lived_until),
+        )
+        if lived_until is None or lived_until > start + CLOCK_SLACK_NS:
+            anomaly.length_ms = (anomaly.end - start) / 1e6
+            anomaly.description = (
+                f"{who} both believed that they held the {self._thing} between {self._at(start)} "
+                f"and {self._at(anomaly.end)}, and both sessions lived"
+            )
+            self.result.anomalies.append(anomaly)
+            return
+        stale = min((first, second), key=lambda hold: e.time if (e := ends[hold]) else end + 1)
+        other = second if stale is first else first
+        if stale.believed_until <= self._should_know_by(stale, lived_until):
+            self._stale_overlaps.setdefault(stale, []).append((start, end, other))
+
+    def stale_beliefs(self) -> None:
+        """One anomaly for each stale hold, however many others held meanwhile."""
+        for stale, overlapped in self._stale_overlaps.items():
+            session_end = self._server.ended(stale.session) if self._server else None
+            assert session_end is not None, "only a session that has ended is stale"
+            start, _, other = overlapped[0]
+            end = max(end for _, end, _ in overlapped)
+            length = (end - start) / 1e6
+            frozen = " (its process was frozen)" if stale.pauses else ""
+            more = f" and {len(overlapped) - 1} more after it" if len(overlapped) > 1 else ""
+            self.result.anomalies.append(
+                Anomaly(
+                    kind="stale-belief",
+                    description=(
+                        f"c{stale.client} went on believing that it held the {self._thing} for "
+                        f"{length:.0f} ms after c{other.client} had got it at "
+                        f"{self._at(start)}{more}; its session had ended at "
+                        f"{self._at(session_end.time)}{frozen}"
+                    ),
+                    ops=sorted({*stale.ops, *other.ops}),
+                    clients=sorted({stale.client, *(hold.client for _, _, hold in overlapped)}),
+                    start=start,
+                    end=end,
+                    length_ms=length,
+                )
+            )
+
+    def _should_know_by(self, hold: Hold, expiry: int) -> int:
+        """Until when a stale holder may believe: the expiry or its thaw, and a tolerance."""
+        known_by = expiry
+        for start, end in hold.pauses:
+            if start <= known_by + self._tolerance and end > known_by:
+                known_by = end
+        return known_by + self._tolerance
+
+    def lateness(self, hold: Hold, expiry: int) -> None:
+        """Report a belief that outlived its session by more than can be excused."""
+        should = self._should_know_by(hold, expiry)
+        if hold.believed_until <= should:
+            return
+        meanwhile = [other for end, other in self._overlapping.get(hold, ()) if end > expiry]
+        names = ", ".join(sorted({f"c{other.client}" for other in meanwhile})) or "nobody"
+        self.result.anomalies.append(
+            Anomaly(
+                kind="unaware-holder",
+                description=(
+                    f"c{hold.client} still believed at {self._at(hold.believed_until)} that it "
+                    f"held the {self._thing}, although its session had ended at "
+                    f"{self._at(expiry)} and its process was running: it should have known by "
+                    f"{self._at(should)} (others who believed meanwhile: {names})"
+                ),
+                ops=sorted({*hold.ops, *(index for other in meanwhile[:3] for index in other.ops)}),
+                clients=sorted({hold.client, *(other.client for other in meanwhile)}),
+                start=expiry,
+                end=hold.believed_until,
+                length_ms=(hold.believed_until - expiry) / 1e6,
+            )
+        )
+
+    def untold_lateness(self) -> None:
+        """Long beliefs, in sessions of whose end nothing is known, that no release settled."""
+        known = self._server.known if self._server else frozenset()
+        for hold in self._holds:
+            long = hold.believed_until - hold.granted > self._tolerance
+            if long and hold.session not in known and not hold.released:
+                self.result.unknown.append(
+                    f"c{hold.client} believed from {self._at(hold.granted)} to "
+                    f"{self._at(hold.believed_until)} that it held the {self._thing}, and the "
+                    "servers' logs at hand do not tell whether its session had ended meanwhile"
+                )
+
+    def actions(self) -> None:
+        """Actions of stale holders: accepted after a later holder's touch, or refused."""
+        later: tuple[int, Hold] | None = None
+        for hold in sorted(
+            (hold for hold in self._holds if hold.acts), key=lambda h: h.granted, reverse=True
+        ):
+            refused = [act for act in hold.acts if not act.value["accepted"]]
+            if refused:
+                self._action("fenced", hold, refused, "the fence refused")
+            end = self._server.ended(hold.session) if self._server is not None else None
+            if end is not None and later is not None:
+                since = max(end.time + CLOCK_SLACK_NS, later[0])
+                harmful = [act for act in hold.acts if act.value["accepted"] and act.time > since]
+                if harmful:
+                    anomaly = self._action("stale-action", hold, harmful, "the resource accepted")
+                    anomaly.clients.append(later[1].client)
+                    anomaly.ops.append(later[1].acts[0].index)
+            if later is None or hold.acts[0].time < later[0]:
+                later = (hold.acts[0].time, hold)
+
+    def _action(self, kind: str, hold: Hold, acts: Sequence[Op], did: str) -> Anomaly:
+        token = f" (token {hold.token})" if hold.token is not None else ""
+        anomaly = Anomaly(
+            kind=kind,
+            description=(
+                f"{did} {len(acts)} action(s) of c{hold.client}{token} from "
+                f"{self._at(acts[0].time)} on, whose hold of the {self._thing} was stale by then"
+            ),
+            ops=[*hold.ops, *(act.index for act in acts[:5])],
+            clients=[hold.client],
+            start=acts[0].time,
+            end=acts[-1].time,
+        )
+        self.result.anomalies.append(anomaly)
+        return anomaly
+
+    def double_grants(self) -> None:
+        """Two sessions that own at once by the server's own history, compared by zxid."""
+        if self._server is None:
+            return
+        clients = {hold.session: f"c{hold.client}" for hold in self._holds}
+        standing: Ownership | None = None
+        for owner in sorted(self._server.owners, key=lambda o: o.grant):
+            if (
+                standing is not None
+                and owner.session != standing.session
+                and (standing.loss is None or standing.loss > owner.grant)
+            ):
+                self.result.anomalies.append(
+                    Anomaly(
+                        kind="double-grant",
+                        description=(
+                            f"{standing.path} of session {standing.session} "
+                            f"({clients.get(standing.session, 'no client known')}) owned the "
+                            f"{self._thing} since zxid 0x{standing.grant:x} when {owner.path} of "
+                            f"session {owner.session} "
+                            f"({clients.get(owner.session, 'no client known')}) came to own it "
+                            f"too, at {self._at(owner.start)} (zxid 0x{owner.grant:x})"
+                        ),
+                        start=owner.start,
+                        end=max(standing.end or owner.start, owner.start),
+                    )
+                )
+            if standing is None or (
+                standing.loss is not None and (owner.loss is None or owner.loss > standing.loss)
+            ):
+                standing = owner

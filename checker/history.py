@@ -1,0 +1,171 @@
+"""Operations and histories: what happened in a run, in the words of Jepsen.
+
+A record is ``{index, time, process, type, f, value, error}``:
+
+- ``index``: position in the file, the name by which verdicts speak of it;
+- ``time``: nanoseconds on the run's monotonic clock, taken where the thing happened;
+- ``process``: an integer for a client's operations, a word for everything else (below);
+- ``type``: ``invoke``, then one of ``ok`` (it happened), ``fail`` (it did not happen),
+  ``info`` (nobody knows). Records that are not operations are of type ``info``;
+- ``f``: what was asked; ``value``: with what, and what came of it; ``error``: why not.
+
+Clients are numbered from 0. Process ``p`` belongs to client ``p % clients``: a process whose
+operation ended in ``info`` never runs another one (but for one clean-up ``release``), and its
+client goes on as process ``p + clients``.
+
+Records that are not client operations:
+
+========  ======================================================================
+process   what
+========  ======================================================================
+nemesis   ``invoke``/``info`` pairs around each action. ``f`` is ``start`` or ``stop``,
+          ``value`` has ``id`` (one a fault), ``kind``, ``targets``, and once done
+          ``verified`` and ``detail``
+session   ``f`` is ``connected``, ``suspended``, ``lost``, ``believes``, ``doubts``,
+          ``started`` or ``exited``; ``value`` has ``client``, ``process`` and, where there
+          is one, ``session`` (a hex string)
+witness   ``f`` is ``act``: an action on the protected resource, in the order in which the
+          resource saw them; ``value`` has ``client``, ``process``, ``token``, ``order``,
+          ``accepted``
+link      ``f`` is ``watch``: a watch event on its way to a client; ``value`` has ``client``,
+          ``event``, ``path``
+control   ``f`` is ``phase`` or ``end`` (a run's orderly last record) or ``leader``
+========  ======================================================================
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import msgspec
+
+OpType = Literal["invoke", "ok", "fail", "info"]
+Process = int | str
+
+
+class Op(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One record of a history. See the module for the meaning of its fields."""
+
+    index: int = -1
+    time: int
+    process: Process
+    type: OpType
+    f: str
+    value: Any = None
+    error: str | None = None
+
+
+class Operation(NamedTuple):
+    """A client's (or the nemesis's) operation: its call, and its completion if it has one.
+
+    An operation without completion was open when the history ended: its outcome is as
+    unknown as that of one that completed with ``info``.
+    """
+
+    invoke: Op
+    completion: Op | None
+
+    @property
+    def outcome(self) -> Literal["ok", "fail", "info"]:
+        """``ok``, ``fail`` or ``info``; an operation still open is ``info``."""
+        if self.completion is None or self.completion.type == "invoke":
+            return "info"
+        return self.completion.type
+
+    @property
+    def indices(self) -> list[int]:
+        """The indices of its records."""
+        return [self.invoke.index] + ([self.completion.index] if self.completion else [])
+
+
+class History(Sequence[Op]):
+    """The records of one run, ordered by time (ties keep the order of the file).
+
+    Args:
+        ops: the records, in any order.
+        clients: number of clients, so that a process can be traced to its client; found from
+            the records when not given.
+        truncated: whether the end is missing (the run was killed).
+    """
+
+    def __init__(
+        self, ops: Iterable[Op], *, clients: int | None = None, truncated: bool = False
+    ) -> None:
+        self._ops = sorted(ops, key=lambda op: op.time)
+        self._operations: dict[bool, tuple[Operation, ...]] = {}
+        self.truncated = truncated
+        self.clients = clients if clients is not None else self._count_clients()
+
+    def _count_clients(self) -> int:
+        told = (op.value for op in self._ops if op.process == "session")
+        named = (value.get("client") for value in told if isinstance(value, dict))
+        known = {client for client in named if isinstance(client, int)}
+        if known:
+            return max(known) + 1
+        return max((op.process for op in self._ops if isinstance(op.process, int)), default=-1) + 1
+
+    def __len__(self) -> int:
+        return len(self._ops)
+
+    @overload
+    def __getitem__(self, position: int) -> Op: ...
+    @overload
+    def __getitem__(self, position: slice) -> "History": ...
+    def __getitem__(self, position: int | slice) -> "Op | History":
+        if isinstance(position, slice):
+            return History(self._ops[position], clients=self.clients, truncated=self.truncated)
+        return self._ops[position]
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self._ops)
+
+    def client_of(self, process: int) -> int:
+        """The client that ran a process."""
+        return process % self.clients if self.clients else process
+
+    def events(self, process: str, f: str | None = None) -> list[Op]:
+        """Records of one of the named processes, of one ``f`` if given."""
+        return [op for op in self._ops if op.process == process and f in (None, op.f)]
+
+    def operations(self, *, nemesis: bool = False) -> list[Operation]:
+        """Calls paired with their completions, ordered by call; clients' or the nemesis's.
+
+        Raises:
+            ValueError: a process has two operations open, or completes one it never called;
+                the message names the record.
+        """
+        if nemesis not in self._operations:
+            self._operations[nemesis] = self._pair(nemesis=nemesis)
+        return list(self._operations[nemesis])
+
+    def _pair(self, *, nemesis: bool) -> tuple[Operation, ...]:
+        open_calls: dict[Process, int] = {}
+        pairs: list[Operation] = []
+        for op in self._ops:
+            if (op.process == "nemesis") if nemesis else isinstance(op.process, int):
+                if op.type == "invoke":
+                    if op.process in open_calls:
+                        raise ValueError(
+                            f"record {op.index}: process {op.process} calls {op.f} while its "
+                            f"{pairs[open_calls[op.process]].invoke.f} is still open"
+                        )
+                    open_calls[op.process] = len(pairs)
+                    pairs.append(Operation(op, None))
+                else:
+                    at = open_calls.pop(op.process, None)
+                    if at is None:
+                        raise ValueError(
+                            f"record {op.index}: process {op.process} completes {op.f} "
+                            "without having called it"
+                        )
+                    pairs[at] = Operation(pairs[at].invoke, op)
+        return tuple(pairs)
+
+    @property
+    def start(self) -> int:
+        """Time of the first record, 0 if there is none."""
+        return self._ops[0].time if self._ops else 0
+
+    @property
+    def end(self) -> int:
+        """Time of the last record, 0 if there is none."""
+        return self._ops[-1].time if self._ops else 0

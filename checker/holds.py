@@ -1,0 +1,166 @@
+"""Holds: who was granted what, when, and until when its client believed in it.
+
+A hold begins when ``acquire`` returns ok. The client believes in it until it calls
+``release``, is told that its session is in doubt (as its recipe promises to treat that: the
+worker records ``doubts`` the moment the recipe says that it does not hold, and ``believes``
+should it say again that it does), or its process ends. A paused process goes on believing.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.history import History, Op
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names under which a family's operations appear in a history."""
+
+    acquire: str = "acquire"
+    work: str = "work"
+    release: str = "release"
+    thing: str = "lock"
+    """What is held, for sentences: "the lock", "the leadership"."""
+
+
+@dataclass(eq=False)
+class Hold:
+    """One grant of the lock (or leadership). Times are nanoseconds on the run's clock."""
+
+    client: int
+    process: int
+    called: int
+    granted: int
+    session: str | None = None
+    token: int | None = None
+    node: str | None = None
+    release_called: int | None = None
+    released: bool = False
+    """Whether its release was acknowledged: then its session lived until it was called."""
+    beliefs: list[tuple[int, int]] = field(default_factory=list)
+    acts: list[Op] = field(default_factory=list)
+    """The witness's records of this hold's actions, in the resource's order."""
+    ops: list[int] = field(default_factory=list)
+    """Indices of the records of its acquire and release, and of what ended its belief."""
+    depth: int = 1
+    pauses: list[tuple[int, int]] = field(default_factory=list)
+    """When the client's process was frozen, from just before SIGSTOP to just after SIGCONT, as
+    far as it matters to the hold: between the call of its acquire and the end of its belief."""
+
+    @property
+    def believed_until(self) -> int:
+        """When it stopped believing for the last time."""
+        return self.beliefs[-1][1]
+
+
+def pauses(history: History) -> dict[int, list[tuple[int, int]]]:
+    """For each client, when its process was frozen (open ends reach to the history's end)."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    since: dict[int, int] = {}
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f == "paused":
+            since.setdefault(client, op.time)
+        elif op.f in ("resumed", "exited") and client in since:
+            spans.setdefault(client, []).append((since.pop(client), op.time))
+    for client, start in since.items():
+        spans.setdefault(client, []).append((start, history.end))
+    return spans
+
+
+def extract_holds(history: History, words: Words) -> list[Hold]:
+    """All holds of a history in order of grant. Linear in the number of records.
+
+    A re-entrant acquire by the process that holds (it is given the same node) deepens its hold
+    instead of making a new one; only the release of the outermost ends it, or one that
+    failed. An end of a client's process ends what any of its process numbers believed. Where
+    the end of the history is missing, a belief still open reaches to the last record of its
+    process: later nothing is known.
+    """
+    holds: list[Hold] = []
+    current: dict[int, Hold] = {}
+    latest: dict[int, Hold] = {}
+    believing: dict[int, int] = {}
+    called: dict[int, Op] = {}
+    last_seen: dict[int, int] = {}
+
+    def stop_believing(process: int, op: Op, hold: Hold) -> None:
+        since = believing.pop(process, None)
+        if since is not None:
+            hold.beliefs.append((since, op.time))
+            hold.ops.append(op.index)
+
+    for op in history:
+        if isinstance(op.process, int):
+            process = op.process
+            hold = current.get(process)
+            if op.type == "invoke":
+                called[process] = op
+                if op.f == words.release and hold is not None and hold.depth == 1:
+                    stop_believing(process, op, hold)
+                    hold.release_called = op.time
+            elif op.f == words.acquire and op.type == "ok":
+                value: dict[str, Any] = op.value or {}
+                if hold is not None and value.get("node") == hold.node:
+                    hold.depth += 1
+                else:
+                    if hold is not None:
+                        stop_believing(process, op, hold)
+                    call = called[process]
+                    hold = Hold(
+                        client=history.client_of(process),
+                        process=process,
+                        called=call.time,
+                        granted=op.time,
+                        session=value.get("session"),
+                        token=value.get("token"),
+                        node=value.get("node"),
+                        ops=[call.index, op.index],
+                    )
+                    holds.append(hold)
+                    current[process] = latest[process] = hold
+                    believing[process] = op.time
+            elif op.f == words.release and hold is not None:
+                if hold.depth > 1 and op.type == "ok":
+                    hold.depth -= 1
+                else:
+                    hold.released = op.type == "ok"
+                    stop_believing(process, op, hold)
+                    del current[process]
+        elif op.process == "session" and op.f == "exited":
+            for process in [p for p, hold in current.items() if hold.client == op.value["client"]]:
+                stop_believing(process, op, current.pop(process))
+            continue
+        elif op.process in ("session", "witness"):
+            process = op.value.get("process")
+            if process is None:
+                continue
+            hold = current.get(process)
+            if op.process == "witness":
+                if process in latest:
+                    latest[process].acts.append(op)
+                continue
+            if op.f == "doubts" and hold is not None:
+                stop_believing(process, op, hold)
+            elif op.f == "believes" and hold is not None and hold.release_called is None:
+                believing.setdefault(process, op.time)
+        else:
+            continue
+        last_seen[process] = op.time
+
+    for process, since in believing.items():
+        end = last_seen[process] if history.truncated else history.end
+        current[process].beliefs.append((since, max(since, end)))
+    _add_pauses(holds, history)
+    return holds
+
+
+def _add_pauses(holds: Sequence[Hold], history: History) -> None:
+    frozen = pauses(history)
+    for hold in holds:
+        spans = frozen.get(hold.client, [])
+        first = bisect_right(spans, hold.called, key=lambda span: span[1])
+        last = bisect_left(spans, hold.believed_until, key=lambda span: span[0])
+        hold.pauses = spans[first:last]

@@ -1,0 +1,121 @@
+"""From the servers' logs to the server's timeline: who owned when, and when sessions ended."""
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+
+from checker.clock import WallClock
+from checker.exclusion import Ownership, ServerView, SessionEnd
+from checker.grants import sequence_number
+from checker.server_truth import ServerTruth, ZnodeLife
+from checker.txnlog import session_hex
+
+
+def server_view(
+    truth: ServerTruth, clock: WallClock, *, kind: str, path: str, mark: str = ""
+) -> ServerView:
+    """The server's timeline for one line of contenders.
+
+    Args:
+        truth: what was committed.
+        clock: lays the servers' wall-clock milliseconds on the run's clock.
+        kind: ``sequential`` (children of ``path`` that end in a sequence number and contain
+            ``mark``; the lowest owns) or ``single`` (whoever made the node ``path`` owns).
+        path: where the line stands.
+        mark: see ``kind``.
+    """
+    sessions = truth.sessions()
+    unsettled = {session_hex(txn.session) for txn in truth.uncertain}
+    if truth.reasons:
+        # Something is missing: who is not known to have ended may have, unseen.
+        unsettled |= {name for name, life in sessions.items() if life.closed_ms is None}
+    # Where the wall clock was set nobody can say when they ended.
+    unsettled |= {
+        name
+        for name, life in sessions.items()
+        if life.closed_ms is not None and not clock.sure_of(life.closed_ms)
+    }
+    ends = {
+        name: SessionEnd(clock.monotonic(life.closed_ms), life.expired)
+        for name, life in sessions.items()
+        if life.closed_ms is not None
+    }
+    turns: dict[str, int | None] = {}
+    if kind == "sequential":
+        lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]
+        owners = list(_first_in_line(lives, clock))
+        if clock.steady and not truth.reasons:
+            turns = {life.path: None for life in lives} | {o.path: o.start for o in owners}
+    else:
+        lives = [life for life in truth.znodes(path) if life.path == path]
+        owners = [
+            _ownership(life, life.czxid, life.created_ms, clock, gapless=not truth.reasons)
+            for life in lives
+        ]
+    return ServerView(
+        ends=ends,
+        known=frozenset(sessions) - unsettled,
+        owners=owners,
+        reasons=tuple(truth.reasons),
+        turns=turns,
+    )
+
+
+def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:
+    parent, _, name = life.path.rpartition("/")
+    return parent == path.rstrip("/") and mark in name and sequence_number(name) >= 0
+
+
+def _first_in_line(lives: list[ZnodeLife], clock: WallClock) -> Iterator[Ownership]:
+    """From when to when each node was first; one that has been first stays so until it is gone.
+
+    Replays creations and deletions in order of zxid, with the line as a heap: O(n log n).
+    """
+    created = sorted(lives, key=lambda life: life.czxid)
+    departures = [
+        (life.deleted_zxid, number)
+        for number, life in enumerate(created)
+        if life.deleted_zxid is not None
+    ]
+    heapify(departures)
+    line: list[tuple[int, int]] = []
+    gone: set[int] = set()
+    first: set[int] = set()
+
+    def promote(zxid: int, time_ms: int) -> Iterator[Ownership]:
+        while line and line[0][1] in gone:
+            heappop(line)
+        if line and line[0][1] not in first:
+            number = line[0][1]
+            first.add(number)
+            yield _ownership(created[number], zxid, time_ms, clock)
+
+    def depart_before(zxid: int | None) -> Iterator[Ownership]:
+        while departures and (zxid is None or departures[0][0] < zxid):
+            left, number = heappop(departures)
+            gone.add(number)
+            yield from promote(left, created[number].deleted_ms or 0)
+
+    for number, life in enumerate(created):
+        yield from depart_before(life.czxid)
+        heappush(line, (sequence_number(life.path), number))
+        yield from promote(life.czxid, life.created_ms)
+    yield from depart_before(None)
+
+
+def _ownership(
+    life: ZnodeLife, grant: int, grant_ms: int, clock: WallClock, *, gapless: bool = False
+) -> Ownership:
+    # Made anew although it was there, in logs without a gap: the server never took it away.
+    never_deleted = gapless and life.how == "unlogged"
+    return Ownership(
+        path=life.path,
+        session=life.owner or life.created_by,
+        czxid=life.czxid,
+        start=clock.monotonic(grant_ms),
+        grant=grant,
+        end=clock.monotonic(life.deleted_ms)
+        if life.deleted_ms is not None and not never_deleted
+        else None,
+        loss=None if never_deleted else life.deleted_zxid,
+        expired=life.how == "expired",
+    )

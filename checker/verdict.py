@@ -1,0 +1,146 @@
+"""What a checker says: anomalies, verdicts, and the intervals that a picture is drawn from."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+Valid = bool | Literal["unknown"]
+Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
+
+ANOMALIES: dict[str, str] = {
+    "double-grant": "two live sessions own the lock at once on the server",
+    "split-brain": "two clients believe that they hold it while both sessions live",
+    "unaware-holder": "a holder went on believing after its own clock should have told it",
+    "stale-belief": "a holder's session had expired and it had no chance to know yet",
+    "stale-action": "a stale holder's action reached the resource and was accepted",
+    "fenced": "a stale holder's action was refused by the fence: the fence at work",
+    "token-regression": "a later grant got a token that is not larger",
+    "stuck-waiter": "a client could not proceed although nothing was in its way",
+    "deadlock": "no client could proceed although nothing was in the way",
+    "leaderless": "no leader could be elected although nothing was in the way",
+    "orphan-node": "a node is left that no living operation owns",
+    "unfair-grant": "granted out of queue order",
+    "herd": "one release woke more clients than promised",
+}
+"""Every anomaly a checker can report, with its meaning in one line."""
+
+
+class Anomaly(msgspec.Struct, kw_only=True):
+    """One thing that went wrong.
+
+    ``ops`` are indices of the records that contradict each other, ``start`` and ``end`` the
+    nanoseconds between which it was so, ``clients`` who took part. ``promised`` says whether
+    the recipe promises that this never happens: then it is a violation, else a hazard.
+    ``length_ms`` is how long it lasted where that means something.
+    """
+
+    kind: str
+    description: str
+    ops: list[int] = msgspec.field(default_factory=list)
+    clients: list[int] = msgspec.field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    length_ms: float | None = None
+    promised: bool = False
+
+
+class Interval(msgspec.Struct, kw_only=True):
+    """Something that lasted, for pictures: nanoseconds, on one lane.
+
+    ``kind`` is ``belief`` (client thinks it holds), ``grant`` (it owns on the server),
+    ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
+    targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
+    (``label``: which server leads).
+    """
+
+    kind: str
+    start: int
+    end: int
+    client: int | None = None
+    label: str = ""
+    ops: list[int] = msgspec.field(default_factory=list)
+
+
+class Requirement(msgspec.Struct, kw_only=True):
+    """Something that must have happened for a verdict to mean anything."""
+
+    name: str
+    needed: int
+    observed: int
+
+    @property
+    def met(self) -> bool:
+        """Whether it happened often enough."""
+        return self.observed >= self.needed
+
+
+class CheckResult(msgspec.Struct, kw_only=True):
+    """What one checker found. ``unknown`` holds the reasons for which it cannot tell."""
+
+    name: str
+    anomalies: list[Anomaly] = msgspec.field(default_factory=list)
+    unknown: list[str] = msgspec.field(default_factory=list)
+    intervals: list[Interval] = msgspec.field(default_factory=list)
+    requirements: list[Requirement] = msgspec.field(default_factory=list)
+    stats: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Verdict(msgspec.Struct, kw_only=True):
+    """The judgement over a run: every checker's findings under the recipe's promises."""
+
+    valid: Valid
+    outcome: Outcome
+    reasons: list[str]
+    checks: list[CheckResult]
+
+    @property
+    def exit_code(self) -> int:
+        """0 valid, 1 violation, 3 unknown or inconclusive."""
+        return {"valid": 0, "violation": 1, "unknown": 3, "inconclusive": 3}[self.outcome]
+
+    @property
+    def anomalies(self) -> list[Anomaly]:
+        """All anomalies, violations before hazards, else in order of time."""
+        found = [anomaly for check in self.checks for anomaly in check.anomalies]
+        return sorted(found, key=lambda a: (not a.promised, a.start))
+
+
+def judge(
+    checks: Iterable[CheckResult], prevents: Iterable[str], *, strict: bool = False
+) -> Verdict:
+    """Weigh what the checkers found against what the recipe promises.
+
+    An anomaly that the recipe promises to prevent is a violation and wins over everything;
+    with ``strict`` a hazard is one too (``fenced`` never is: it is the fence at work). Then
+    come questions that cannot be decided (unknown), then a run in which too little happened
+    (inconclusive).
+
+    Args:
+        checks: the findings; their anomalies get ``promised`` set.
+        prevents: kinds of anomaly that the recipe promises to prevent.
+        strict: whether hazards fail the run.
+    """
+    checks = list(checks)
+    promised = frozenset(prevents)
+    counts: dict[str, int] = {}
+    for check in checks:
+        for anomaly in check.anomalies:
+            anomaly.promised = anomaly.kind in promised
+            if anomaly.promised or (strict and anomaly.kind != "fenced"):
+                counts[anomaly.kind] = counts.get(anomaly.kind, 0) + 1
+    if counts:
+        reasons = [f"{kind}: {count} ({ANOMALIES[kind]})" for kind, count in counts.items()]
+        return Verdict(valid=False, outcome="violation", reasons=reasons, checks=checks)
+    unknown = [f"{check.name}: {reason}" for check in checks for reason in check.unknown]
+    if unknown:
+        return Verdict(valid="unknown", outcome="unknown", reasons=unknown, checks=checks)
+    unmet = [
+        f"too little happened: {need.name}, {need.observed} of at least {need.needed}"
+        for check in checks
+        for need in check.requirements
+        if not need.met
+    ]
+    if unmet:
+        return Verdict(valid="unknown", outcome="inconclusive", reasons=unmet, checks=checks)
+    return Verdict(valid=True, outcome="valid", reasons=[], checks=checks)

@@ -1,0 +1,230 @@
+"""What runs inside a client's process: a kazoo client, the workload's client, and their records.
+
+It is given its channel and its clock, so that the same body runs as a real process and in a
+simulated one.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from kazoo.client import KazooClient
+from kazoo.protocol.states import KazooState
+from kazoo.retry import KazooRetry
+
+from harness.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
+
+CONNECT_PATIENCE_S = 10.0
+"""How long a new client waits for its first session before it begins without one."""
+
+BELIEF_PERIOD_S = 0.02
+"""How often the belief is looked at while the connection is in doubt."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an operation ended: ``ok``, ``fail`` (it did not happen) or ``info`` (unknown)."""
+
+    type: Literal["ok", "fail", "info"]
+    value: Any = None
+    error: str | None = None
+
+
+class WorkloadClient(Protocol):
+    """What a workload does with a client. Built afresh when the client is opened."""
+
+    grants: str
+    """The operation whose ok begins the client's belief that it holds."""
+    ends: str
+    """The operation whose call ends it."""
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation.
+
+        An exception that escapes means that nobody knows what happened, and that the client
+        cannot be relied on: it is closed, and opened anew with another session.
+        """
+
+    def believes(self) -> bool:
+        """Whether the client believes at this moment that it holds. Must not block."""
+
+
+@dataclass(frozen=True)
+class ClientContext:
+    """What a workload's client is given.
+
+    ``act`` performs one action on the protected resource under a token; the witness's answer
+    says whether it was accepted. ``session`` gives the latest session as a hex string, None
+    before the first.
+    """
+
+    client: int
+    process: int
+    kazoo: KazooClient
+    act: Callable[[int | None], Acted]
+    session: Callable[[], str | None]
+
+
+class ClientBody:
+    """One client: obeys commands until its channel ends.
+
+    Args:
+        client: its number.
+        hosts: connection string (its links); empty for a client that needs no servers.
+        session_timeout: seconds.
+        build: makes the workload's client from a context.
+        send: carries a report to the control process; called from several threads.
+        receive: waits for the next command; None when the channel has ended.
+        clock: monotonic nanoseconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: int,
+        hosts: str,
+        session_timeout: float,
+        build: Callable[[ClientContext], WorkloadClient],
+        send: Callable[[Report], None],
+        receive: Callable[[], Command | None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._client = client
+        self._hosts = hosts
+        self._session_timeout = session_timeout
+        self._build = build
+        self._send = send
+        self._receive = receive
+        self._clock = clock
+        self._process = client
+        self._kazoo: KazooClient | None = None
+        self._workload: WorkloadClient | None = None
+        self._latest_session: str | None = None
+        self._broken = False
+        self._belief = False
+        self._belief_lock = threading.Lock()
+        self._in_doubt = threading.Event()
+
+    def run(self) -> None:
+        """Obey until the end."""
+        threading.Thread(target=self._watch_belief, name="belief", daemon=True).start()
+        while (command := self._receive()) is not None:
+            if isinstance(command, Run):
+                self._run(command)
+            elif isinstance(command, Open):
+                self._open(command.process)
+
+    def _open(self, process: int) -> None:
+        if self._kazoo is not None and not self._broken:
+            # Only an outcome is unknown: the client goes on in its session, as users' do.
+            self._process = process
+            self._send(Ready(process, connected=True))
+            return
+        self._close()
+        self._broken = False
+        self._process = process
+        self._latest_session = None
+        patience = KazooRetry(max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, max_jitter=0.1)
+        kazoo = KazooClient(
+            hosts=self._hosts or "127.0.0.1",
+            timeout=self._session_timeout,
+            connection_retry=patience,
+        )
+        self._kazoo = kazoo
+        context = ClientContext(self._client, process, kazoo, self._act, self._session)
+        kazoo.add_listener(self._session_changed)
+        self._workload = self._build(context)
+        connected = bool(self._hosts) and kazoo.start_async().wait(CONNECT_PATIENCE_S)
+        self._send(Ready(process, connected=connected))
+
+    def _close(self) -> None:
+        if self._kazoo is None:
+            return
+        kazoo, self._kazoo = self._kazoo, None
+        with self._belief_lock:
+            self._workload = None
+            if self._belief:
+                self._belief = False
+                self._session_record("doubts")
+        kazoo.remove_listener(self._session_changed)
+        if self._hosts:
+            kazoo.stop()
+            kazoo.close()
+        self._session_record("closed")
+
+    def _run(self, command: Run) -> None:
+        workload = self._workload
+        assert workload is not None, "the control process opens a client before it uses it"
+        with self._belief_lock:
+            if command.f == workload.ends:
+                self._belief = False
+            called = self._clock()
+        self._send(Record(called, command.process, "invoke", command.f, command.value))
+        try:
+            outcome = workload.invoke(command.f, command.value)
+        except Exception as error:  # whatever a recipe raises, nobody knows what it did
+            outcome = Outcome("info", command.value, f"{type(error).__name__}: {error}")
+            self._broken = True
+        granted = command.f == workload.grants and outcome.type == "ok"
+        with self._belief_lock:
+            returned = self._clock()
+            if granted:
+                self._belief = True
+        self._send(
+            Record(returned, command.process, outcome.type, command.f, outcome.value, outcome.error)
+        )
+        if granted or self._belief:
+            self._look_at_belief()
+
+    def _act(self, token: int | None) -> Acted:
+        self._send(Act(self._process, token))
+        answer = self._receive()
+        if not isinstance(answer, Acted):
+            raise ConnectionError(f"the witness's answer is missing, got {answer!r}")
+        return answer
+
+    def _session(self) -> str | None:
+        """The present session, or the latest one: kazoo tells none while it is disconnected."""
+        identity = self._kazoo.client_id if self._kazoo is not None else None
+        if identity and identity[0]:
+            self._latest_session = f"0x{identity[0] & 0xFFFFFFFFFFFFFFFF:x}"
+        return self._latest_session
+
+    def _session_record(self, f: str) -> None:
+        value = {"client": self._client, "process": self._process, "session": self._session()}
+        self._send(Record(self._clock(), "session", "info", f, value))
+
+    def _session_changed(self, state: str) -> None:
+        """Runs on kazoo's connection thread: must not block, must not raise."""
+        words = {
+            KazooState.CONNECTED: "connected",
+            KazooState.SUSPENDED: "suspended",
+            KazooState.LOST: "lost",
+        }
+        self._session_record(words[state])
+        self._look_at_belief()
+        if state == KazooState.CONNECTED:
+            self._in_doubt.clear()
+        else:
+            self._in_doubt.set()
+
+    def _look_at_belief(self) -> None:
+        """Record it when the belief has changed since the last look."""
+        with self._belief_lock:
+            workload = self._workload
+            if workload is None:
+                return
+            believes = workload.believes()
+            if believes != self._belief:
+                self._belief = believes
+                self._session_record("believes" if believes else "doubts")
+
+    def _watch_belief(self) -> None:
+        """Recipes may notice a lost session a little after kazoo does: look until they do."""
+        period = threading.Event()
+        while True:
+            self._in_doubt.wait()
+            if self._belief:
+                self._look_at_belief()
+            period.wait(BELIEF_PERIOD_S)

@@ -1,0 +1,169 @@
+"""What runs leave on a Docker engine: whose it is, finding it, removing it.
+
+Containers and networks carry the run's id and their owner: the control process, told from
+others by its boot, its PID namespace, its PID and its start. So what a killed run left can be
+told from what a living one uses, even when the PID has been given to another process since.
+Volumes are anonymous and go with their containers.
+"""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+from docker.models.containers import Container
+from docker.models.networks import Network
+
+RUN_LABEL = "rumpus.run"
+OWNER_LABEL = "rumpus.owner"
+
+
+def owner(pid: int | None = None) -> str:
+    """The name of a process (this one by default) that no other process will ever have.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    pid = os.getpid() if pid is None else pid
+    start = _start_of(pid)
+    if start is None:
+        raise ProcessLookupError(f"no process {pid}")
+    return f"{_boot()} {_pid_namespace()} {pid} {start}"
+
+
+def labels(run_id: str) -> dict[str, str]:
+    """The labels of everything that a run makes on the engine."""
+    return {RUN_LABEL: run_id, OWNER_LABEL: owner()}
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What one run has on the engine."""
+
+    run_id: str
+    alive: bool
+    """Whether its control process still runs (or may: it cannot be seen from here)."""
+    containers: tuple[Container, ...]
+    networks: tuple[Network, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            f"{len(things)} {word}{'s' if len(things) > 1 else ''}"
+            for word, things in (("container", self.containers), ("network", self.networks))
+            if things
+        ]
+        return f"run {self.run_id}: {' and '.join(parts)}"
+
+
+def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[Leftovers]:
+    """What is left of runs whose control process has ended; of all runs if ``everything``.
+
+    Containers of any state count.
+    """
+    return [found for found in _runs(client) if everything or not found.alive]
+
+
+def remove_leftovers(leftovers: Iterable[Leftovers]) -> None:
+    """Remove what was found: containers with their volumes, then networks, in parallel.
+
+    What somebody else removes meanwhile is as good as removed.
+
+    Raises:
+        docker.errors.APIError: the engine could not remove something.
+    """
+    leftovers = list(leftovers)
+    containers = [container for found in leftovers for container in found.containers]
+    with ThreadPoolExecutor(max_workers=8, thread_name_prefix="remove") as pool:
+        # A server's container goes before the sidecar whose network it shares.
+        for wave in (
+            [container for container in containers if _shares_network(container)],
+            [container for container in containers if not _shares_network(container)],
+        ):
+            for done in [pool.submit(_remove_container, container) for container in wave]:
+                done.result()
+    for network in (network for found in leftovers for network in found.networks):
+        try:
+            network.remove()
+        except NotFound:
+            continue
+
+
+def remove_run(client: DockerClient, run_id: str) -> None:
+    """Remove everything of one run, whoever owns it."""
+    remove_leftovers([found for found in _runs(client, run_id) if found.run_id == run_id])
+
+
+def _runs(client: DockerClient, run_id: str | None = None) -> list[Leftovers]:
+    chosen: dict[str, str | list[str] | bool] = {
+        "label": RUN_LABEL if run_id is None else f"{RUN_LABEL}={run_id}"
+    }
+    containers = client.containers.list(all=True, filters=chosen, ignore_removed=True)
+    networks = client.networks.list(filters=chosen)
+    owners: dict[str, str] = {}
+    for container in containers:
+        owners[container.labels[RUN_LABEL]] = container.labels.get(OWNER_LABEL, "")
+    for network in networks:
+        tags = network.attrs["Labels"]
+        owners[tags[RUN_LABEL]] = tags.get(OWNER_LABEL, "")
+    local = client.api.base_url.startswith("http+docker://")
+    return [
+        Leftovers(
+            run_id=run,
+            alive=_alive(who, local_engine=local),
+            containers=tuple(c for c in containers if c.labels[RUN_LABEL] == run),
+            networks=tuple(n for n in networks if n.attrs["Labels"][RUN_LABEL] == run),
+        )
+        for run, who in sorted(owners.items())
+    ]
+
+
+def _alive(who: str, *, local_engine: bool) -> bool:
+    """Whether an owner runs; True too when that cannot be known from here."""
+    parts = who.split()
+    if len(parts) != 4:
+        return False
+    boot, namespace, pid, start = parts
+    if boot != _boot():
+        # A local engine's labels were written on this host, before it was started anew.
+        return not local_engine
+    if namespace != _pid_namespace():
+        return True
+    return _start_of(int(pid)) == start
+
+
+def _shares_network(container: Container) -> bool:
+    mode = container.attrs["HostConfig"]["NetworkMode"]
+    return isinstance(mode, str) and mode.startswith("container:")
+
+
+def _remove_container(container: Container) -> None:
+    try:
+        container.remove(force=True, v=True)
+    except NotFound:
+        return
+    except APIError as error:
+        if "already in progress" not in str(error.explanation):
+            raise
+        container.wait(condition="removed")
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _pid_namespace() -> str:
+    return str(Path("/proc/self/ns/pid").readlink()).partition("[")[2].rstrip("]")
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process started, in clock ticks since boot; None if it does not run."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The command's name stands in brackets and may hold anything, brackets included.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]

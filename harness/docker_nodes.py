@@ -1,0 +1,199 @@
+"""One ZooKeeper server in Docker: a sidecar that owns its network, and the server itself.
+
+The sidecar holds the network namespace, with the node's name, address, packet filter and
+published port; the server's container joins it. So the server can be killed and started again
+and finds its network as it was, and its image need not bring any network tool.
+"""
+
+import tarfile
+import tempfile
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+from docker.types import LogConfig
+
+from harness.ensemble import NodeState
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+
+CLIENT_PORT = 2181
+
+_COPY_TRIES = 5
+
+
+class DockerNode:
+    """One node. Its containers are made by `create`; all else needs them.
+
+    Args:
+        client: the engine.
+        name: the node's name, also its host name on the run's network.
+        run_id: the run's id, part of the containers' names.
+        labels: labels of both containers.
+    """
+
+    def __init__(
+        self, client: DockerClient, name: str, run_id: str, labels: Mapping[str, str]
+    ) -> None:
+        self.name = name
+        self.ip = ""
+        """Address on the run's network, once created."""
+        self.address = ("", 0)
+        """Host and port that clients use, once created."""
+        self._client = client
+        self._run_id = run_id
+        self._labels = dict(labels)
+        self._sidecar: Container
+        self._server: Container
+
+    def create(
+        self,
+        *,
+        tools_image: str,
+        server_image: str,
+        network: str,
+        environment: Mapping[str, str],
+    ) -> None:
+        """Start the sidecar and make the server's container, without starting it.
+
+        Raises:
+            docker.errors.APIError: the engine refused.
+        """
+        self._sidecar = self._client.containers.create(
+            tools_image,
+            entrypoint=["sleep"],
+            command=["infinity"],
+            name=f"rumpus-{self._run_id}-{self.name}-network",
+            hostname=self.name,
+            labels=self._labels,
+            init=True,
+            cap_add=["NET_ADMIN"],
+            network=network,
+            networking_config={
+                network: self._client.api.create_endpoint_config(aliases=[self.name])
+            },
+            # 0: any free port.
+            ports={f"{CLIENT_PORT}/tcp": ("127.0.0.1", 0)},
+        )
+        self._sidecar.start()
+        self._sidecar.reload()
+        settings = self._sidecar.attrs["NetworkSettings"]
+        self.ip = settings["Networks"][network]["IPAddress"]
+        published = settings["Ports"][f"{CLIENT_PORT}/tcp"][0]
+        self.address = (published["HostIp"], int(published["HostPort"]))
+        self._server = self._client.containers.create(
+            server_image,
+            name=f"rumpus-{self._run_id}-{self.name}",
+            labels=self._labels,
+            network_mode=f"container:{self._sidecar.id}",
+            environment=dict(environment),
+            # Whatever the engine's default: the whole output, readable by the engine.
+            log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
+        )
+
+    def state(self) -> NodeState:
+        """What the server's container is doing."""
+        now = self._client.api.inspect_container(str(self._server.id))["State"]
+        if now["Paused"]:
+            return "paused"
+        return "running" if now["Running"] else "dead"
+
+    def start(self) -> None:
+        """Start the server; nothing happens if it runs."""
+        self._server.start()
+
+    def kill(self) -> None:
+        """Kill the server with SIGKILL, paused or not, and wait for its end."""
+        if self.state() == "dead":
+            return
+        try:
+            self._server.kill("SIGKILL")
+        except APIError as error:
+            if error.status_code != HTTPStatus.CONFLICT:  # it ended by itself just now
+                raise
+        self._server.wait()
+
+    def pause(self) -> None:
+        """Freeze the server; nothing happens if it is frozen.
+
+        Raises:
+            RuntimeError: it is dead.
+        """
+        state = self.state()
+        if state == "dead":
+            raise RuntimeError(f"{self.name} is dead: only a running server can be paused")
+        if state == "running":
+            self._server.pause()
+
+    def resume(self) -> None:
+        """Unfreeze the server; nothing happens if it is not frozen."""
+        if self.state() == "paused":
+            self._server.unpause()
+
+    def run_in_network(self, script: str) -> tuple[int, str]:
+        """Run a bash script in the node's network; its exit code and all that it printed."""
+        api = self._client.api
+        command = api.exec_create(self._sidecar.id, ["bash", "-c", script])["Id"]
+        said: bytes = api.exec_start(command)
+        return int(api.exec_inspect(command)["ExitCode"]), said.decode(errors="replace")
+
+    def log_tail(self, lines: int) -> str:
+        """The last lines that the server printed."""
+        return self._server.logs(tail=lines).decode(errors="replace").strip()
+
+    def copy_log(self, destination: Path) -> None:
+        """Write all that the server printed, over all its lives, to a file."""
+        with destination.open("wb") as file:
+            file.writelines(self._server.logs(stream=True, follow=False))
+
+    def copy_data(self, destination: Path) -> None:
+        """Copy the server's ``version-2`` directories into a directory, as one.
+
+        Works in every state of the server. Where it keeps its data is taken from the
+        environment of its image, in the words of the official one.
+
+        Raises:
+            tarfile.ReadError: files went on growing while they were copied, several times over.
+        """
+        environment = dict(
+            entry.partition("=")[::2] for entry in self._server.attrs["Config"]["Env"]
+        )
+        places = {
+            environment.get("ZOO_DATA_DIR") or "/data",
+            environment.get("ZOO_DATA_LOG_DIR") or "/datalog",
+        }
+        destination.mkdir(parents=True, exist_ok=True)
+        for place in sorted(places):
+            self._copy_version_2(f"{place}/version-2", destination)
+
+    def _copy_version_2(self, place: str, destination: Path) -> None:
+        # The engine notes a file's size, then reads it: an archive breaks off where a running
+        # server's file has grown in between.
+        for attempt in range(_COPY_TRIES):
+            try:
+                chunks, _ = self._server.get_archive(place)
+            except NotFound:
+                return  # a server that died before it wrote anything
+            try:
+                with _spooled(chunks) as archive, tarfile.open(fileobj=archive) as tar:
+                    for member in tar:
+                        content = tar.extractfile(member)
+                        if content is not None:
+                            name = Path(member.name).name
+                            (destination / name).write_bytes(content.read())
+            except tarfile.ReadError:
+                if attempt == _COPY_TRIES - 1:
+                    raise
+            else:
+                return
+
+
+def _spooled(chunks: Iterable[bytes]) -> IO[bytes]:
+    file = cast("IO[bytes]", tempfile.SpooledTemporaryFile(max_size=16 << 20))  # noqa: SIM115 - the caller closes it
+    file.writelines(chunks)
+    file.seek(0)
+    return file

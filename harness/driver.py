@@ -1,0 +1,433 @@
+"""The driver: runs the pure interpreter over real processes, pipes and time.
+
+One thread does everything but the faults: it asks the interpreter what to do, hands operations
+to workers, takes in what they record, answers for the witness, and appends to the history. The
+nemesis's actions block, so they run on a thread of their own and report back through a queue.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import selectors
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from checker.history import Op, Process
+from harness.ensemble import EnvironmentRefusal
+from harness.generator import NEMESIS
+from harness.interpreter import Dispatch, Done, Interpreter, Wait
+from harness.links import Links
+from harness.messages import Act, Acted, Open, Ready, Record, Report, Run
+from harness.roles import RoleTracker
+from harness.witness import Witness
+from harness.worker_pool import Exited, Started, WorkerPool
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT_S = 0.05
+"""How long the driver sleeps at most: requests to stop are not kept waiting longer."""
+
+WATCH_EVENTS_PERIOD_NS = 200_000_000
+"""How often watch events are fetched. Nobody waits for them, and each time costs the links a turn
+and the driver a wait."""
+
+HEAL_ALL = "heal-all"
+"""The nemesis's last action: mend everything, verify it, and wait for a quorum. When it is done
+the final phase begins."""
+
+
+class Sink(Protocol):
+    """Where records go (the results' history writer)."""
+
+    def append(self, op: Op) -> object:
+        """Take one record and give it its index."""
+
+    def flush(self) -> None:
+        """Hand everything over to the operating system."""
+
+
+class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is
+    """A client's process ended although nobody killed it; the message says where to look."""
+
+
+@dataclass
+class Progress:
+    """Counters for a display. ``faults`` maps a fault's id to what it is, while in force."""
+
+    ok: int = 0
+    fail: int = 0
+    info: int = 0
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+class Driver:
+    """Drives one run from its first operation to its last.
+
+    Args:
+        witness: the protected resource.
+        links: watch events are collected from it.
+        sink: the history.
+        roles: kept up to date with every record.
+        nemesis: runs one action: (f, value) -> the value to be recorded.
+        origin: what the system's monotonic clock said when the run's clock was 0, in ns.
+        operation_bound: seconds after which an operation counts as hung: its process is
+            killed and the operation ends unknown. Paused processes have time.
+        stop_requested: asked often; once true everything is healed, nothing more is
+            dispatched, and the run ends when what is open has ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        witness: Witness,
+        links: Links,
+        sink: Sink,
+        roles: RoleTracker,
+        nemesis: Callable[[str, dict[str, Any]], dict[str, Any]],
+        origin: int,
+        operation_bound: float = 45.0,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.progress = Progress()
+        self._witness = witness
+        self._links = links
+        self._sink = sink
+        self._roles = roles
+        self._nemesis = nemesis
+        self._origin = origin
+        self._operation_bound = int(operation_bound * 1e9)
+        self._stop_requested = stop_requested
+        self._selector = selectors.DefaultSelector()
+        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._selector.register(self._wake_read, selectors.EVENT_READ, None)
+        self._closing = threading.Lock()
+        self._closed = False
+        self._actions: queue.SimpleQueue[_Action | None] = queue.SimpleQueue()
+        self._opening: set[int] = set()
+        self._watch_events_due = 0
+        self._healing = False
+        self._run_pool: WorkerPool | None = None
+        self._run_interpreter: Interpreter | None = None
+        self._deadline = 0
+        self._restarts = ThreadPoolExecutor(max_workers=8, thread_name_prefix="restart")
+        self._nemesis_thread = threading.Thread(
+            target=self._run_nemesis, name="nemesis", daemon=True
+        )
+
+    @property
+    def _pool(self) -> WorkerPool:
+        assert self._run_pool is not None, "open() comes first"
+        return self._run_pool
+
+    @property
+    def _interpreter(self) -> Interpreter:
+        assert self._run_interpreter is not None, "run() comes first"
+        return self._run_interpreter
+
+    def now(self) -> int:
+        """Nanoseconds on the run's clock."""
+        return time.monotonic_ns() - self._origin
+
+    def notify(self, message: Any) -> None:
+        """Tell the driver something from another thread: a Record, Exited, Started."""
+        self._inbox.put(message)
+        with self._closing:
+            if not self._closed:
+                with contextlib.suppress(BlockingIOError):  # full of wake-ups already
+                    os.write(self._wake_write, b"x")
+
+    def record(self, process: str, f: str, value: Mapping[str, Any] | None = None) -> None:
+        """Append a record that is no operation, from the driver's own thread."""
+        self._append(
+            Op(time=self.now(), process=process, type="info", f=f, value=dict(value or {}))
+        )
+
+    def open(self, pool: WorkerPool, patience: float = 30.0) -> None:
+        """Open all clients and wait until each has its first session.
+
+        Raises:
+            WorkerCrash: a process ended or got no session in time.
+        """
+        self._run_pool = pool
+        for client in range(pool.count):
+            self._selector.register(pool.stream(client), selectors.EVENT_READ, client)
+            pool.send(client, Open(client))
+            self._opening.add(client)
+        deadline = time.monotonic() + patience
+        while self._opening and not self._stop_requested():
+            self._take_in(LONGEST_WAIT_S)
+            if time.monotonic() > deadline:
+                raise WorkerCrash(
+                    f"clients {sorted(self._opening)} did not start within {patience:.0f} s; "
+                    "see clients/*.log in the run's directory"
+                )
+
+    def run(self, interpreter: Interpreter, *, bound: float) -> None:
+        """Run until the interpreter is done.
+
+        Args:
+            interpreter: what to do.
+            bound: seconds from now after which nothing more is dispatched, come what may.
+
+        Raises:
+            WorkerCrash: a process ended although nobody killed it.
+        """
+        self._run_interpreter = interpreter
+        self._deadline = self.now() + int(bound * 1e9)
+        self._nemesis_thread.start()
+        try:
+            while not self._step():
+                pass
+        finally:
+            self._actions.put(None)
+            # The history ends with everything that has been seen.
+            self._take_in(0)
+            self._collect_watch_events(at_once=True)
+            self._sink.flush()
+
+    def close(self) -> None:
+        """Give back what the operating system lent."""
+        with self._closing:
+            self._closed = True
+        self._restarts.shutdown(cancel_futures=True)
+        self._selector.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _step(self) -> bool:
+        """Do what is to be done now; whether the run is over."""
+        over = self.now() > self._deadline
+        if (over or self._stop_requested()) and not self._interpreter.stopped:
+            self._interpreter.stop()
+            # What is paused or cut off would never end, so nothing waits for its turn now.
+            self._actions.put(_Action(HEAL_ALL, {}, dispatched=False))
+            self._healing = True
+        while isinstance(decision := self._interpreter.poll(self.now()), Dispatch):
+            self._dispatch(decision)
+        if isinstance(decision, Done) and not self._healing:
+            return True
+        wait = LONGEST_WAIT_S
+        if isinstance(decision, Wait) and decision.until is not None:
+            wait = min(wait, max(0.0, (decision.until - self.now()) / 1e9))
+        self._take_in(wait)
+        self._end_hung_operations()
+        return False
+
+    def _dispatch(self, what: Dispatch) -> None:
+        if what.thread == NEMESIS:
+            self._actions.put(_Action(what.f, what.value, dispatched=True))
+        else:
+            assert isinstance(what.thread, int)
+            assert isinstance(what.process, int)
+            self._pool.send(what.thread, Run(what.process, what.f, what.value))
+
+    def _run_nemesis(self) -> None:
+        while (action := self._actions.get()) is not None:
+            self.notify(_Told(action, self._nemesis_op("invoke", action.f, action.value)))
+            error = None
+            try:
+                value = self._nemesis(action.f, action.value)
+            except Exception as problem:  # stands in the history, and so in the verdict
+                error = f"{type(problem).__name__}: {problem}"
+                value = {**action.value, "verified": False, "detail": error}
+            self.notify(_Told(action, self._nemesis_op("info", action.f, value, error)))
+
+    def _nemesis_op(
+        self, kind: Literal["invoke", "info"], f: str, value: Any, error: str | None = None
+    ) -> Op:
+        return Op(time=self.now(), process=NEMESIS, type=kind, f=f, value=value, error=error)
+
+    def _take_in(self, wait: float) -> None:
+        """Hand over what was recorded, then wait for messages and act on them.
+
+        In this order, so that a client that waits for its next operation does not wait for the
+        disk or for the links as well.
+        """
+        self._collect_watch_events()
+        self._sink.flush()
+        for key, _ in self._selector.select(wait):
+            if key.data is None:
+                self._drain_wake_ups()
+            else:
+                self._hear(key.data)
+        while not self._inbox.empty():
+            self._heed(self._inbox.get())
+
+    def _collect_watch_events(self, *, at_once: bool = False) -> None:
+        """Now and then, for asking costs a turn of the links' process."""
+        if not at_once and self.now() < self._watch_events_due:
+            return
+        self._watch_events_due = self.now() + WATCH_EVENTS_PERIOD_NS
+        for seen in self._links.watch_events():
+            value = {"client": seen.client, "event": seen.event, "path": seen.path}
+            self._append(
+                Op(
+                    time=seen.time - self._origin,
+                    process="link",
+                    type="info",
+                    f="watch",
+                    value=value,
+                )
+            )
+
+    def _drain_wake_ups(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # all read
+            while os.read(self._wake_read, 4096):
+                pass
+
+    def _hear(self, client: int) -> None:
+        reports = self._pool.receive(client)
+        if reports is None:
+            if not self._pool.killed(client):
+                self._selector.unregister(self._pool.stream(client))
+                raise WorkerCrash(
+                    f"client c{client}'s process ended by itself; see clients/c{client}.log in "
+                    "the run's directory"
+                )
+            # A killed process: its end is handled when ``Exited`` comes.
+            return
+        self._handle(client, reports)
+
+    def _handle(self, client: int, reports: list[Report]) -> None:
+        for report in reports:
+            if isinstance(report, Record):
+                self._append(report.op())
+            elif isinstance(report, Act):
+                accepted, order = self._witness.act(report.token)
+                # Recorded before it is answered: what the client does next comes later.
+                self.record(
+                    "witness",
+                    "act",
+                    {
+                        "client": client,
+                        "process": report.process,
+                        "token": report.token,
+                        "order": order,
+                        "accepted": accepted,
+                    },
+                )
+                self._pool.send(client, Acted(accepted, order, self._links.afflicted(client)))
+            elif isinstance(report, Ready):
+                if client in self._opening:
+                    self._opening.discard(client)
+                else:
+                    self._interpreter.restore(client)
+                    self._pool.ready(client)
+
+    def _heed(self, message: Any) -> None:
+        if isinstance(message, Record):
+            self._append(message.op())
+        elif isinstance(message, _Told):
+            if message.action.dispatched:
+                self._interpreter.observe(message.op)
+            self._append(message.op)
+            if message.op.type == "info":
+                self._note_fault(message.op)
+        elif isinstance(message, Exited):
+            self._bury(message.client)
+        elif isinstance(message, Started):
+            client = message.client
+            process = self._interpreter.context.process_of(client)
+            assert isinstance(process, int)
+            self._selector.register(self._pool.stream(client), selectors.EVENT_READ, client)
+            self.record("session", "started", {"client": client, "process": process})
+            self._pool.send(client, Open(process))
+
+    def _bury(self, client: int) -> None:
+        """Take in what a killed process still said, then end what it had open."""
+        while reports := self._pool.receive(client):
+            self._handle(client, reports)
+        self._selector.unregister(self._pool.stream(client))
+        self._pool.forget(client)
+        killed_at = self._pool.killed_at(client)
+        assert killed_at is not None
+        process = self._interpreter.context.process_of(client)
+        exited = {"client": client, "process": process}
+        self._append(Op(time=killed_at, process="session", type="info", f="exited", value=exited))
+        self._interpreter.suspend(client)
+        running = self._interpreter.open.get(client)
+        if running is None:
+            if self._interpreter.context.process_of(client) == process:
+                self._interpreter.retire(client)
+            return
+        lost = {"process": running.process, "f": running.f, "value": running.value}
+        if not running.invoked:
+            # It may have been called just before the end: from its dispatch on at the earliest.
+            self._append(Op(time=min(running.since, killed_at), type="invoke", **lost))
+        self._append(Op(time=self.now(), type="info", error="the client was killed", **lost))
+
+    def _note_fault(self, op: Op) -> None:
+        value = op.value
+        if op.f == "start":
+            targets = ", ".join(map(str, value.get("targets", [])))
+            self.progress.faults[str(value.get("id"))] = f"{value.get('kind')} {targets}".strip()
+        elif op.f == "stop":
+            self.progress.faults.pop(str(value.get("id")), None)
+        elif op.f == HEAL_ALL:
+            self._healing = False
+            self.progress.faults.clear()
+            healed = {"healed": bool(value.get("verified")), "detail": value.get("detail", "")}
+            self.record("control", "phase", {"phase": "final", **healed})
+
+    def _end_hung_operations(self) -> None:
+        """Kill workers that do not come back from an operation: its end stays unknown."""
+        for thread, running in list(self._interpreter.open.items()):
+            if (
+                isinstance(thread, int)
+                and self.now() - running.since > self._operation_bound
+                and self._pool.state(thread) == "running"
+            ):
+                self._pool.kill(thread)
+                # Waits until it is open again, which takes this thread to come about.
+                self._restarts.submit(self._restart, thread)
+
+    def _restart(self, client: int) -> None:
+        try:
+            self._pool.restart(client)
+        except (TimeoutError, EnvironmentRefusal):
+            log.exception("client c%d hung, was killed, and did not come back", client)
+
+    def _append(self, op: Op) -> None:
+        """Put a record into the history; a client's operations are the interpreter's news."""
+        if isinstance(op.process, int):
+            if op.type != "invoke":
+                setattr(self.progress, op.type, getattr(self.progress, op.type) + 1)
+            client = op.process % self._interpreter.context.clients
+            self._interpreter.observe(op)
+            process = self._interpreter.context.process_of(client)
+            if process != op.process:
+                self._reopen(client, process)
+        self._sink.append(op)
+        self._roles.observe(op)
+
+    def _reopen(self, client: int, process: Process) -> None:
+        """A process was retired: unless it is dead its client goes on as the next one."""
+        assert isinstance(process, int)
+        if not self._pool.killed(client):
+            self._interpreter.suspend(client)
+            self._pool.send(client, Open(process))
+
+
+@dataclass(frozen=True)
+class _Action:
+    """Something for the nemesis to do; ``dispatched`` if the interpreter waits for its end."""
+
+    f: str
+    value: dict[str, Any]
+    dispatched: bool
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A record of an action of the nemesis."""
+
+    action: _Action
+    op: Op

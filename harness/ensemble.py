@@ -1,0 +1,121 @@
+"""What every ensemble of ZooKeeper servers can do, real or simulated.
+
+Nodes are named ``n1``, ``n2`` ... after their server ids. All calls block until done.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+Grudge = Mapping[str, frozenset[str]]
+"""Who refuses packets from whom: node -> the nodes whose packets it drops. One-way by nature."""
+
+NodeState = Literal["running", "paused", "dead"]
+
+
+class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program
+    """This host does not allow what was asked; the message names the thing and the remedy.
+
+    The command line prints it without a traceback and exits with 4.
+    """
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a fault can be injected here, and if not, why and what would be needed."""
+
+    available: bool
+    why: str = ""
+
+
+class Ensemble(Protocol):
+    """A group of servers that can be run, observed, broken and mended."""
+
+    kind: str
+    """``docker`` or ``sim``."""
+    nodes: tuple[str, ...]
+    """Names of the servers, in order of their ids."""
+
+    def start(self) -> None:
+        """Bring all servers up and return once a quorum serves and every node answers.
+
+        Raises:
+            EnvironmentRefusal: no engine, no image, no free subnet or port, no space.
+        """
+
+    def tear_down(self) -> None:
+        """Remove everything that ``start`` made. May be called at any time, more than once."""
+
+    def client_address(self, node: str) -> tuple[str, int]:
+        """Host and port on which clients (the links) reach a node; fixed for the run."""
+
+    def kill(self, node: str) -> None:
+        """Kill a server with SIGKILL. Its disk stays."""
+
+    def restart(self, node: str) -> None:
+        """Start a killed server again on its disk; does not wait for it to serve."""
+
+    def pause(self, node: str) -> None:
+        """Freeze a server's processes."""
+
+    def resume(self, node: str) -> None:
+        """Unfreeze a paused server."""
+
+    def partition(self, grudge: Grudge) -> None:
+        """Let each node drop all packets from the nodes it bears a grudge against.
+
+        Replaces any earlier partition. Clients' traffic is not touched.
+        """
+
+    def heal(self) -> None:
+        """Remove the partition, if there is one."""
+
+    def state(self, node: str) -> NodeState:
+        """What the server's process is doing, as the engine sees it."""
+
+    def grudge(self) -> dict[str, frozenset[str]]:
+        """The partition in force, as read back from the nodes' own packet filters.
+
+        Nodes that bear no grudge are left out; empty when there is no partition.
+        """
+
+    def reaches(self, source: str, target: str) -> bool:
+        """Whether packets pass both ways between two nodes' quorum network now.
+
+        Tried for real. Says nothing of the servers: a node whose server is dead is reached.
+        """
+
+    def serves(self, node: str) -> bool:
+        """Whether a node answers ``srvr`` as part of a quorum, within a second."""
+
+    def leader(self) -> str | None:
+        """The node that leads and serves, found by ``srvr``; None if there is none now.
+
+        Where two claim to lead (one deposed that has not noticed), the one with the higher
+        epoch in its zxid.
+        """
+
+    def gather(self, destination: Path) -> None:
+        """Copy every node's log output and data files to ``destination/<node>/``.
+
+        ``node.log`` is the server's output; ``version-2/`` holds ``log.*``, ``snapshot.*``,
+        ``currentEpoch`` and ``acceptedEpoch`` as the server wrote them. Works on dead and
+        paused nodes too.
+        """
+
+    def probe(self) -> dict[str, Availability]:
+        """Which server faults this host allows: fault name -> availability."""
+
+
+def without_connection(grudge: Grudge) -> set[frozenset[str]]:
+    """Pairs of nodes that cannot hold a connection under a grudge.
+
+    A connection needs packets both ways, so a pair is cut when either refuses the other.
+    """
+    return {frozenset((node, other)) for node, others in grudge.items() for other in others}
+
+
+def serving(ensemble: Ensemble, nodes: Iterable[str] | None = None) -> list[str]:
+    """Those of the nodes (all by default) that answer as part of a quorum."""
+    return [n for n in (ensemble.nodes if nodes is None else nodes) if ensemble.serves(n)]

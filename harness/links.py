@@ -1,0 +1,93 @@
+"""The clients' connections to the servers, as something that can be broken.
+
+Every client reaches every server through a link of its own, one for each (client, server).
+Breaking a client's links is how a client is partitioned, without any privilege.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+import msgspec
+
+Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
+"""How a link is broken.
+
+``black-hole``: bytes vanish both ways, and so do hang-ups: neither side learns that the other
+closed. Connections stay open; new ones are accepted, stay silent, and reach no server.
+``reset``: connections are reset at once, and so is every new one.
+``to-server`` / ``to-client``: only what goes in that direction vanishes. A new connection
+reaches the server under ``to-client``, and none under ``to-server``.
+``half-open``: the server's side is closed, the client's stays open and silent; new connections
+as under ``black-hole``.
+``lost-reply``: the next create (also one inside a multi) passes, its reply is swallowed and both
+sides are reset; with that the cut is over on all links that it was made on. If the connection
+dies before the reply comes, the next create is waited for. Other traffic is untouched.
+"""
+
+
+class WatchSeen(msgspec.Struct, frozen=True):
+    """A watch event that passed on its way to a client: monotonic nanoseconds, what, where."""
+
+    time: int
+    client: int
+    event: Literal["created", "deleted", "changed", "child"]
+    path: str
+
+
+class Links(Protocol):
+    """All links of a run."""
+
+    def address(self, client: int, node: str) -> tuple[str, int]:
+        """Host and port on which a client finds a server."""
+
+    def hosts(self, client: int) -> str:
+        """A client's connection string: every server by its link."""
+
+    def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
+        """Break a client's links to some servers (all by default).
+
+        Replaces an earlier cut of the same links, which is healed first; links to other
+        servers stay as they are.
+        """
+
+    def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
+        """Hold back every byte, each way, for this long. Order is kept; 0 ends it."""
+
+    def heal(self, client: int | None = None) -> None:
+        """Mend one client's links, or all: no cut, no delay.
+
+        Bytes that vanished stay lost: every connection that swallowed bytes is reset.
+        """
+
+    def afflicted(self, client: int) -> bool:
+        """Whether a client's links are cut, or were told to be, not counting ``lost-reply``.
+
+        Answered at once, without asking the links themselves.
+        """
+
+    def in_force(self, client: int) -> dict[str, str]:
+        """The cuts on a client's links, node -> how; empty when none is cut."""
+
+    def swallowed(self, client: int) -> int:
+        """Bytes and connections that a client's links have refused so far.
+
+        A cut that is in force makes this grow as soon as the client tries anything.
+        """
+
+    def connected_to(self, client: int) -> str | None:
+        """The server to which the client has a connection with a session now.
+
+        If there are several (one not yet hung up), that of the newest.
+        """
+
+    def last_answer(self, client: int) -> int | None:
+        """When a reply last passed to the client, in monotonic nanoseconds; None if never.
+
+        Answers to pings and a granted handshake are replies; watch events are not.
+        """
+
+    def watch_events(self) -> list[WatchSeen]:
+        """Watch events that passed since the last call, in order."""
+
+    def close(self) -> None:
+        """Stop carrying anything and free the ports."""

@@ -1,0 +1,125 @@
+"""What the control process and a client's process say to each other.
+
+Frames are a four-byte big-endian length and a msgpack body. A control process that goes away
+closes the channel; so does a client process that dies.
+"""
+
+import struct
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from checker.history import Op, OpType, Process
+
+
+class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Go on as this process. Answered with ``Ready``.
+
+    A client that is not open yet, or whose last operation raised, begins with a new session.
+    """
+
+    process: int
+
+
+class Run(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Run one operation. Answered with two ``Record``: its invoke and its completion."""
+
+    process: int
+    f: str
+    value: Any = None
+
+
+class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """The witness's answer to ``Act``: whether the action counted, and its place in the order.
+
+    ``linger`` asks the client to go on acting while it believes that it holds, because its
+    links are broken now: that is when a wrong belief does harm, and when to look for one.
+    """
+
+    accepted: bool
+    order: int
+    linger: bool = False
+
+
+Command = Open | Run | Acted
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """The client is open as this process. ``connected`` tells whether it has a session yet."""
+
+    process: int
+    connected: bool
+
+
+class Record(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Something for the history, with the time at which it happened here."""
+
+    time: int
+    process: Process
+    type: OpType
+    f: str
+    value: Any = None
+    error: str | None = None
+
+    def op(self) -> Op:
+        """The same as a record of the history, still without an index."""
+        return Op(
+            time=self.time,
+            process=self.process,
+            type=self.type,
+            f=self.f,
+            value=self.value,
+            error=self.error,
+        )
+
+
+class Act(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """An action on the protected resource under a fencing token (None: without one)."""
+
+    process: int
+    token: int | None
+
+
+Report = Ready | Record | Act
+
+Message = TypeVar("Message")
+
+_LENGTH = struct.Struct(">I")
+_encoder = msgspec.msgpack.Encoder()
+
+
+def frame(message: msgspec.Struct) -> bytes:
+    """A message as it goes over the channel."""
+    body = _encoder.encode(message)
+    return _LENGTH.pack(len(body)) + body
+
+
+class Frames(Generic[Message]):
+    """Collects bytes and gives whole messages.
+
+    Args:
+        kind: the type of the messages, a union of tagged structs.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._decoder = msgspec.msgpack.Decoder(kind)
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that these bytes complete, in order.
+
+        Raises:
+            msgspec.DecodeError: the bytes are no message: the other side is not one of ours.
+        """
+        buffer = self._buffer
+        buffer += data
+        messages = []
+        at = 0
+        while len(buffer) - at >= 4:
+            (length,) = _LENGTH.unpack_from(buffer, at)
+            if len(buffer) - at - 4 < length:
+                break
+            messages.append(self._decoder.decode(buffer[at + 4 : at + 4 + length]))
+            at += 4 + length
+        del buffer[:at]
+        return messages

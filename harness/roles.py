@@ -1,0 +1,46 @@
+"""Who holds and who waits, as far as the control process has seen.
+
+Kept up to date by the driver with every record; read by the nemesis when it aims.
+"""
+
+from checker.history import Op
+from checker.holds import Words
+
+
+class RoleTracker:
+    """Fulfils ``harness.clients.Roles`` from the records of a run."""
+
+    def __init__(self, clients: int, words: Words) -> None:
+        self._clients = clients
+        self._words = words
+        self._holders: dict[int, int] = {}
+        self._waiting: dict[int, int] = {}
+
+    def observe(self, op: Op) -> None:
+        """Take in a record: a client's operation, or that its process is gone."""
+        if op.process == "session" and op.f == "exited":
+            self._holders.pop(op.value["client"], None)
+            self._waiting.pop(op.value["client"], None)
+        if not isinstance(op.process, int):
+            return
+        client = op.process % self._clients
+        if op.f == self._words.acquire:
+            if op.type == "invoke":
+                self._waiting[client] = op.time
+            else:
+                self._waiting.pop(client, None)
+                if op.type == "ok":
+                    self._holders[client] = op.time
+        elif op.f == self._words.release and op.type == "invoke":
+            self._holders.pop(client, None)
+
+    def holder(self) -> int | None:
+        """The client that was granted last and has not begun to let go; None if nobody."""
+        # A copy, because the nemesis asks from a thread of its own.
+        holders = dict(self._holders)
+        return max(holders, key=lambda client: holders[client]) if holders else None
+
+    def next_in_line(self) -> int | None:
+        """The client that has been waiting longest; None if nobody waits."""
+        waiting = {c: since for c, since in dict(self._waiting).items() if c not in self._holders}
+        return min(waiting, key=lambda client: waiting[client]) if waiting else None

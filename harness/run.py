@@ -1,0 +1,290 @@
+"""One run from start to end: ensemble, links, workers, load, final phase, gather, tear down."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from checker.holds import Words
+from harness.clients import Clients, Roles
+from harness.combinators import any_of, on_clients, on_nemesis, phases, sequence
+from harness.driver import HEAL_ALL, Driver, Progress, Sink
+from harness.ensemble import Ensemble, EnvironmentRefusal
+from harness.generator import Generator, Invocation
+from harness.interpreter import Interpreter
+from harness.links import Links
+from harness.messages import Record
+from harness.roles import RoleTracker
+from harness.witness import Witness
+from harness.worker_pool import ClientSpec, WorkerPool
+
+log = logging.getLogger(__name__)
+
+LEADER_PERIOD_S = 0.5
+"""How often the servers are asked who leads."""
+
+CLOCKS_MOVED_NS = 200_000
+"""By how much the wall clock may move against the monotonic one before both are read anew."""
+
+LONGEST_AFTER_LOAD_S = 150.0
+"""Healing, the final phase and all must be over this long after the load's end."""
+
+
+class ScheduledAction(Protocol):
+    """When the nemesis does what: nanoseconds after the load began."""
+
+    time: int
+    f: str
+    value: dict[str, Any]
+
+
+class Nemesis(Protocol):
+    """What a run needs of its nemesis."""
+
+    def schedule(self) -> list[Any]:
+        """All planned actions, each a ``ScheduledAction``, in order of time."""
+
+    def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
+        """Do one of them; blocks; what is to be recorded of it."""
+
+    def heal_all(self) -> dict[str, Any]:
+        """Mend everything and verify it: ``verified``, ``detail``, and ``healed``, a list."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run does.
+
+    Args:
+        clients: what they are.
+        count: how many.
+        words: names of the workload's operations.
+        load: what the clients do; is told when the load's time is up (ns on the run's clock).
+        final: what they do afterwards, with every fault healed.
+        cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
+        fencing: whether the witness checks tokens.
+    """
+
+    clients: ClientSpec
+    count: int
+    words: Words
+    load: Callable[[int], Generator]
+    final: Generator
+    time_limit: float
+    cleanup: Mapping[str, str] = field(default_factory=dict)
+    fencing: bool = False
+
+
+@dataclass
+class Status:
+    """Where a run is, for a display; read from another thread."""
+
+    step: str = "begins"
+    progress: Progress = field(default_factory=Progress)
+    leader: str | None = None
+    origin: int = 0
+    anchors: list[dict[str, int]] = field(default_factory=list)
+    """Readings of both clocks whenever the one had moved against the other."""
+
+
+def perform(
+    run: Run,
+    *,
+    ensemble: Ensemble,
+    connect: Callable[[Mapping[str, tuple[str, int]], int], Links],
+    nemesis: Callable[[Ensemble, Links, Clients, Roles], Nemesis],
+    sink: Sink,
+    logs: Path,
+    nodes: Path,
+    origin: int,
+    status: Status,
+    step: Callable[[str], None],
+    stop_requested: Callable[[], bool],
+) -> None:
+    """Perform a run, whatever happens leaving nothing behind but its records.
+
+    Args:
+        run: what to do.
+        ensemble: not started yet; torn down in any case.
+        connect: makes the links, given where each node is and the number of clients.
+        nemesis: makes the nemesis for this run.
+        sink: the history.
+        logs: directory for the clients' logs.
+        nodes: directory into which the servers' logs and data are gathered.
+        origin: what the system's monotonic clock said when the run's clock was 0, in ns.
+        status: kept up to date.
+        step: told in words what is being done now.
+        stop_requested: once true the run heals, gathers and ends as soon as it can.
+
+    Raises:
+        EnvironmentRefusal: the host does not allow it.
+        WorkerCrash: a client's process failed by itself.
+    """
+    with ExitStack() as stack:
+        stack.callback(ensemble.tear_down)
+        stack.callback(step, "tearing down")
+        ensemble.start()
+        stack.push(_gathering(ensemble, nodes, step))
+        if stop_requested():
+            return
+        step(f"starting {run.count} clients")
+        addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
+        links = connect(addresses, run.count)
+        stack.callback(links.close)
+        _drive(
+            run, ensemble, links, nemesis, sink, logs, origin, status, step, stop_requested, stack
+        )
+
+
+def _drive(
+    run: Run,
+    ensemble: Ensemble,
+    links: Links,
+    make_nemesis: Callable[[Ensemble, Links, Clients, Roles], Nemesis],
+    sink: Sink,
+    logs: Path,
+    origin: int,
+    status: Status,
+    step: Callable[[str], None],
+    stop_requested: Callable[[], bool],
+    stack: ExitStack,
+) -> None:
+    roles = RoleTracker(run.count, run.words)
+    breaker: Nemesis | None = None
+
+    def act(f: str, value: dict[str, Any]) -> dict[str, Any]:
+        assert breaker is not None
+        if f == HEAL_ALL:
+            step("healing")
+            healed = breaker.heal_all()
+            step("waiting for open operations" if stop_requested() else "final phase")
+            return healed
+        return breaker.invoke(f, value)
+
+    driver = Driver(
+        witness=Witness(fencing=run.fencing),
+        links=links,
+        sink=sink,
+        roles=roles,
+        nemesis=act,
+        origin=origin,
+        stop_requested=stop_requested,
+    )
+    stack.callback(driver.close)
+    status.progress = driver.progress
+    pool = WorkerPool(
+        run.count,
+        run.clients,
+        hosts=links.hosts,
+        logs=logs,
+        notify=driver.notify,
+        origin=origin,
+    )
+    stack.callback(pool.stop)
+    pool.start()
+    breaker = make_nemesis(ensemble, links, pool, roles)
+    driver.open(pool)
+    if stop_requested():
+        return
+    step(f"load for {run.time_limit:g} s")
+    interpreter = Interpreter(
+        _whole(run, breaker, began=driver.now()), clients=run.count, cleanup=run.cleanup
+    )
+    with _watch_leader(ensemble, driver, status):
+        driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
+    if not interpreter.stopped:
+        driver.record("control", "phase-end", {"phase": "final"})
+    driver.record("control", "end")
+    sink.flush()
+
+
+def _whole(run: Run, nemesis: Nemesis, began: int) -> Generator:
+    """The load under faults, healing as soon as it is over, then the final phase."""
+    faults = [
+        Invocation(action.f, action.value, time=began + action.time)
+        for action in nemesis.schedule()
+    ]
+    until = began + int(run.time_limit * 1e9)
+    heal = Invocation(HEAL_ALL, {}, time=until)
+    return phases(
+        any_of(
+            on_clients(run.load(until)),
+            on_nemesis(sequence(*faults, heal)),
+        ),
+        on_clients(run.final),
+    )
+
+
+@contextlib.contextmanager
+def _watch_leader(ensemble: Ensemble, driver: Driver, status: Status) -> Iterator[None]:
+    """Ask who leads, over and over, on a thread of its own; changes go into the history."""
+    over = threading.Event()
+
+    def watch() -> None:
+        known: str | None = None
+        reading = monotonic_and_wall(status.origin)
+        while not over.is_set():
+            reading = _read_clocks(status, reading)
+            leader = ensemble.leader()
+            if leader != known:
+                known = status.leader = leader
+                driver.notify(Record(driver.now(), "control", "info", "leader", {"leader": leader}))
+            over.wait(LEADER_PERIOD_S)
+
+    watcher = threading.Thread(target=watch, name="leader-watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _read_clocks(status: Status, before: dict[str, int]) -> dict[str, int]:
+    """Read both clocks; note it, and the reading before, where the one moved against the other.
+
+    Both, so that a wall clock that is set puts only the time between the two in doubt.
+    """
+    reading = monotonic_and_wall(status.origin)
+    noted = status.anchors[-1] if status.anchors else before
+    if not status.anchors or abs(_ahead(reading) - _ahead(noted)) > CLOCKS_MOVED_NS:
+        status.anchors += [before, reading]
+    return reading
+
+
+def _ahead(reading: dict[str, int]) -> int:
+    return reading["wall"] - reading["monotonic"]
+
+
+def _gathering(
+    ensemble: Ensemble, nodes: Path, step: Callable[[str], None]
+) -> Callable[[object, BaseException | None, object], None]:
+    """What an exit stack is to do: gather the servers' logs. An earlier error stays the error."""
+
+    def gather(_type: object, earlier: BaseException | None, _trace: object) -> None:
+        step("gathering logs")
+        try:
+            ensemble.gather(nodes)
+        except (OSError, EnvironmentRefusal) as error:
+            if earlier is None:
+                raise EnvironmentRefusal(
+                    f"the servers' logs could not be gathered into {nodes} ({error}); what clients "
+                    "did is in the run's history all the same: free some space, then `rumpus "
+                    "check` judges what there is"
+                ) from error
+            log.warning("the servers' logs could not be gathered: %s", error)
+
+    return gather
+
+
+def monotonic_and_wall(origin: int) -> dict[str, int]:
+    """One reading of both clocks: the run's (ns) and the wall's (ns since 1970)."""
+    before = time.monotonic_ns()
+    wall = time.time_ns()
+    after = time.monotonic_ns()
+    return {"monotonic": (before + after) // 2 - origin, "wall": wall}

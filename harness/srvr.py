@@ -1,0 +1,53 @@
+"""What a server says of itself: the four-letter word ``srvr`` over the client port."""
+
+import re
+import socket
+import time
+from typing import Literal, NamedTuple
+
+Mode = Literal["leader", "follower", "observer", "standalone", "read-only"]
+
+_MODE = re.compile(r"^Mode: (leader|follower|observer|standalone|read-only)$", re.MULTILINE)
+_ZXID = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
+
+
+class Srvr(NamedTuple):
+    """An answer: the server's mode, and the last zxid it has applied."""
+
+    mode: Mode
+    zxid: int
+
+    @property
+    def epoch(self) -> int:
+        """The upper half of the zxid: the reign in which it was given."""
+        return self.zxid >> 32
+
+
+def parse(answer: str) -> Srvr | None:
+    """An answer's mode and zxid; None when the server is not serving (or it is no answer)."""
+    mode, zxid = _MODE.search(answer), _ZXID.search(answer)
+    if mode is None or zxid is None:
+        return None
+    return Srvr(mode[1], int(zxid[1], 16))  # type: ignore[arg-type]  # the pattern allows modes only
+
+
+def ask(address: tuple[str, int], *, timeout: float = 1.0) -> Srvr | None:
+    """Ask the server at an address, for at most ``timeout`` seconds in all.
+
+    None when it does not answer in time, or answers that it is not serving.
+    """
+    deadline = time.monotonic() + timeout
+    answer = b""
+    try:
+        with socket.create_connection(address, timeout) as connection:
+            connection.sendall(b"srvr")
+            while (left := deadline - time.monotonic()) > 0:
+                connection.settimeout(left)
+                part = connection.recv(4096)
+                if not part:
+                    return parse(answer.decode(errors="replace"))
+                answer += part
+    except OSError:
+        # Dead, paused or cut off: a server that gives no answer is what None means.
+        return None
+    return None

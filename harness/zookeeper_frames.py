@@ -1,0 +1,146 @@
+"""Frames of ZooKeeper's client protocol: where they end, and the few fields the links look at.
+
+Every packet is an int length and that many bytes, big-endian throughout. The first frame each
+way is the session handshake (ConnectRequest, ConnectResponse) and has no header; every later
+request begins with ``int xid, int opcode``, every later reply with ``int xid, long zxid, int
+error``. A frame here is always the whole packet, its length included.
+
+The layout is that of ZooKeeper's ``zookeeper.jute`` and ``ZooDefs``, the same in all 3.x.
+"""
+
+import struct
+from typing import Literal, NamedTuple
+
+WatchedEvent = Literal["created", "deleted", "changed", "child"]
+
+WATCH_XID = -1
+"""The xid of a watch event; every other reply answers a request."""
+
+LENGTH_BYTES = 4
+
+_LENGTH = struct.Struct(">i")
+_REQUEST = struct.Struct(">iii")  # length, xid, opcode
+_REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
+_CONNECTED = struct.Struct(">iii")  # length, protocol version, timeout
+_WATCH = struct.Struct(">iiqiiii")  # as a reply, then type, state, length of the path
+_OPERATION = struct.Struct(">i?i")  # the header before each part of a multi: opcode, done, error
+
+_CREATES = frozenset({1, 15, 19, 21})  # create, create2, createContainer, createTTL
+_MULTI = 14
+_DELETE, _SET_DATA, _CHECK = 2, 5, 13
+
+_EVENTS: dict[int, WatchedEvent] = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
+
+# Far above what any server accepts, and below every four-letter word read as a length.
+_LONGEST = 1 << 30
+
+
+class FrameReader:
+    """Finds the frames in one direction of a connection, however its bytes are split.
+
+    Attributes:
+        tracking: whether the stream is still read as frames. A length that no frame can have
+            (a four-letter word, or no ZooKeeper traffic at all) ends that for good.
+        pending: how many bytes of an incomplete frame have been seen.
+    """
+
+    __slots__ = ("_partial", "_wanted", "pending", "tracking")
+
+    def __init__(self) -> None:
+        self.tracking = True
+        self.pending = 0
+        self._partial = bytearray()
+        self._wanted = LENGTH_BYTES
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next bytes of the stream; returns the frames that they completed."""
+        if not self.tracking:
+            return []
+        if self.pending:
+            self._partial += data
+            self.pending = len(self._partial)
+            if self.pending < self._wanted:
+                return []
+            data = bytes(self._partial)
+        elif len(data) >= LENGTH_BYTES and _LENGTH.unpack_from(data)[0] == len(data) - LENGTH_BYTES:
+            return [data]  # by far the most common: one read, one frame, no copy
+        return self._split(data)
+
+    def _split(self, data: bytes) -> list[bytes]:
+        frames = []
+        start = 0
+        self._wanted = LENGTH_BYTES
+        while len(data) - start >= LENGTH_BYTES:
+            (length,) = _LENGTH.unpack_from(data, start)
+            if not 0 <= length <= _LONGEST:
+                self.tracking = False
+                start = len(data)
+                break
+            size = LENGTH_BYTES + length
+            if len(data) - start < size:
+                self._wanted = size
+                break
+            frames.append(data[start : start + size])
+            start += size
+        self._partial = bytearray(data[start:])
+        self.pending = len(self._partial)
+        return frames
+
+
+class Watched(NamedTuple):
+    """What a watch event tells: what happened, and to which znode."""
+
+    event: WatchedEvent
+    path: str
+
+
+def xid(frame: bytes) -> int | None:
+    """The xid of a request or reply; None if the frame is too short to have a header."""
+    return _REQUEST.unpack_from(frame)[1] if len(frame) >= _REQUEST.size else None
+
+
+def session_timeout(frame: bytes) -> int:
+    """The negotiated timeout in a ConnectResponse, in milliseconds; 0 if there is no session."""
+    return _CONNECTED.unpack_from(frame)[2] if len(frame) >= _CONNECTED.size else 0
+
+
+def creates(frame: bytes) -> bool:
+    """Whether a request asks for a znode to be created, by itself or inside a multi."""
+    if len(frame) < _REQUEST.size:
+        return False
+    opcode = _REQUEST.unpack_from(frame)[2]
+    return opcode in _CREATES or (opcode == _MULTI and _multi_creates(frame))
+
+
+def _multi_creates(frame: bytes) -> bool:
+    position = _REQUEST.size
+    try:
+        while True:
+            opcode, done, _ = _OPERATION.unpack_from(frame, position)
+            if opcode in _CREATES:
+                return True
+            if done or opcode not in {_DELETE, _SET_DATA, _CHECK}:
+                return False
+            position = _after_buffer(frame, position + _OPERATION.size)  # the path
+            if opcode == _SET_DATA:
+                position = _after_buffer(frame, position)
+            position += 4  # the version
+    except struct.error:
+        return False  # malformed, so the server creates nothing either
+
+
+def _after_buffer(frame: bytes, position: int) -> int:
+    """The position behind a buffer or string, whose length is -1 when it is null."""
+    return position + LENGTH_BYTES + max(0, int(_LENGTH.unpack_from(frame, position)[0]))
+
+
+def watched(frame: bytes) -> Watched | None:
+    """The watch event in a frame with ``WATCH_XID``; None if it concerns no znode."""
+    if len(frame) < _WATCH.size:
+        return None
+    *_, kind, _state, length = _WATCH.unpack_from(frame)
+    event = _EVENTS.get(kind)
+    if event is None:
+        return None
+    path = frame[_WATCH.size : _WATCH.size + max(0, length)]
+    return Watched(event, path.decode(errors="replace"))

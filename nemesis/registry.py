@@ -1,0 +1,57 @@
+"""All faults by name, and which of them can be injected here."""
+
+from collections.abc import Iterable
+from random import Random
+
+from harness.ensemble import Availability, Ensemble, EnvironmentRefusal
+from nemesis.client_partition import ClientPartition, LostReply
+from nemesis.client_process import ClientKill, ClientPause
+from nemesis.fault import Fault
+from nemesis.partition import Partition
+from nemesis.plan import Entry
+from nemesis.scene import Scene
+from nemesis.server_process import Kill, Pause
+
+FAULTS: dict[str, type[Fault]] = {
+    fault.kind: fault
+    for fault in (Kill, Pause, Partition, ClientPause, ClientKill, ClientPartition)
+}
+"""Every kind of fault: name -> its package. Server faults come first."""
+
+
+def make_fault(entry: Entry, scene: Scene, rng: Random) -> Fault:
+    """The fault that an entry of a plan asks for; ``rng`` decides what the entry leaves open."""
+    if entry.how == "lost-reply":
+        return LostReply(entry, scene, rng)
+    return FAULTS[entry.kind](entry, scene, rng)
+
+
+def probe(ensemble: Ensemble) -> dict[str, Availability]:
+    """Which faults can be injected with an ensemble: name -> availability.
+
+    Client faults need nothing but the harness's own processes and links.
+    """
+    reported = ensemble.probe()
+    found = {}
+    for kind in FAULTS:
+        if kind.startswith("client-"):
+            found[kind] = reported.get(kind, Availability(True))
+        else:
+            missing = f"the {ensemble.kind} ensemble does not offer it"
+            found[kind] = reported.get(kind, Availability(False, missing))
+    return found
+
+
+def require(kinds: Iterable[str], ensemble: Ensemble) -> None:
+    """Refuse faults that cannot be injected here.
+
+    Raises:
+        EnvironmentRefusal: naming each such fault and the reason.
+    """
+    available = probe(ensemble)
+    refused = [f"{kind}: {available[kind].why}" for kind in kinds if not available[kind].available]
+    if refused:
+        raise EnvironmentRefusal(
+            f"cannot be injected here: {'; '.join(refused)}. Leave them out with --nemesis, or "
+            "run `rumpus doctor` to see what this host lacks"
+        )

@@ -1,0 +1,279 @@
+"""The nemesis: carries out a fault plan, and says of every fault whether it was in force.
+
+The harness dispatches the actions of ``schedule`` to ``invoke`` one at a time, on a thread of
+their own, records what comes back, and calls ``heal_all`` when the load has ended for whatever
+reason. What comes back is the ``value`` of a nemesis record (``checker.history``).
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+
+from harness.clients import Clients, Roles
+from harness.ensemble import Ensemble
+from harness.links import Links
+from nemesis.fault import Fault
+from nemesis.plan import Entry, FaultPlan
+from nemesis.recovery import HEAL_BOUND, clients_back, servers_back
+from nemesis.registry import make_fault
+from nemesis.scene import Finding, Scene
+from nemesis.strays import strays
+
+log = logging.getLogger(__name__)
+
+ACTION_BOUND = 30.0
+"""Seconds that ``heal_all`` waits for an action under way."""
+WAIT = 0.1
+"""Seconds between two looks while a fault lasts."""
+
+
+@dataclass(frozen=True)
+class ScheduledAction:
+    """Something to invoke ``time`` nanoseconds after the load began."""
+
+    time: int
+    f: Literal["start", "stop"]
+    value: dict[str, Any]
+
+
+class Nemesis:
+    """Turns the entries of a plan into faults.
+
+    Args:
+        plan: a valid plan (``nemesis.plan.validate``).
+        ensemble: the servers.
+        links: the clients' connections.
+        clients: the client processes.
+        roles: who holds, and who is next.
+        seed: decides what the plan leaves open, each entry apart from the others.
+        sleep: waits for seconds.
+        monotonic: seconds, on the clock that ``sleep`` follows.
+        stop_requested: once true, no action waits any longer and no fault starts.
+    """
+
+    def __init__(
+        self,
+        plan: FaultPlan,
+        ensemble: Ensemble,
+        links: Links,
+        clients: Clients,
+        roles: Roles,
+        seed: int,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
+        stop_requested: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._plan = plan
+        self._seed = seed
+        self._entries = {entry.id: entry for entry in plan.entries}
+        self._scene = Scene(ensemble, links, clients, roles, sleep, monotonic)
+        self._scene.hurried = self._hurried
+        self._stop_requested = stop_requested
+        self._open: dict[int, Fault] = {}
+        self._closed: dict[int, dict[str, Any]] = {}
+        self._acting = False
+        self._ending = False
+        self._healing = False
+
+    def schedule(self) -> list[ScheduledAction]:
+        """Every entry's start and stop, in order of time; at the same time stops go first."""
+        actions = []
+        for entry in self._plan.entries:
+            value = {
+                "id": entry.id,
+                "kind": entry.kind,
+                "targets": msgspec.to_builtins(entry.targets),
+            }
+            actions.append(ScheduledAction(round(entry.at * 1e9), "start", value))
+            actions.append(ScheduledAction(round(entry.end * 1e9), "stop", value))
+        return sorted(actions, key=lambda action: (action.time, action.f == "start"))
+
+    def _hurried(self) -> bool:
+        return not self._healing and (self._ending or self._stop_requested())
+
+    def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a scheduled action; blocks until it is verified or given up.
+
+        A fault is healed no sooner than its duration after it was injected, so that one whose
+        injection took long is not cut short.
+
+        Returns:
+            ``id``, ``kind``, ``targets`` (names), ``verified`` (in force after ``start``, healed
+            after ``stop``), ``detail`` in words; ``grudge`` of partitions, ``how`` of client
+            partitions, ``struck`` of lost replies. What goes wrong is told there, not raised.
+
+        Raises:
+            ValueError: no such action, or no such entry in the plan.
+        """
+        if f not in {"start", "stop"} or value.get("id") not in self._entries:
+            raise ValueError(f"no action {f} for entry {value.get('id')} in the plan")
+        entry = self._entries[value["id"]]
+        self._acting = True
+        try:
+            return self._start(entry) if f == "start" else self._stop(entry)
+        finally:
+            self._acting = False
+
+    def _start(self, entry: Entry) -> dict[str, Any]:
+        fault = make_fault(entry, self._scene, Random(f"{self._seed}:{entry.id}"))
+        if self._hurried() or self._healing:
+            return _report(fault, Finding(False, "not started: the run is ending"))
+        if entry.id in self._open or entry.id in self._closed:
+            return _report(fault, Finding(False, "not started: it was started before"))
+        self._open[entry.id] = fault
+        scene = self._scene
+
+        def strike() -> Finding:
+            fault.choose()
+            fault.inject()
+            fault.injected = scene.monotonic()
+            return fault.in_force()
+
+        finding = _told(strike, "could not be injected")
+        words = f"{fault.words}; {finding.words}" if fault.words else finding.words
+        return _report(fault, Finding(finding.ok, words))
+
+    def _stop(self, entry: Entry) -> dict[str, Any]:
+        fault = self._open.get(entry.id)
+        if fault is None:
+            return self._closed.get(entry.id) or _report(
+                make_fault(entry, self._scene, Random(0)), Finding(False, "it is not in force")
+            )
+        if fault.injected is not None:
+            end = fault.injected + entry.duration
+            while not self._hurried() and (left := end - self._scene.monotonic()) > 0:
+                self._scene.sleep(min(left, WAIT))
+
+        def mend() -> Finding:
+            fault.heal()
+            return fault.healed(HEAL_BOUND)
+
+        finding = _told(mend, "could not be healed")
+        if not finding.ok and self._hurried():
+            return _report(fault, finding)  # still open: ``heal_all`` comes and takes its time
+        return self._close(entry.id, finding)
+
+    def _close(self, number: int, finding: Finding) -> dict[str, Any]:
+        fault = self._open.pop(number)
+        self._closed[number] = _report(fault, finding)
+        return self._closed[number]
+
+    def heal_all(self) -> dict[str, Any]:
+        """Mend everything that is broken, and verify it; no fault starts after this.
+
+        Safe to call from another thread while an action is under way: that one is hurried to
+        its end first. All is mended before any of it is verified, within one common bound.
+
+        Returns:
+            ``verified`` (all servers serve, all clients run and are connected, nothing is cut),
+            ``detail`` in words, and ``healed``: as from ``invoke`` for ``stop``, one for each
+            fault that was in force, then one for each thing that was broken though no such
+            fault had broken it, with kind ``stray`` and ``id`` None.
+        """
+        scene = self._scene
+        self._ending = True
+        deadline = scene.monotonic() + ACTION_BOUND
+        while self._acting and scene.monotonic() < deadline:
+            scene.sleep(WAIT)
+        self._healing = True
+        failed = {
+            number: trouble
+            for number, fault in self._open.items()
+            if (trouble := _trouble(fault.heal, "could not be healed"))
+        }
+        found = self._mend_strays()
+        deadline = scene.monotonic() + HEAL_BOUND
+        told = []
+        for number, fault in list(self._open.items()):
+            left = max(0.0, deadline - scene.monotonic())
+            finding = _told(partial(fault.healed, left), "could not be seen to be healed")
+            if number in failed:
+                finding = Finding(finding.ok, f"{failed[number]}; then {finding.words}")
+            told.append(self._close(number, finding))
+        told += self._verify_rest(found, deadline)
+        words = [f"{' '.join([t['kind'], *t['targets']])}: {t['detail']}" for t in told]
+        return {
+            "verified": all(t["verified"] for t in told),
+            "detail": "; ".join(words) or "nothing was broken",
+            "healed": told,
+        }
+
+    def _mend_strays(self) -> dict[str, list[str]]:
+        """Mend whatever is still broken: who -> what was wrong with them, in words."""
+        found: dict[str, list[str]] = {}
+
+        def mend_each() -> None:
+            for stray in strays(self._scene):
+                trouble = _trouble(stray.mend, "could not be mended")
+                found.setdefault(stray.name, []).extend(w for w in (stray.words, trouble) if w)
+
+        if trouble := _trouble(mend_each, "could not be inspected"):
+            found["run"] = [trouble]
+        return found
+
+    def _verify_rest(self, found: dict[str, list[str]], deadline: float) -> list[dict[str, Any]]:
+        """See that all servers serve, all clients connect, and nothing is broken any more."""
+        scene = self._scene
+        parts = {node: partial(servers_back, [node]) for node in scene.ensemble.nodes}
+        parts |= {f"c{c}": partial(clients_back, [c]) for c in range(scene.clients.count)}
+        findings = {}
+        for name, back in parts.items():
+            left = max(0.0, deadline - scene.monotonic())
+            findings[name] = _told(partial(back, scene, left), "could not be inspected")
+        for name in found.keys() - parts.keys():
+            findings[name] = Finding(name != "run", "mended")
+
+        def look_again() -> None:
+            for stray in strays(scene):
+                findings[stray.name] = Finding(False, f"still so: {stray.words}")
+
+        if trouble := _trouble(look_again, "could not be inspected"):
+            findings["run"] = Finding(False, trouble)
+        return [
+            {
+                "id": None,
+                "kind": "stray",
+                "targets": [name],
+                "verified": finding.ok,
+                "detail": "; ".join([*found.get(name, ()), finding.words]),
+            }
+            for name, finding in findings.items()
+            if name in found or not finding.ok
+        ]
+
+
+def _told(action: Callable[[], Finding], failure: str) -> Finding:
+    """What an action finds; if it raises, that it failed, and how."""
+    try:
+        return action()
+    except Exception as error:
+        log.warning("a fault %s", failure, exc_info=True)
+        return Finding(False, f"{failure}: {error or type(error).__name__}")
+
+
+def _trouble(action: Callable[[], None], failure: str) -> str | None:
+    """How an action failed; None if it did not."""
+    try:
+        action()
+    except Exception as error:
+        log.warning("a fault %s", failure, exc_info=True)
+        return f"{failure}: {error or type(error).__name__}"
+    return None
+
+
+def _report(fault: Fault, finding: Finding) -> dict[str, Any]:
+    return {
+        "id": fault.entry.id,
+        "kind": fault.kind,
+        "targets": fault.targets,
+        "verified": finding.ok,
+        "detail": finding.words,
+        **fault.record(),
+    }

@@ -1,0 +1,56 @@
+"""What faults act upon, and how they wait: the run's moving parts, its clock, its patience."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from harness.clients import Clients, Roles
+from harness.ensemble import Ensemble
+from harness.links import Links
+
+POLL = 0.05
+"""Seconds between two looks at a condition."""
+
+
+class Finding(NamedTuple):
+    """Whether something is as it should be, and in words what was seen."""
+
+    ok: bool
+    words: str
+
+
+@dataclass
+class Scene:
+    """The parts of a run that can be broken.
+
+    ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
+    maps a client whose links wait for a create (``lost-reply``) to what must be called before
+    another fault takes those links over. ``hurried`` makes every wait end at its next look
+    once it says so.
+    """
+
+    ensemble: Ensemble
+    links: Links
+    clients: Clients
+    roles: Roles
+    sleep: Callable[[float], None]
+    monotonic: Callable[[], float]
+    armed: dict[int, Callable[[], None]] = field(default_factory=dict)
+    hurried: Callable[[], bool] = lambda: False
+
+    def until(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Wait until a condition holds, at most ``timeout`` seconds; whether it does."""
+        deadline = self.monotonic() + timeout
+        while not condition():
+            if self.hurried() or self.monotonic() >= deadline:
+                return False
+            self.sleep(POLL)
+        return True
+
+    def running_servers(self) -> list[str]:
+        """The servers whose processes run, in order."""
+        return [n for n in self.ensemble.nodes if self.ensemble.state(n) == "running"]
+
+    def running_clients(self) -> list[int]:
+        """The clients whose processes run, in order."""
+        return [c for c in range(self.clients.count) if self.clients.state(c) == "running"]

@@ -1,0 +1,46 @@
+"""What a recipe promises, as data.
+
+An anomaly that a recipe promises to prevent is a violation when it is seen; any other is a
+hazard: counted and shown. The names of anomalies are the checker's (``checker.verdict``).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+EXCLUSION = frozenset({"double-grant", "split-brain"})
+"""At most one holder while sessions live."""
+
+LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
+"""Once nothing is in the way, everybody proceeds and nothing is left behind."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where a recipe's contenders stand, so that the server's truth can be read from its logs.
+
+    ``sequential``: the children of ``path`` whose name ends in a sequence number and contains
+    ``mark``; lowest number first. ``single``: the one node ``path``; who made it owns.
+    """
+
+    kind: Literal["sequential", "single"]
+    path: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Promises:
+    """A recipe's promises.
+
+    Args:
+        prevents: anomalies that never happen, whatever the faults.
+        wakeups: how many waiters one release may wake, None if there is no bound.
+        tokens: whether a grant comes with a fencing token that only grows.
+        reentrant: whether a holder may acquire again.
+        notes: in words, what is not promised and why.
+    """
+
+    prevents: frozenset[str]
+    wakeups: int | None = None
+    tokens: bool = False
+    reentrant: bool = False
+    notes: str = ""

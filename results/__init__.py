@@ -1,0 +1,1 @@
+"""What a run leaves behind: the store, the report, JUnit, summaries."""

@@ -1,0 +1,52 @@
+"""From when to when sessions, processes and the leader were in which state, as recorded."""
+
+from collections.abc import Iterable
+
+from checker.history import History
+from checker.verdict import Interval
+
+_SESSION = ("connected", "suspended", "lost")
+_PROCESS = {"paused": "paused", "exited": "dead", "resumed": "", "started": ""}
+
+
+def state_intervals(history: History) -> list[Interval]:
+    """Intervals of the kinds ``session``, ``paused``, ``dead`` and ``leader``.
+
+    A state lasts until the next record of its sort, or to the history's end. A client whose
+    process exits has no session that it knows of until its next one connects.
+    """
+    changes: dict[tuple[str, int | None], list[tuple[int, str]]] = {}
+    for op in history:
+        value = op.value if isinstance(op.value, dict) else {}
+        client = value.get("client")
+        if op.process == "session" and isinstance(client, int):
+            if op.f in _SESSION or op.f == "exited":
+                state = op.f if op.f in _SESSION else ""
+                changes.setdefault(("session", client), []).append((op.time, state))
+            if op.f in _PROCESS:
+                changes.setdefault(("process", client), []).append((op.time, _PROCESS[op.f]))
+        elif op.process == "control" and op.f == "leader":
+            leader = value.get("leader")
+            changes.setdefault(("leader", None), []).append((op.time, str(leader or "")))
+    return [
+        Interval(
+            kind=state if sort == "process" else sort,
+            start=start,
+            end=end,
+            client=client,
+            label=state,
+        )
+        for (sort, client), states in changes.items()
+        for start, end, state in _stretches(states, history.end)
+        if state
+    ]
+
+
+def _stretches(changes: list[tuple[int, str]], end: int) -> Iterable[tuple[int, int, str]]:
+    """Each state with its start and end; a state that is repeated goes on."""
+    since, state = changes[0]
+    for time, following in changes[1:]:
+        if following != state:
+            yield since, time, state
+            since, state = time, following
+    yield since, end, state

@@ -1,0 +1,150 @@
+"""``test.json``: everything needed to run a test again, and to judge it again.
+
+Written when a run starts, and once more when it ends, with more clock anchors.
+"""
+
+import shlex
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checker.clock import WallClock
+from recipes.promises import Line, Promises
+from results.atomic_file import write_atomically
+from results.store_error import UnreadableRun
+
+FORMAT_VERSION = 1
+"""Version of the files in a run's directory (docs/history-format.md)."""
+
+
+class ClockAnchor(msgspec.Struct, frozen=True):
+    """One moment on both clocks of the control process's machine, in nanoseconds."""
+
+    monotonic: int
+    wall: int
+
+
+class RunRecord(msgspec.Struct, kw_only=True):
+    """What was run, with what, and what its recipe promised.
+
+    Args:
+        run: the run's id, which also labels its containers and networks.
+        rumpus: version of the program.
+        started: when, in UTC.
+        argv: the command line, from the program's name on; what to type to run it again.
+        workload: name of the workload, ``lock`` for example.
+        recipe: name of the recipe within the workload.
+        promises: what the recipe promised at that time.
+        line: where its contenders stand on the server, if it has such a place.
+        ensemble: ``docker`` or ``sim``.
+        nodes: how many servers.
+        clients: how many clients.
+        time_limit: seconds of load.
+        nemesis: kinds of fault that could be chosen.
+        nemesis_interval: seconds between two faults, on average.
+        plan: the fault plan, as plain data; None when there is none.
+        seed: of every random choice.
+        image: the servers' container image, None where there is none.
+        strict: whether hazards fail the run.
+        fencing: whether the witness checks fencing tokens.
+        session_timeout: what clients ask for, in seconds.
+        tick_ms: the servers' ``tickTime``.
+        options: a workload's own options.
+        clock_anchors: pairs of the two clocks, so that the wall-clock milliseconds in servers'
+            logs can be laid on the run's monotonic clock.
+        versions: of what the run stood on: ``python``, ``kazoo``, ``zookeeper`` ...
+        interrupted: whether somebody ended it before its time.
+        format: version of this file's format.
+    """
+
+    format: int = FORMAT_VERSION
+    run: str
+    rumpus: str
+    started: datetime
+    argv: list[str]
+    workload: str
+    recipe: str
+    promises: Promises
+    line: Line | None = None
+    ensemble: str
+    nodes: int
+    clients: int
+    time_limit: float
+    nemesis: list[str]
+    nemesis_interval: float
+    plan: Any = None
+    seed: int
+    image: str | None = None
+    strict: bool = False
+    fencing: bool = False
+    interrupted: bool = False
+    session_timeout: float
+    tick_ms: int
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+    clock_anchors: list[ClockAnchor] = msgspec.field(default_factory=list)
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def wall_clock(self) -> WallClock:
+        """The map from servers' wall-clock times to the run's monotonic clock.
+
+        Raises:
+            ValueError: the record has no clock anchor.
+        """
+        return WallClock((anchor.monotonic, anchor.wall) for anchor in self.clock_anchors)
+
+    def command_line(self) -> str:
+        """What to type to run it again, with the seed spelled out; quoted for a shell."""
+        program, *arguments = self.argv or ["rumpus", "run", self.workload]
+        if not any(word == "--seed" or word.startswith("--seed=") for word in arguments):
+            arguments += ["--seed", str(self.seed)]
+        return shlex.join([Path(program).name, *arguments])
+
+
+def write_record(path: Path, record: RunRecord) -> None:
+    """Write ``test.json``, replacing an earlier one in a single step.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    document = msgspec.json.encode(record, order="deterministic")
+    write_atomically(path, msgspec.json.format(document, indent=2) + b"\n")
+
+
+def read_record(path: Path) -> RunRecord:
+    """Read ``test.json``.
+
+    Raises:
+        UnreadableRun: it is missing, malformed, or of a later format.
+    """
+    try:
+        document = path.read_bytes()
+    except OSError as error:
+        raise UnreadableRun.from_os_error(path, "read the run's description", error) from error
+    try:
+        version = msgspec.json.decode(document, type=_Version).format
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(path, error) from error
+    if version > FORMAT_VERSION:
+        raise UnreadableRun(
+            path,
+            f"its format {version} is later than {FORMAT_VERSION}, the latest known here",
+            "read it with the newer rumpus that wrote it",
+        )
+    try:
+        return msgspec.json.decode(document, type=RunRecord)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(path, error) from error
+
+
+class _Version(msgspec.Struct):
+    format: int
+
+
+def _malformed(path: Path, error: Exception) -> UnreadableRun:
+    return UnreadableRun(
+        path,
+        f"not a run's description ({error})",
+        "name a directory that rumpus run has written, or mend the file",
+    )

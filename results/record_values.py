@@ -1,0 +1,135 @@
+"""What records carry as their values, by process and function (docs/history-format.md).
+
+Checkers and pictures rely on these shapes, so a run's history is held to them before it is judged.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from checker.history import History, Op
+
+_Client = Annotated[int, msgspec.Meta(ge=0, lt=10_000)]
+_Process = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+_Time = Annotated[int, msgspec.Meta(ge=-(1 << 62), lt=1 << 62)]
+
+
+class _SessionEvent(msgspec.Struct):
+    client: _Client
+    process: _Process | None = None
+    session: str | None = None
+
+
+class _Action(msgspec.Struct):
+    client: _Client
+    process: _Process
+    accepted: bool
+    order: int | None = None
+    token: int | None = None
+
+
+class _WatchEvent(msgspec.Struct):
+    client: _Client
+    event: str
+    path: str
+
+
+class _Leader(msgspec.Struct):
+    leader: str | None
+
+
+class _Phase(msgspec.Struct):
+    phase: str
+    healed: bool = False
+    detail: str = ""
+
+
+class _Fault(msgspec.Struct):
+    id: int | str
+    kind: str
+    targets: list[Any] | dict[str, Any] = msgspec.field(default_factory=list)
+    verified: bool = False
+    detail: str = ""
+
+
+class _Mended(msgspec.Struct):
+    id: int | str
+    verified: bool
+
+
+class _Healing(msgspec.Struct):
+    healed: list[_Mended] = msgspec.field(default_factory=list)
+    verified: bool = False
+    detail: str = ""
+
+
+class _Grant(msgspec.Struct):
+    session: str | None = None
+    token: int | None = None
+    node: str | None = None
+
+
+class _Node(msgspec.Struct):
+    path: str
+    owner: str | None
+
+
+class _Look(msgspec.Struct):
+    nodes: list[_Node]
+
+
+_OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
+    ("session", None): _SessionEvent,
+    ("witness", None): _Action,
+    ("link", None): _WatchEvent,
+    ("nemesis", "start"): _Fault,
+    ("nemesis", "stop"): _Healing | None,
+    ("nemesis", "heal-all"): _Healing | None,
+    ("nemesis", None): dict[str, Any] | None,
+    ("control", "leader"): _Leader,
+    ("control", "phase"): _Phase | None,
+    ("control", None): dict[str, Any] | None,
+}
+"""Process and function (None: any other) -> what the value is."""
+
+_WHEN_OK: Final[Mapping[str, Any]] = {
+    "acquire": _Grant | None,
+    "campaign": _Grant | None,
+    "inspect": _Look,
+}
+"""A client's operation -> the value of its ok."""
+
+
+def check_records(history: History) -> None:
+    """Hold a history to the format: each record's value, and calls paired with completions.
+
+    Raises:
+        ValueError: it does not keep to it; the message names the record and the field.
+    """
+    for op in history:
+        try:
+            _check(op)
+        except ValueError as error:
+            raise ValueError(f"record {op.index} ({op.process} {op.f}): {error}") from error
+    history.operations()
+    history.operations(nemesis=True)
+
+
+def _check(op: Op) -> None:
+    _hold("time", op.time, _Time)
+    if isinstance(op.process, int):
+        _hold("process", op.process, _Process)
+        shape = _WHEN_OK.get(op.f) if op.type == "ok" else None
+    else:
+        shape = _OF_EVENTS.get((op.process, op.f), _OF_EVENTS.get((op.process, None)))
+    if shape is not None:
+        _hold("value", op.value, shape)
+
+
+def _hold(field: str, value: Any, shape: Any) -> None:
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        raise ValueError(f"{field}{path.rstrip('`')}: {what}") from error

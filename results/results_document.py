@@ -1,0 +1,169 @@
+"""``results.json``: a run's verdict with its counts; also what ``rumpus run --json`` prints."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checker.exercise import fault_windows
+from checker.history import History
+from checker.verdict import Anomaly, Outcome, Valid, Verdict
+from results.operation_statistics import OperationStatistics, by_fault, by_function, outcomes
+from results.record import FORMAT_VERSION, RunRecord
+
+
+class AnomalyCount(msgspec.Struct, kw_only=True):
+    """Anomalies of one kind. ``longest_ms`` is None where length means nothing."""
+
+    kind: str
+    promised: bool
+    count: int
+    longest_ms: float | None
+
+
+class OperationCounts(msgspec.Struct, kw_only=True):
+    """How the clients' operations ended; those still open count as ``info``."""
+
+    ok: int
+    fail: int
+    info: int
+
+
+class FaultCount(msgspec.Struct, kw_only=True):
+    """Faults of one kind; ``verified`` of them were seen both in force and healed."""
+
+    kind: str
+    count: int
+    verified: int
+
+
+class RequirementCount(msgspec.Struct, kw_only=True):
+    """Something that must have happened, and how often it did."""
+
+    check: str
+    name: str
+    needed: int
+    observed: int
+    met: bool
+
+
+class CheckFindings(msgspec.Struct, kw_only=True):
+    """One checker's findings in full."""
+
+    name: str
+    anomalies: list[Anomaly]
+    unknown: list[str]
+    stats: dict[str, Any]
+
+
+class ResultsDocument(msgspec.Struct, kw_only=True):
+    """The outcome of a run. Lengths are milliseconds, times in ``checks`` nanoseconds."""
+
+    format: int = FORMAT_VERSION
+    valid: Valid
+    outcome: Outcome
+    exit_code: int
+    reasons: list[str]
+    run: str
+    id: str
+    started: str
+    duration_s: float
+    complete: bool
+    seed: int
+    workload: str
+    recipe: str
+    ensemble: str
+    anomalies: list[AnomalyCount]
+    ops: OperationCounts
+    faults: list[FaultCount]
+    requirements: list[RequirementCount]
+    checks: list[CheckFindings]
+    by_function: list[OperationStatistics]
+    by_fault: list[OperationStatistics]
+
+    def to_json(self) -> bytes:
+        """The document, indented, with a newline at its end."""
+        encoded = msgspec.json.encode(self, order="deterministic")
+        return msgspec.json.format(encoded, indent=2) + b"\n"
+
+
+def results_document(
+    directory: Path, record: RunRecord, history: History, verdict: Verdict
+) -> ResultsDocument:
+    """Put together what a run came to.
+
+    Args:
+        directory: where the run lies.
+        record: what was run.
+        history: what happened.
+        verdict: what was made of it.
+
+    Raises:
+        ValueError: the history's records do not fit together; the message names the record.
+    """
+    operations = history.operations()
+    return ResultsDocument(
+        valid=verdict.valid,
+        outcome=verdict.outcome,
+        exit_code=verdict.exit_code,
+        reasons=verdict.reasons,
+        run=str(directory),
+        id=record.run,
+        started=record.started.isoformat(),
+        duration_s=round((history.end - history.start) / 1e9, 3),
+        complete=not history.truncated,
+        seed=record.seed,
+        workload=record.workload,
+        recipe=record.recipe,
+        ensemble=record.ensemble,
+        anomalies=anomaly_counts(verdict),
+        ops=OperationCounts(**outcomes(operations)),
+        faults=fault_counts(history),
+        requirements=[
+            RequirementCount(
+                check=check.name,
+                name=need.name,
+                needed=need.needed,
+                observed=need.observed,
+                met=need.met,
+            )
+            for check in verdict.checks
+            for need in check.requirements
+        ],
+        checks=[
+            CheckFindings(
+                name=check.name,
+                anomalies=check.anomalies,
+                unknown=check.unknown,
+                stats=check.stats,
+            )
+            for check in verdict.checks
+        ],
+        by_function=by_function(operations),
+        by_fault=by_fault(operations, fault_windows(history)),
+    )
+
+
+def anomaly_counts(verdict: Verdict) -> list[AnomalyCount]:
+    """Anomalies by kind, broken promises first."""
+    counts: dict[tuple[str, bool], AnomalyCount] = {}
+    for anomaly in verdict.anomalies:
+        key = (anomaly.kind, anomaly.promised)
+        entry = counts.setdefault(
+            key,
+            AnomalyCount(kind=anomaly.kind, promised=anomaly.promised, count=0, longest_ms=None),
+        )
+        entry.count += 1
+        if anomaly.length_ms is not None:
+            entry.longest_ms = max(entry.longest_ms or 0.0, round(anomaly.length_ms, 3))
+    return list(counts.values())
+
+
+def fault_counts(history: History) -> list[FaultCount]:
+    """Faults by kind, in order of first appearance."""
+    counts: dict[str, FaultCount] = {}
+    for window in fault_windows(history):
+        entry = counts.setdefault(window.kind, FaultCount(kind=window.kind, count=0, verified=0))
+        entry.count += 1
+        entry.verified += window.verified_in_force and window.verified_healed
+    return list(counts.values())

@@ -1,0 +1,39 @@
+"""``summary.md``: a run on one page of Markdown, for a pull request or a chat."""
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from checker.history import History
+from checker.verdict import ANOMALIES, Verdict
+from results.record import RunRecord
+from results.results_document import ResultsDocument
+from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+
+
+def summary(record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument) -> str:
+    """The page."""
+    # Markdown, not HTML: text is made harmless by the filter ``cell``.
+    environment = Environment(
+        loader=PackageLoader("results", ""),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701
+    )
+    environment.filters["cell"] = _cell
+    environment.filters["ms"] = milliseconds
+    return environment.get_template("summary.md.j2").render(
+        symbol=SYMBOLS[verdict.outcome],
+        headline=headline(verdict),
+        incompleteness=incompleteness(history),
+        duration=seconds(history.end - history.start),
+        record=record,
+        results=results,
+        meanings=ANOMALIES,
+    )
+
+
+def _cell(text: object) -> str:
+    """Text that fits into one cell of a table and begins no HTML."""
+    words = " ".join(str(text).split())
+    for mark, harmless in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`")):
+        words = words.replace(mark, harmless)
+    return words

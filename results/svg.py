@@ -1,0 +1,114 @@
+"""The few words of SVG that the pictures are written in, and the axis of time they share.
+
+Pictures stand inline in the report, carry no style of their own (classes only, so that dark
+mode reaches them), and all text in them is escaped here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+WIDTH = 1100
+"""Width of every picture, in its own units; about a pixel each on a laptop."""
+
+
+def picture(height: float, parts: Iterable[str], description: str) -> Markup:
+    """A whole picture as wide as its place, with a description for those who cannot see it."""
+    return Markup(  # noqa: S704 - every text in the parts was escaped by the functions below
+        f'<svg viewBox="0 0 {WIDTH} {_n(height)}" role="img" aria-label="{escape(description)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, style: str, title: str = "") -> str:
+    """A rectangle; ``title`` is shown when the pointer rests on it."""
+    shape = (
+        f'<rect class="{style}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
+    )
+    return f"{shape}>{_title(title)}</rect>" if title else f"{shape}/>"
+
+
+def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    """A straight line."""
+    return f'<line class="{style}" x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"/>'
+
+
+def path(d: str, style: str, title: str = "") -> str:
+    """Any shape, by its path data."""
+    shape = f'<path class="{style}" d="{d}"'
+    return f"{shape}>{_title(title)}</path>" if title else f"{shape}/>"
+
+
+def text(x: float, y: float, words: str, style: str = "", *, anchor: str = "start") -> str:
+    """Words; ``anchor`` is ``start``, ``middle`` or ``end``."""
+    return (
+        f'<text class="{style}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}">'
+        f"{escape(words)}</text>"
+    )
+
+
+@dataclass(frozen=True)
+class TimeScale:
+    """Times of a stretch of the run (nanoseconds) as places from left to right.
+
+    Args:
+        start: the time at the left edge.
+        end: the time at the right edge.
+        origin: the time that is called 0 s.
+        left: place of the left edge.
+        right: place of the right edge.
+    """
+
+    start: int
+    end: int
+    origin: int
+    left: float = 128
+    right: float = WIDTH - 8
+
+    def x(self, time: int) -> float:
+        """The place of a time; times outside the stretch lie on its edge."""
+        share = (min(max(time, self.start), self.end) - self.start) / self.length
+        return self.left + share * (self.right - self.left)
+
+    @property
+    def length(self) -> int:
+        """Nanoseconds from edge to edge, at least one."""
+        return max(self.end - self.start, 1)
+
+    def ticks(self, about: int = 10) -> list[tuple[float, str]]:
+        """Round times with their places and labels."""
+        step = _round_step(self.length / about)
+        decimals = max(0, 9 - (len(str(step)) - 1))
+        first = -((self.origin - self.start) // step)  # the first round time not before start
+        times = range(self.origin + first * step, self.end + 1, step)
+        return [(self.x(time), f"{(time - self.origin) / 1e9:.{decimals}f} s") for time in times]
+
+
+def time_axis(scale: TimeScale, top: float, bottom: float) -> list[str]:
+    """Fine lines at round times, labelled below ``bottom`` (15 units)."""
+    parts = []
+    for x, label in scale.ticks():
+        parts.append(line(x, top, x, bottom, "grid"))
+        at_edge = x > scale.right - 14
+        words_x = scale.right if at_edge else x
+        parts.append(
+            text(words_x, bottom + 12, label, "tick", anchor="end" if at_edge else "middle")
+        )
+    return parts
+
+
+def _round_step(at_least: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20 ... that is not below ``at_least``."""
+    step = 1
+    while step * 10 < at_least:
+        step *= 10
+    return next(step * factor for factor in (1, 2, 5, 10) if step * factor >= at_least)
+
+
+def _title(words: str) -> str:
+    return f"<title>{escape(words)}</title>"
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

@@ -1,0 +1,57 @@
+"""A verdict in plain words, the same on the terminal, in the summary and in the report."""
+
+from checker.history import History
+from checker.verdict import Anomaly, Verdict
+
+SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
+"""A sign for each outcome."""
+
+_VALID = "every promise of the recipe was kept"
+_HEADLINES = {
+    "violation": "the recipe broke a promise",
+    "unknown": "the history does not settle the question",
+    "inconclusive": "too little happened for a verdict",
+}
+
+
+def fails_run(anomaly: Anomaly, *, strict: bool) -> bool:
+    """Whether an anomaly makes its run a violation (see ``checker.verdict.judge``)."""
+    return anomaly.promised or (strict and anomaly.kind != "fenced")
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    if verdict.outcome == "valid":
+        hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
+        return f"Valid: {_VALID}" + (f"; {_counted(hazards, 'hazard')} seen" if hazards else "")
+    if verdict.outcome == "violation" and not any(a.promised for a in verdict.anomalies):
+        return f"Violation: {_VALID}, but hazards count too (--strict)"
+    return f"{verdict.outcome.capitalize()}: {_HEADLINES[verdict.outcome]}"
+
+
+def incompleteness(history: History) -> str | None:
+    """What to say of a history whose end is missing; None if it is whole."""
+    if not history.truncated:
+        return None
+    return (
+        "The run did not come to its orderly end: the verdict speaks of the "
+        f"{seconds(history.end - history.start)} that were recorded."
+    )
+
+
+def seconds(nanoseconds: int, digits: int = 1) -> str:
+    """A length of time: ``12.3 s``."""
+    return f"{nanoseconds / 1e9:.{digits}f} s"
+
+
+def milliseconds(length: float | None) -> str:
+    """A length of time given in milliseconds: ``0.42 ms``, ``12.3 ms``, ``6.2 s``; or ``-``."""
+    if length is None:
+        return "-"
+    if length >= 1000:
+        return f"{length / 1000:.1f} s"
+    return f"{length:.2f} ms" if length < 10 else f"{length:.1f} ms"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

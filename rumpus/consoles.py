@@ -1,0 +1,87 @@
+"""Where people read: consoles that outlive their readers."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from rich.console import Console
+
+from results.store_error import StoreError
+
+
+def notices() -> Console:
+    """Standard error, for everything that is not the answer itself.
+
+    When its reader has gone (a closed terminal, the end of a pipe) what is written is lost and
+    nothing fails: a run must come to its end all the same.
+    """
+    return Console(file=cast("TextIO", _Unheeded(sys.stderr, OSError)))
+
+
+def answers() -> Console:
+    """Standard output, for commands whose answer is text. Its reader may have gone, too.
+
+    Printing raises ``StoreError`` when it cannot be written for another reason.
+    """
+    return Console(file=cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
+
+
+def print_json(document: bytes) -> None:
+    """Put a JSON document on standard output; likewise."""
+    stream = _Unheeded(sys.stdout, BrokenPipeError)
+    stream.write(document.decode())
+    stream.flush()
+
+
+def shown(path: Path) -> Path:
+    """A path as people read it: from here where it is below here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+class _Unheeded(io.TextIOBase):
+    """A text stream that does not mind certain errors: all that follows goes nowhere."""
+
+    def __init__(self, stream: TextIO, suffered: type[OSError]) -> None:
+        self._stream = stream
+        self._suffered = suffered
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override] # a stream's own
+        return self._stream.encoding
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        with self._suffering():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._suffering():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _suffering(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # What is still buffered would fail again at the program's end.
+            with contextlib.suppress(io.UnsupportedOperation):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
+            if not isinstance(error, self._suffered):
+                raise StoreError(
+                    Path("standard output"),
+                    f"cannot be written ({error.strerror})",
+                    "free some space, or send it elsewhere",
+                ) from error

@@ -1,0 +1,106 @@
+"""``rumpus list``: workloads, recipes with their promises, faults with their availability."""
+
+import argparse
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from harness.docker_engine import connect
+from harness.docker_ensemble import DockerEnsemble
+from harness.ensemble import Availability, EnvironmentRefusal
+from nemesis.registry import FAULTS, probe
+from rumpus.consoles import answers, print_json
+from workloads.registry import WORKLOADS
+
+NO_SIM = "the simulation is not there yet"
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    """Print what there is; the exit code."""
+    document = catalogue()
+    if arguments.json:
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        return 0
+    _print(document, answers())
+    return 0
+
+
+def catalogue() -> dict[str, Any]:
+    """What there is, as ``rumpus list --json`` prints it."""
+    docker = docker_faults()
+    return {
+        "workloads": [
+            {
+                "name": workload.name,
+                "summary": workload.summary,
+                "recipes": [
+                    {
+                        "name": name,
+                        "faulty": recipe.faulty,
+                        "mistake": getattr(recipe, "mistake", None),
+                        "promises": {
+                            "prevents": sorted(recipe.promises.prevents),
+                            "wakeups": recipe.promises.wakeups,
+                            "tokens": recipe.promises.tokens,
+                            "reentrant": recipe.promises.reentrant,
+                            "notes": recipe.promises.notes,
+                        },
+                    }
+                    for name, recipe in workload.recipes.items()
+                ],
+            }
+            for workload in WORKLOADS.values()
+        ],
+        "faults": [
+            {
+                "name": name,
+                "available": {"docker": found.available, "sim": False},
+                "why": {"docker": found.why, "sim": NO_SIM},
+            }
+            for name, found in docker.items()
+        ],
+        "models": sorted({workload.model for workload in WORKLOADS.values()}),
+    }
+
+
+def docker_faults() -> dict[str, Availability]:
+    """Which faults can be injected with Docker here; without an engine, none and why."""
+    ensemble = DockerEnsemble("probe")
+    try:
+        connect().close()  # clients' faults need nothing of the engine, but servers to talk to
+        return probe(ensemble)
+    except EnvironmentRefusal as refusal:
+        return {name: Availability(available=False, why=str(refusal)) for name in FAULTS}
+    finally:
+        ensemble.tear_down()
+
+
+def _print(document: dict[str, Any], console: Console) -> None:
+    def say(words: str, indent: int) -> None:
+        console.print(Padding(Text.from_markup(words), (0, 0, 0, indent), expand=False))
+
+    for workload in document["workloads"]:
+        say(f"[bold]{workload['name']}[/]: {escape(workload['summary'])}", 0)
+        for recipe in workload["recipes"]:
+            promises = recipe["promises"]
+            faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
+            say(f"[bold]{recipe['name']}[/]{faulty}", 2)
+            say(f"prevents {', '.join(promises['prevents'])}", 6)
+            if promises["wakeups"] is not None:
+                say(f"wakes at most {promises['wakeups']} per release", 6)
+            if promises["notes"]:
+                say(f"[dim]{escape(promises['notes'])}[/]", 6)
+    say("[bold]faults[/]", 0)
+    # One reason for all, such as an engine that is missing, is said once.
+    reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}
+    for fault in document["faults"]:
+        there = fault["available"]["docker"]
+        mark = "[green]yes[/]" if there else "[red]no [/]"
+        why = "" if there or len(reasons) == 1 else f": {escape(fault['why']['docker'])}"
+        say(f"{mark} {fault['name']}{why}", 2)
+    if len(reasons) == 1:
+        say(f"[red]{escape(reasons.pop())}[/]", 6)

@@ -1,0 +1,280 @@
+"""``rumpus run``: puts a run together, performs it, judges it, reports it."""
+
+import argparse
+import logging
+import platform
+import secrets
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from harness.docker_engine import connect, refusals
+from harness.docker_ensemble import DockerEnsemble
+from harness.docker_image import ensure_image, ensure_node_image
+from harness.docker_leftovers import find_leftovers, remove_leftovers
+from harness.link_process import ProcessLinks
+from harness.run import Run, Status, monotonic_and_wall, perform
+from harness.seed import Seed
+from harness.worker_pool import ClientSpec
+from nemesis.plan import FaultPlan, dump_plan, load_plan
+from nemesis.random_plan import random_plan
+from nemesis.registry import FAULTS, require
+from nemesis.runner import Nemesis
+from results.record import ClockAnchor, RunRecord
+from results.results_document import results_document
+from results.run_directory import RunDirectory, create
+from results.store_error import StoreError
+from results.terminal import print_verdict
+from rumpus.consoles import notices, print_json, shown
+from rumpus.interruption import Interruption
+from rumpus.judging import judge_run, weigh_interruption
+from rumpus.progress import ProgressDisplay
+from rumpus.usage_error import UsageError
+from rumpus.version import __version__
+from workloads.registry import WORKLOADS
+from workloads.workload import Workload
+
+TICK_MS = 500
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """Perform ``rumpus run``; the exit code.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be.
+        EnvironmentRefusal, StoreError: this host does not allow it.
+    """
+    console = notices()
+    display = ProgressDisplay(console)
+    workload = _workload(arguments.workload)
+    _check_recipe(workload, arguments.recipe, fencing=arguments.fencing)
+    seed = arguments.seed if arguments.seed is not None else secrets.randbits(32)
+    plan = _plan(arguments, seed)
+    run_id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    ensemble = DockerEnsemble(
+        run_id, nodes=arguments.nodes, image=arguments.image, tick_ms=TICK_MS, report=display.step
+    )
+    image = _prepare_engine(arguments.image, display)
+    require(plan.kinds, ensemble)
+
+    directory = create(arguments.runs, workload.name, datetime.now(UTC))
+    origin = time.monotonic_ns()
+    record = _record(arguments, plan, seed, run_id=run_id, image=image, origin=origin)
+    directory.write_record(record)
+    dump_plan(plan, directory.plan)
+    _log_to(directory)
+    display.step(
+        f"{workload.name} / {arguments.recipe}: seed {seed}, "
+        f"faults {', '.join(plan.kinds) or 'none'}, run {shown(directory.path)}"
+    )
+    for note in plan.notes:
+        display.step(f"note: {note}")
+    interruption = Interruption()
+    status = Status(origin=origin)
+    with interruption.listening(display.step):
+        with directory.history_writer() as sink, display.following(status):
+            perform(
+                _run(arguments, seed),
+                ensemble=ensemble,
+                connect=ProcessLinks,
+                nemesis=lambda servers, links, clients, roles: Nemesis(
+                    plan,
+                    servers,
+                    links,
+                    clients,
+                    roles,
+                    seed,
+                    stop_requested=interruption.requested,
+                ),
+                sink=sink,
+                logs=directory.clients,
+                nodes=directory.nodes,
+                origin=origin,
+                status=status,
+                step=display.step,
+                stop_requested=interruption.requested,
+            )
+        record.clock_anchors += [
+            ClockAnchor(**reading) for reading in [*status.anchors, monotonic_and_wall(origin)]
+        ]
+        record.interrupted = interruption.requested()
+        directory.write_record(record)
+        display.step("checking")
+        return report(
+            directory, console, as_json=arguments.json, interrupted=interruption.requested
+        )
+
+
+def report(
+    directory: RunDirectory,
+    console: Console,
+    *,
+    as_json: bool,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> int:
+    """Judge a run from disk, write its results and print them; the exit code.
+
+    A violation is told with its exit code although its results cannot be written.
+
+    Args:
+        directory: the run.
+        console: for people.
+        as_json: whether the results go to standard output, too.
+        interrupted: whether the run has been interrupted by now.
+
+    Raises:
+        UnreadableRun: something is missing or malformed.
+        StoreError: the results cannot be written; the verdict has been printed.
+    """
+    record, history, verdict = judge_run(directory)
+    if interrupted() and not record.interrupted:
+        record.interrupted = True
+        directory.write_record(record)
+        weigh_interruption(verdict)
+    results = results_document(directory.path, record, history, verdict)
+    unstored: StoreError | None = None
+    try:
+        directory.finish(record, history, verdict)
+    except StoreError as error:
+        unstored = error
+    print_verdict(console, record, history, verdict, results, shown(directory.report))
+    if unstored is not None:
+        if verdict.outcome != "violation":
+            raise unstored
+        console.print(Text(f"rumpus: {unstored}", style="red"), soft_wrap=True)
+    if as_json:
+        print_json(results.to_json())
+    return verdict.exit_code
+
+
+def _record(
+    arguments: argparse.Namespace,
+    plan: FaultPlan,
+    seed: int,
+    *,
+    run_id: str,
+    image: str,
+    origin: int,
+) -> RunRecord:
+    """What is run, in full; the options have been found to make sense."""
+    workload = WORKLOADS[arguments.workload]
+    recipe = workload.recipes[arguments.recipe]
+    return RunRecord(
+        run=run_id,
+        rumpus=__version__,
+        started=datetime.now(UTC),
+        argv=["rumpus", *arguments.argv],
+        workload=workload.name,
+        recipe=arguments.recipe,
+        promises=recipe.promises,
+        line=recipe.line(workload.path),
+        ensemble=DockerEnsemble.kind,
+        nodes=arguments.nodes,
+        clients=arguments.clients,
+        time_limit=arguments.time_limit,
+        nemesis=list(plan.kinds),
+        nemesis_interval=arguments.nemesis_interval,
+        plan=msgspec.to_builtins(plan),
+        seed=seed,
+        image=image,
+        strict=arguments.strict,
+        fencing=arguments.fencing,
+        session_timeout=arguments.session_timeout,
+        tick_ms=TICK_MS,
+        options={"directed": arguments.plan is not None},
+        clock_anchors=[ClockAnchor(**monotonic_and_wall(origin))],
+        versions={
+            "rumpus": __version__,
+            "python": platform.python_version(),
+            "kazoo": version("kazoo"),
+            "zookeeper": image,
+        },
+    )
+
+
+def _run(arguments: argparse.Namespace, seed: int) -> Run:
+    """What the harness is to do."""
+    workload = WORKLOADS[arguments.workload]
+    recipe = workload.recipes[arguments.recipe]
+    return Run(
+        clients=ClientSpec(
+            workload.build, workload.options(arguments.recipe), arguments.session_timeout
+        ),
+        count=arguments.clients,
+        words=workload.words,
+        load=lambda until: workload.load(Seed(seed), recipe, until),
+        final=workload.final(arguments.session_timeout),
+        time_limit=arguments.time_limit,
+        cleanup=workload.cleanup,
+        fencing=arguments.fencing,
+    )
+
+
+def _workload(name: str) -> Workload:
+    if name not in WORKLOADS:
+        raise UsageError(f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}")
+    return WORKLOADS[name]
+
+
+def _check_recipe(workload: Workload, name: str, *, fencing: bool) -> None:
+    if name not in workload.recipes:
+        raise UsageError(
+            f"unknown recipe {name!r} of workload {workload.name}; there are "
+            f"{', '.join(workload.recipes)}"
+        )
+    recipe = workload.recipes[name]
+    if fencing and not recipe.promises.tokens:
+        raise UsageError(
+            f"{workload.name} / {name} gives no fencing tokens, so nothing can be fenced"
+        )
+
+
+def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
+    if arguments.plan is not None:
+        if arguments.nemesis is not None:
+            raise UsageError("--plan and --nemesis exclude each other: a plan says which faults")
+        return load_plan(
+            arguments.plan,
+            nodes=arguments.nodes,
+            clients=arguments.clients,
+            time_limit=arguments.time_limit,
+        )
+    kinds = list(FAULTS) if arguments.nemesis is None else arguments.nemesis
+    return random_plan(
+        kinds,
+        seed=seed,
+        time_limit=arguments.time_limit,
+        interval=arguments.nemesis_interval,
+        nodes=arguments.nodes,
+        clients=arguments.clients,
+        session_timeout=arguments.session_timeout,
+        tick=TICK_MS / 1000,
+    )
+
+
+def _prepare_engine(image: str | None, display: ProgressDisplay) -> str:
+    """See that the engine answers and has the images; clear away what killed runs left."""
+    engine = connect()
+    try:
+        with refusals("removing what killed runs left"):
+            leftovers = find_leftovers(engine)
+            if leftovers:
+                display.step(f"removing what is left of {'; '.join(map(str, leftovers))}")
+                remove_leftovers(leftovers)
+        own = ensure_node_image(engine, display.step)
+        return own if image is None else ensure_image(engine, image, display.step)
+    finally:
+        engine.close()
+
+
+def _log_to(directory: RunDirectory) -> None:
+    handler = logging.FileHandler(directory.harness_log)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)

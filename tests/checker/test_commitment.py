@@ -1,0 +1,387 @@
+"""Which proposals were committed: by example, and against a model of ZAB that knows."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checker.commitment import NodeFiles, counter, decide, epoch, read_node_directory
+from checker.txnlog import LogFile
+from tests.checker.txnlog_encoder import create, log
+from tests.checker.zab_model import Zab, proposal, zxid
+
+
+def zs(text: str) -> list[int]:
+    """Zxids from a line like ``1.1 1.2 2.1`` (epoch and counter)."""
+    return [zxid(*map(int, word.split("."))) for word in text.split()]
+
+
+def names(txns) -> str:
+    return " ".join(f"{epoch(txn.zxid)}.{counter(txn.zxid)}" for txn in txns)
+
+
+def node(records: str, *, current: int | None = None, snapshots: str = "", end="padding"):
+    txns = tuple(proposal(number) for number in zs(records))
+    return NodeFiles(
+        logs=(LogFile("log.1", txns, end, 0),),
+        snapshots=frozenset([0, *zs(snapshots)]),
+        current_epoch=current,
+    )
+
+
+def fates(found) -> tuple[str, str, str]:
+    return names(found.committed), names(found.discarded), names(found.uncertain)
+
+
+def test_no_files_and_empty_files():
+    assert fates(decide({})) == ("", "", "")
+    assert fates(decide({"n1": NodeFiles(), "n2": node("")})) == ("", "", "")
+
+
+def test_in_the_last_epoch_what_a_quorum_logged_is_committed_and_the_rest_is_open():
+    found = decide(
+        {
+            "n1": node("1.1 1.2 1.3 1.4", current=1),
+            "n2": node("1.1 1.2 1.3", current=1),
+            "n3": node("1.1 1.2", current=1),
+        }
+    )
+    assert fates(found) == ("1.1 1.2 1.3", "", "1.4")
+    (reason,) = found.reasons
+    assert "0x100000004" in reason
+    assert "too few servers" in reason
+
+
+def test_a_standalone_server_commits_what_it_logs():
+    assert fates(decide({"n1": node("0.1 0.2")})) == ("0.1 0.2", "", "")
+
+
+def test_servers_that_entered_a_later_epoch_outvote_a_longer_log():
+    # Followers killed, a write on the leader alone, the leader killed, the followers restarted.
+    found = decide(
+        {
+            "n1": node("1.1", current=2),
+            "n2": node("1.1", current=2),
+            "n3": node("1.1 1.2", current=1),
+        }
+    )
+    assert fates(found) == ("1.1", "1.2", "")
+    assert found.reasons == ()
+
+
+def test_what_a_snapshot_from_the_leader_left_behind_in_the_log_is_discarded():
+    found = decide(
+        {
+            "n1": node("1.1 2.1 2.2 2.3", current=2),
+            "n2": node("1.1 2.1 2.2 2.3", current=2),
+            "n3": node("1.1 1.2 2.3", current=2, snapshots="2.2"),
+        }
+    )
+    assert fates(found) == ("1.1 2.1 2.2 2.3", "1.2", "")
+    assert found.reasons == ()
+
+
+def test_one_passage_from_epoch_to_epoch_decides_for_all():
+    found = decide(
+        {"n1": node("1.1 1.2 1.3", current=1), "n2": node("1.1 1.2 3.1", current=3)},
+        ensemble_size=3,
+    )
+    assert fates(found) == ("1.1 1.2", "1.3", "3.1")
+
+
+def test_logged_by_a_quorum_is_not_enough_when_an_election_got_stuck():
+    # n2 entered epoch 2 and led nobody; n1 then entered 3 and n3 got 1.1 but died before it
+    # entered 3 itself: n2 with n3 would drop 1.1, n1 with either keeps it.
+    found = decide(
+        {
+            "n1": node("1.1", current=3),
+            "n2": node("", current=2),
+            "n3": node("1.1", current=1),
+        }
+    )
+    assert fates(found) == ("", "", "1.1")
+    found = decide(
+        {
+            "n1": node("1.1 1.2", current=1),
+            "n2": node("1.1", current=2),
+            "n3": node("1.1 1.2", current=1),
+        }
+    )
+    assert fates(found) == ("1.1", "", "1.2")
+
+
+def test_a_snapshot_of_an_attempt_to_lead_says_less_than_a_record():
+    # n1 tried to lead with 1.2, was cut back to 1.1, and its snapshot stayed.
+    found = decide(
+        {
+            "n1": node("1.1 2.1", current=2, snapshots="1.2"),
+            "n2": node("1.1 2.1", current=2),
+            "n3": node("1.1 1.2", current=1),
+        }
+    )
+    assert fates(found) == ("1.1 2.1", "1.2", "")
+
+
+def test_a_snapshot_from_the_leader_tells_where_it_stood():
+    found = decide(
+        {
+            "n1": node("2.1", current=2, snapshots="1.2"),
+            "n2": node("2.1", current=2, snapshots="1.2"),
+            "n3": node("1.1 1.2 1.3", current=1),
+        }
+    )
+    assert fates(found) == ("1.1 1.2 2.1", "1.3", "")
+
+
+def test_who_entered_the_epoch_and_logged_nothing_tells_how_it_began():
+    nodes = {
+        "n1": node("1.1 1.2", current=1),
+        "n2": node("1.1", current=2),
+        "n3": node("", current=2, snapshots="2.0"),
+    }
+    assert fates(decide(nodes)) == ("1.1", "1.2", "")
+    nodes["n3"] = node("2.1", current=2, snapshots="2.0")
+    assert fates(decide(nodes)) == ("1.1", "1.2", "2.1")
+
+
+def test_when_all_came_by_snapshot_no_log_tells():
+    found = decide(
+        {
+            "n1": node("1.1", current=3, snapshots="3.1"),
+            "n2": node("1.1", current=3, snapshots="3.1"),
+            "n3": node("3.1", current=3, snapshots="3.0"),
+        }
+    )
+    assert fates(found) == ("3.1", "", "1.1")
+    assert any("no log tells" in reason for reason in found.reasons)
+
+
+def test_missing_files_leave_only_what_a_quorum_has():
+    nodes = {"n1": node("1.1 1.2", current=1), "n2": node("1.1", current=1)}
+    found = decide(nodes, ensemble_size=3)
+    assert fates(found) == ("1.1", "", "1.2")
+    assert found.reasons[0] == "the files of 1 of 3 servers are missing"
+    assert fates(decide(nodes, ensemble_size=5)) == ("", "", "1.1 1.2")
+    nodes["n2"] = node("1.1", current=2)
+    assert fates(decide(nodes, ensemble_size=3)) == ("", "", "1.1 1.2")
+
+
+def test_a_damaged_server_may_have_had_more():
+    whole = node("1.1", current=2)
+    damaged = NodeFiles(whole.logs, whole.snapshots, 2, 2, damage=("log.1: checksum",))
+    nodes = {"n1": whole, "n2": whole, "n3": node("1.1 1.2", current=1)}
+    assert fates(decide(nodes)) == ("1.1", "1.2", "")
+    found = decide({**nodes, "n1": damaged})
+    assert fates(found) == ("1.1", "", "1.2")
+    assert "n1: log.1: checksum" in found.reasons
+
+
+@pytest.mark.parametrize("end", ["bad end-of-record mark", "torn record"])
+def test_no_conclusion_is_drawn_across_a_broken_file(end):
+    broken = NodeFiles(
+        logs=(
+            LogFile("log.100000001", (proposal(zxid(1, 1)),), end, 0),
+            LogFile("log.200000001", (proposal(zxid(2, 1)),), "padding", 0),
+        ),
+        snapshots=frozenset([0]),
+        current_epoch=2,
+    )
+    other = node("1.1 1.2 2.1", current=2)
+    found = decide({"n1": broken, "n2": other, "n3": other})
+    assert fates(found) == ("1.1 1.2 2.1", "", "")
+    assert found.reasons == ()
+
+
+def test_no_conclusion_is_drawn_across_a_gap():
+    found = decide(
+        {
+            "n1": node("1.1 2.2", current=2),
+            "n2": node("1.1 1.2 2.1 2.2", current=2),
+            "n3": node("1.1 1.2 2.1 2.2", current=2),
+        }
+    )
+    assert fates(found) == ("1.1 1.2 2.1 2.2", "", "")
+    assert found.reasons == (
+        "n1: its log jumps from 0x100000001 to 0x200000002 with no snapshot between",
+    )
+
+
+def test_contradictory_passages_are_reported():
+    found = decide(
+        {
+            "n1": node("1.1 1.2 2.1", current=2),
+            "n2": node("1.1 2.1", current=2),
+            "n3": node("1.1 2.1", current=2),
+        }
+    )
+    assert fates(found) == ("1.1 2.1", "", "1.2")
+    assert any(
+        "disagree on the last transaction of epoch 1: n2 0x100000001, n1 0x100000002" in reason
+        for reason in found.reasons
+    )
+
+
+def test_different_records_of_one_zxid_are_reported():
+    mine, theirs = (create(5, "/a", data=data) for data in (b"mine", b"theirs"))
+    found = decide(
+        {
+            name: NodeFiles((LogFile("log.5", (txn,), "padding", 0),), frozenset([0, 4]))
+            for name, txn in [("n1", mine), ("n2", mine), ("n3", theirs)]
+        }
+    )
+    assert found.committed == (mine,)
+    assert "n3 has another record of zxid 0x5 than other servers" in found.reasons
+
+
+def test_committed_transactions_that_no_log_holds_are_reported():
+    found = decide({"n1": node("1.3", current=1, snapshots="1.2")})
+    assert fates(found) == ("1.3", "", "")
+    assert found.reasons == (
+        "committed but in no log at hand: 2 transactions, 0x100000001 to 0x100000002",
+    )
+
+
+def test_a_jump_without_a_snapshot_is_reported():
+    found = decide({"n1": node("1.1 1.4", current=1)})
+    assert "n1: its log jumps from 0x100000001 to 0x100000004 with no snapshot between" in (
+        found.reasons
+    )
+
+
+def test_a_log_out_of_order_is_reported():
+    found = decide({"n1": node("1.1 1.3 1.2", current=1)})
+    assert fates(found) == ("1.1 1.2 1.3", "", "")
+    assert "n1: zxid 0x100000002 is logged after 0x100000003" in found.reasons
+
+
+# Reading a server's directory.
+
+
+def test_read_node_directory(tmp_path):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    first, second, third = (proposal(zxid(2, k)) for k in (9, 10, 11))
+    (files / "log.200000009").write_bytes(log(first) + bytes(50))
+    (files / "log.20000000a").write_bytes(log(second, third)[:-3])
+    (files / "snapshot.0").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.200000008").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.200000009").write_bytes(b"ZKSN... half writ")
+    (files / "snapshot.20000000a").write_bytes(b"")
+    (files / "snapshot.20000000b.tmp").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.20000000c.gz").write_bytes(b"compressed")
+    (files / "currentEpoch").write_text("2")
+    (files / "acceptedEpoch").write_text("3\n")
+    found = read_node_directory(tmp_path)
+    assert [(each.name, each.txns, each.end) for each in found.logs] == [
+        ("log.200000009", (first,), "padding"),
+        ("log.20000000a", (second,), "torn record"),
+    ]
+    assert found.snapshots == {0, zxid(2, 8), zxid(2, 12)}
+    assert (found.current_epoch, found.accepted_epoch) == (2, 3)
+    assert found.damage == ()
+
+
+def test_read_node_directory_keeps_what_stands_before_damage(tmp_path):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    data = log(proposal(1), proposal(2))
+    (files / "log.1").write_bytes(data[:-4] + b"?" + data[-3:])
+    (files / "log.3").write_bytes(b"")
+    found = read_node_directory(tmp_path)
+    assert [names(each.txns) for each in found.logs] == ["0.1", ""]
+    assert [each.partition(":")[0] for each in found.damage] == [
+        f"transaction log log.1, byte {len(log(proposal(1)))}",
+        "transaction log log.3, byte 0",
+    ]
+    assert found.current_epoch is None
+
+
+def test_read_node_directory_of_a_server_that_wrote_nothing(tmp_path):
+    assert read_node_directory(tmp_path) == NodeFiles()
+
+
+# Against the model.
+
+
+def step(choose, zab: Zab) -> None:
+    """One thing that can happen, chosen from those that can happen now."""
+    reign = zab.reign
+    choices = ["elect"]
+    if reign:
+        behind = [s for s in reign.members if reign.logged[s.name] < reign.proposed]
+        outside = [s for s in zab.servers if s not in reign.members]
+        choices += ["propose"] * 2 + ["log"] * 4 * bool(behind)
+        choices += ["join"] * 2 * bool(outside) + ["crash"]
+    match choose(choices):
+        case "elect":
+            others = list(zab.servers)
+            size = choose([zab.quorum, zab.quorum, len(others)])
+            voters = [others.pop(choose(range(len(others)))) for _ in range(size)]
+            zab.elect(
+                voters,
+                choose([size - 1, size - 1, *range(size)]),
+                window=choose([0, 1, 2]),
+                stuck=choose(["no", "no", "no", "accepted", "current", "half"]),
+            )
+        case "propose":
+            zab.propose()
+        case "log":
+            zab.log_next(choose(behind))
+        case "join":
+            half = choose([False, False, False, True])
+            zab.join(choose(outside), window=choose([0, 1, 2]), half=half)
+        case "crash":
+            zab.crash(choose(reign.members), torn=choose([False, True]))
+
+
+def assert_decided_as_it_was(zab: Zab, hidden: str) -> str:
+    """Judge the files of a run, all of them and without one server's, by what is known of it."""
+    futures = zab.futures()
+    assert all(zab.acknowledged <= future for future in futures), "the model itself is unsafe"
+    certain = set.intersection(*futures)
+    possible = set.union(*futures)
+    proposals = {number for server in zab.servers for number in server.log}
+
+    files = zab.files()
+    found = decide(files)
+    committed, discarded, uncertain = (
+        {txn.zxid for txn in txns} for txns in (found.committed, found.discarded, found.uncertain)
+    )
+    assert committed | discarded | uncertain == proposals
+    assert committed <= certain
+    assert not discarded & possible
+    untold = any("no log tells" in reason for reason in found.reasons)
+    if not untold:
+        assert uncertain == proposals & (possible - certain)
+        lost = any("in no log at hand" in reason for reason in found.reasons)
+        assert lost == bool(certain - proposals)
+    assert not any("disagree" in reason or "jumps" in reason for reason in found.reasons)
+
+    del files[hidden]
+    partly = decide(files, len(zab.servers))
+    assert {txn.zxid for txn in partly.committed} <= certain
+    assert not {txn.zxid for txn in partly.discarded} & possible
+    return "untold" if untold else "uncertain" if uncertain else "clear"
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_against_a_model_of_zab(data):
+    zab = Zab(data.draw(st.sampled_from([1, 3, 5])))
+    for _ in range(data.draw(st.integers(1, 40))):
+        step(lambda choices: data.draw(st.sampled_from(choices)), zab)
+    assert_decided_as_it_was(zab, data.draw(st.sampled_from(list(zab.files()))))
+
+
+@pytest.mark.parametrize("steps", [20, 60])
+def test_against_many_random_runs_of_the_model(steps):
+    outcomes = []
+    for seed in range(1200):
+        choose = random.Random(f"{steps} {seed}").choice
+        zab = Zab(choose([3, 3, 5]))
+        for _ in range(steps):
+            step(choose, zab)
+        outcomes.append(assert_decided_as_it_was(zab, choose(list(zab.files()))))
+    assert outcomes.count("untold") < len(outcomes) / 100
+    assert outcomes.count("uncertain") > len(outcomes) / 20

@@ -1,0 +1,84 @@
+from checker.exercise import check_exercise, fault_windows
+from tests.checker.recorded import MS, Recorded
+
+
+def fault(recorded, start, stop, *, number=1, kind="kill", verified=(True, True)):
+    named = {"id": number, "kind": kind}
+    recorded.add(start, "nemesis", "invoke", "start", named)
+    began = {**named, "targets": ["n1"], "verified": verified[0], "detail": "the leader"}
+    recorded.add(start + 2, "nemesis", "info", "start", began)
+    recorded.add(stop, "nemesis", "invoke", "stop", named)
+    ended = {**named, "targets": ["n1"], "verified": verified[1], "detail": "serving again"}
+    return recorded.add(stop + 2, "nemesis", "info", "stop", ended)
+
+
+def check(recorded, **kwargs):
+    given = {
+        "handovers": 20,
+        "expiries": 1,
+        "leader_changes": 1,
+        "kinds": ["kill"],
+        "directed": False,
+        **kwargs,
+    }
+    return check_exercise(recorded.history(), **given)
+
+
+def unmet(result):
+    return {need.name for need in result.requirements if not need.met}
+
+
+def exercised():
+    return fault(Recorded(), 10, 50).acquire(12, 30, 0).release(60, 61, 0).end(99)
+
+
+def test_windows_reach_from_the_call_of_start_to_the_verified_end():
+    (window,) = fault_windows(exercised().history())
+    assert (window.begun, window.ended) == (10 * MS, 52 * MS)
+    assert (window.in_force, window.healing) == (12 * MS, 50 * MS)
+    assert (window.kind, window.targets) == ("kill", ["n1"])
+    assert window.detail == "the leader; serving again"
+
+
+def test_a_fault_mended_by_heal_all_has_ended_too():
+    recorded = Recorded().add(1, "nemesis", "invoke", "start", {"id": 4, "kind": "pause"})
+    recorded.add(2, "nemesis", "info", "start", {"id": 4, "kind": "pause", "verified": True})
+    recorded.add(5, "nemesis", "invoke", "heal-all", {})
+    healed = [{"id": 4, "verified": True}, {"id": None, "verified": True}]
+    recorded.add(8, "nemesis", "info", "heal-all", {"verified": True, "healed": healed})
+    (window,) = fault_windows(recorded.history())
+    assert (window.ended, window.verified_healed) == (8 * MS, True)
+
+
+def test_a_run_in_which_all_of_it_happened_is_exercised():
+    assert unmet(check(exercised())) == set()
+
+
+def test_too_few_handovers():
+    assert unmet(check(exercised(), handovers=9)) == {"contended handovers"}
+
+
+def test_a_kind_that_never_came():
+    assert unmet(check(exercised(), kinds=["kill", "pause"])) == {
+        "pause: verified in force and healed"
+    }
+
+
+def test_a_fault_that_did_not_take_or_did_not_heal():
+    for verified in ((False, True), (True, False)):
+        recorded = fault(Recorded(), 10, 50, verified=verified).acquire(12, 30, 0).end(99)
+        assert unmet(check(recorded)) == {"kill: verified in force and healed"}
+
+
+def test_a_window_in_which_nothing_completed():
+    recorded = fault(Recorded(), 10, 50).acquire(60, 61, 0).end(99)
+    assert unmet(check(recorded)) == {"fault windows with operations inside"}
+
+
+def test_random_plans_must_expire_a_holder_and_change_the_leader():
+    recorded = exercised()
+    fault(recorded, 60, 70, number=2, kind="client-pause").acquire(62, 63, 1)
+    kinds = ["kill", "client-pause"]
+    assert unmet(check(recorded, kinds=kinds, expiries=0)) == {"expiries while holding"}
+    assert unmet(check(recorded, kinds=kinds, leader_changes=None)) == {"leader changes"}
+    assert unmet(check(recorded, kinds=kinds, expiries=0, leader_changes=0, directed=True)) == set()

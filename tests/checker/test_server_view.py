@@ -1,0 +1,151 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.clock import WallClock
+from checker.commitment import Commitment
+from checker.server_truth import ServerTruth
+from checker.server_view import server_view
+from checker.txnlog import Txn
+from tests.checker.recorded import MS
+
+CLOCK = WallClock([(0, 0)])
+
+
+def txn(zxid, name, session=1, **fields):
+    kinds = {"create": 1, "delete": 2, "createSession": -10, "closeSession": -11}
+    return Txn(
+        zxid=zxid,
+        session=session,
+        cxid=fields.pop("cxid", zxid),
+        time_ms=zxid * 10,
+        type=kinds[name],
+        name=name,
+        **fields,
+    )
+
+
+def view(*txns, reasons=(), uncertain=(), kind="sequential", path="/l", mark="lock", clock=CLOCK):
+    truth = ServerTruth(
+        Commitment(
+            committed=tuple(txns), discarded=(), uncertain=tuple(uncertain), reasons=tuple(reasons)
+        )
+    )
+    return server_view(truth, clock, kind=kind, path=path, mark=mark)
+
+
+def create(zxid, path, session=1):
+    return txn(zxid, "create", session, path=path, data=b"", ephemeral=True)
+
+
+def opened(session):
+    return txn(session, "createSession", session, timeout=2000)
+
+
+def test_the_lowest_number_owns_until_its_node_is_gone():
+    seen = view(
+        create(11, "/l/a-lock-0000000001", 1),
+        create(12, "/l/b-lock-0000000002", 2),
+        create(13, "/l/c-lock-0000000003", 3),
+        txn(14, "delete", 2, path="/l/b-lock-0000000002"),
+        txn(15, "delete", 1, path="/l/a-lock-0000000001"),
+    )
+    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+        ("0x1", 11, 15),
+        ("0x3", 15, None),
+    ]
+    assert seen.owners[0].start == 110 * MS
+
+
+def test_a_node_with_a_lower_number_that_comes_later_owns_beside_the_first():
+    seen = view(create(11, "/l/a-lock-0000000005", 1), create(12, "/l/b-lock-0000000004", 2))
+    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+        ("0x1", 11, None),
+        ("0x2", 12, None),
+    ]
+
+
+def test_nodes_that_are_not_in_the_line_do_not_count():
+    seen = view(
+        create(11, "/l/a-other-0000000001"),
+        create(12, "/l/lock"),
+        create(13, "/l/deeper/x-lock-0000000001"),
+    )
+    assert seen.owners == []
+
+
+def test_an_expired_session_ends_its_ownership():
+    path = "/l/a-lock-0000000001"
+    seen = view(opened(1), create(11, path), txn(12, "closeSession", 1, cxid=0, paths=(path,)))
+    assert [(o.loss, o.expired) for o in seen.owners] == [(12, True)]
+    assert seen.ends["0x1"].expired
+    assert seen.ends["0x1"].time == 120 * MS
+    assert "0x1" in seen.known
+
+
+def test_turns_tell_when_each_node_came_to_be_first():
+    txns = [
+        create(11, "/l/a-lock-0000000001", 1),
+        create(12, "/l/b-lock-0000000002", 2),
+        create(13, "/l/c-lock-0000000003", 3),
+        txn(14, "delete", 2, path="/l/b-lock-0000000002"),
+        txn(15, "delete", 1, path="/l/a-lock-0000000001"),
+    ]
+    turns = {
+        "a-lock-0000000001": 110 * MS,
+        "b-lock-0000000002": None,
+        "c-lock-0000000003": 150 * MS,
+    }
+    assert view(*txns).turns == {f"/l/{name}": turn for name, turn in turns.items()}
+    assert view(*txns, reasons=["a gap"]).turns == {}
+    assert view(*txns, clock=WallClock([(0, 0), (9 * MS, 50 * MS)])).turns == {}
+
+
+def test_a_single_node_is_owned_by_who_made_it():
+    seen = view(
+        create(11, "/l", 1), txn(12, "delete", 2, path="/l"), create(13, "/l", 2), kind="single"
+    )
+    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+        ("0x1", 11, 12),
+        ("0x2", 13, None),
+    ]
+
+
+def test_a_node_made_anew_while_it_was_there_had_two_owners():
+    seen = view(create(11, "/l", 1), create(12, "/l", 2), kind="single")
+    assert [(o.session, o.loss) for o in seen.owners] == [("0x1", None), ("0x2", None)]
+    gap = view(create(11, "/l", 1), create(12, "/l", 2), kind="single", reasons=["a gap"])
+    assert [o.loss for o in gap.owners] == [12, None]
+
+
+def test_a_session_whose_end_may_be_missing_is_not_known():
+    assert view(opened(1), opened(2)).known == {"0x1", "0x2"}
+    closed = txn(9, "closeSession", 2, cxid=0, paths=())
+    assert view(opened(1), opened(2), closed, reasons=["n2 is missing"]).known == {"0x2"}
+    assert view(opened(1), opened(2), uncertain=[closed]).known == {"0x1"}
+
+
+def test_a_session_that_ended_while_the_clock_was_set_is_not_known():
+    closed = [txn(zxid, "closeSession", zxid - 5, cxid=0, paths=()) for zxid in (6, 9)]
+    reset = WallClock([(0, 0), (80 * MS, 80 * MS), (85 * MS, 200 * MS)])
+    assert view(opened(1), opened(2), opened(4), *closed, clock=reset).known == {"0x1", "0x2"}
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 7)), max_size=30))
+def test_owners_are_those_of_the_definition(steps):
+    """Replays step by step: whoever has been first owns until its node is gone."""
+    line, owning, expected, txns = {}, {}, [], []
+    for zxid, (arrive, number) in enumerate(steps, start=1):
+        path = f"/l/x-lock-{number:010d}"
+        if arrive and number not in line:
+            txns.append(create(zxid, path, number + 1))
+            line[number] = zxid
+        elif not arrive and number in line:
+            txns.append(txn(zxid, "delete", path=path))
+            del line[number]
+            if number in owning:
+                expected[owning.pop(number)][2] = zxid
+        if line and min(line) not in owning:
+            owning[min(line)] = len(expected)
+            expected.append([min(line), zxid, None])
+    found = [[int(o.session, 16) - 1, o.grant, o.loss] for o in view(*txns).owners]
+    assert found == expected

@@ -1,0 +1,200 @@
+"""A small model of ZAB that knows the truth and leaves the files that real servers leave.
+
+Written from the protocol, not from the checker: a server has a disk (log, snapshots, epochs)
+and, hidden from the checker, its true history. An election is by (currentEpoch, last zxid)
+among a quorum and can get stuck at any step; followers are synchronised by DIFF, TRUNC or SNAP;
+proposals are logged server by server; anyone can crash at any point. Zxids are written as
+ZooKeeper writes them.
+"""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from checker.commitment import NodeFiles
+from checker.txnlog import Txn, parse_log
+from tests.checker.txnlog_encoder import HEADER, create, record
+
+
+def zxid(epoch: int, counter: int) -> int:
+    return epoch << 32 | counter
+
+
+def proposal(number: int) -> Txn:
+    return create(number, f"/n-{number:x}", session=number >> 32, time_ms=number & 0xFFFF)
+
+
+@dataclass
+class Server:
+    name: str
+    log: list[int] = field(default_factory=list)
+    snapshots: set[int] = field(default_factory=lambda: {0})
+    accepted: int = 0
+    current: int = 0
+    history: list[int] = field(default_factory=list)
+    last: int = 0
+    torn: int | None = None
+    """A proposal of which only a part reached the disk when the server crashed."""
+
+    def rank(self) -> tuple[int, int, str]:
+        return (self.current, self.last, self.name)
+
+    def append(self, number: int) -> None:
+        self.log.append(number)
+        self.history.append(number)
+        self.last = number
+
+    def files(self) -> NodeFiles:
+        data = HEADER + b"".join(record(proposal(number)) for number in self.log)
+        if self.torn is not None:
+            data += record(proposal(self.torn))[: 5 + self.torn % 40]
+        name = f"log.{self.log[0] if self.log else 1:x}"
+        return NodeFiles(
+            logs=(parse_log(data, name),),
+            snapshots=frozenset(self.snapshots),
+            current_epoch=self.current,
+            accepted_epoch=self.accepted,
+        )
+
+
+@dataclass
+class Reign:
+    """A leader in power: its followers, its proposals, and how many of them each has logged."""
+
+    epoch: int
+    leader: Server
+    members: list[Server]
+    initial: list[int]
+    proposed: int = 0
+    committed: int = 0
+    logged: dict[str, int] = field(default_factory=dict)
+
+    def count(self, quorum: int) -> None:
+        """Commit what a quorum has logged by now."""
+        counts = sorted((self.logged[member.name] for member in self.members), reverse=True)
+        self.committed = max(self.committed, counts[quorum - 1])
+
+
+class Zab:
+    def __init__(self, size: int) -> None:
+        self.servers = [Server(f"n{i + 1}") for i in range(size)]
+        self.quorum = size // 2 + 1
+        self.reign: Reign | None = None
+        self.acknowledged: set[int] = set()
+
+    # What can happen.
+
+    def elect(self, voters: list[Server], followers: int, *, window: int, stuck: str) -> None:
+        """An election among some servers, of whom so many followers are synchronised.
+
+        Args:
+            voters: who takes part, at least a quorum.
+            followers: how many of them the leader synchronises before the others are gone.
+            window: how many of its last transactions the leader can send without a snapshot;
+                0 for all.
+            stuck: at which step it ends: ``accepted`` (new epoch known to all), ``current``
+                (the leader has entered it), ``half`` (the last follower has the data but has
+                not entered the epoch), or ``no``.
+        """
+        self.reign = None
+        leader = max(voters, key=Server.rank)
+        epoch = max(server.accepted for server in voters) + 1
+        leader.snapshots.add(leader.last)
+        for server in voters:
+            server.accepted = epoch
+        if stuck == "accepted":
+            return
+        leader.current = epoch
+        if stuck == "current":
+            return
+        members = [leader]
+        others = [server for server in voters if server is not leader][:followers]
+        for server in others:
+            self.synchronise(leader.history, leader.last, server, window)
+            if stuck == "half" and server is others[-1]:
+                return
+            server.current = epoch
+            members.append(server)
+        if len(members) >= self.quorum:
+            self.acknowledged |= set(leader.history)
+            logged = {server.name: 0 for server in members}
+            self.reign = Reign(epoch, leader, members, list(leader.history), logged=logged)
+
+    def synchronise(self, history: list[int], last: int, server: Server, window: int) -> None:
+        """Give a server the leader's history, as the leader's LearnerHandler decides."""
+        newest = history[-1] if history else 0
+        oldest = history[-window] if 0 < window <= len(history) else newest
+        missing = [number for number in history if number > server.last]
+        server.torn = None
+        if server.last == last:
+            pass
+        elif server.last > newest and server.last & 0xFFFFFFFF:
+            self.truncate(server, history, newest)
+        elif (server.last in history or not server.last & 0xFFFFFFFF) and (
+            window == 0 or server.last >= oldest
+        ):
+            for number in missing:
+                server.append(number)
+        else:
+            server.snapshots.add(last)
+            server.history = list(history)
+            server.last = last
+
+    def truncate(self, server: Server, history: list[int], newest: int) -> None:
+        server.log = [number for number in server.log if number <= newest]
+        server.snapshots = {number for number in server.snapshots if number <= newest} | {newest}
+        server.history = list(history)
+        server.last = newest
+
+    def join(self, server: Server, *, window: int, half: bool) -> None:
+        """A server joins the reign: what is committed, then the rest as proposals.
+
+        With ``half`` it dies when it has the data, before it enters the epoch.
+        """
+        reign = self.reign
+        assert reign is not None
+        sent = reign.initial + [zxid(reign.epoch, k + 1) for k in range(reign.committed)]
+        last = zxid(reign.epoch, reign.committed)  # what the leader calls its last zxid, even if 0
+        server.accepted = reign.epoch
+        self.synchronise(sent, last, server, window)
+        if half:
+            return
+        server.current = reign.epoch
+        reign.members.append(server)
+        reign.logged[server.name] = reign.committed
+
+    def propose(self) -> None:
+        assert self.reign is not None
+        self.reign.proposed += 1
+
+    def log_next(self, server: Server) -> None:
+        reign = self.reign
+        assert reign is not None
+        reign.logged[server.name] += 1
+        server.append(zxid(reign.epoch, reign.logged[server.name]))
+        reign.count(self.quorum)
+        self.acknowledged |= {zxid(reign.epoch, k + 1) for k in range(reign.committed)}
+
+    def crash(self, server: Server, *, torn: bool) -> None:
+        """A member of the reign dies; without its leader or a quorum the reign ends."""
+        reign = self.reign
+        assert reign is not None
+        if torn and reign.logged[server.name] < reign.proposed:
+            server.torn = zxid(reign.epoch, reign.logged[server.name] + 1)
+        reign.members.remove(server)
+        if server is reign.leader or len(reign.members) < self.quorum:
+            self.reign = None
+
+    # The truth.
+
+    def proposals(self) -> set[int]:
+        return {number for server in self.servers for number in server.log}
+
+    def futures(self) -> list[set[int]]:
+        """The history that each possible next leader would open its epoch with."""
+        return [
+            set(max(voters, key=Server.rank).history)
+            for voters in combinations(self.servers, self.quorum)
+        ]
+
+    def files(self) -> dict[str, NodeFiles]:
+        return {server.name: server.files() for server in self.servers}

@@ -1,0 +1,44 @@
+"""A workload's client without servers, for tests and benchmarks of the harness itself."""
+
+import os
+import time
+
+from harness.client_body import Outcome
+
+
+class ScriptedClient:
+    """Its operations do what their names say."""
+
+    grants = "acquire"
+    ends = "release"
+
+    def __init__(self, context):
+        self._context = context
+        self._held = False
+
+    def believes(self):
+        return self._held
+
+    def invoke(self, f, value):
+        if f == "sleep":
+            time.sleep(value)
+        elif f == "raise":
+            raise RuntimeError(value)
+        elif f == "unsure":
+            return Outcome("info", error="no answer")
+        elif f == "crash":
+            os._exit(3)
+        elif f == "act":
+            return Outcome("ok" if self._context.act(value).accepted else "fail", value)
+        elif f == "acquire":
+            self._held = True
+        elif f == "release":
+            self._held = False
+        elif f == "lose":
+            self._held = False
+            return Outcome("fail", error="lost")
+        return Outcome("ok", value)
+
+
+def build(**_options):
+    return ScriptedClient

@@ -1,0 +1,324 @@
+"""The driver with real worker processes, without servers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from checker.history import History
+from harness.combinators import (
+    any_of,
+    cycle,
+    on_clients,
+    on_nemesis,
+    phases,
+    repeat,
+    sequence,
+    sleep,
+)
+from harness.driver import HEAL_ALL, Driver, WorkerCrash
+from harness.generator import NOTHING, Invocation
+from harness.interpreter import Interpreter
+from harness.roles import RoleTracker
+from harness.witness import Witness
+from harness.worker_pool import ClientSpec, WorkerPool
+from workloads.lock import WORDS
+
+SECOND = 1_000_000_000
+
+
+class Sink:
+    def __init__(self):
+        self.ops = []
+
+    def append(self, op):
+        self.ops.append(op)
+
+    def flush(self):
+        pass
+
+
+class NoLinks:
+    def watch_events(self):
+        return []
+
+    def afflicted(self, _client):
+        return False
+
+
+class Scene:
+    """One run of a generator over worker processes."""
+
+    def __init__(self, logs, clients=1, **driver):
+        self.origin = time.monotonic_ns()
+        self.sink = Sink()
+        self.healed = 0
+        self.driver = Driver(
+            witness=Witness(fencing=True),
+            links=NoLinks(),
+            sink=self.sink,
+            roles=RoleTracker(clients, WORDS),
+            nemesis=self.nemesis,
+            origin=self.origin,
+            **driver,
+        )
+        self.pool = WorkerPool(
+            clients,
+            ClientSpec("tests.harness.scripted_client:build"),
+            hosts=lambda _client: "",
+            logs=logs,
+            notify=self.driver.notify,
+            origin=self.origin,
+        )
+
+    def nemesis(self, f, value):
+        if f == HEAL_ALL:
+            self.healed += 1
+            for client in range(self.pool.count):
+                self.pool.resume(client)
+                self.pool.restart(client)
+        elif f == "refuse":
+            raise OSError("no such fault here")
+        else:
+            getattr(self.pool, f)(value["client"])
+        return {**value, "verified": True}
+
+    def run(self, generator, *, cleanup=None, bound=30.0):
+        self.pool.start()
+        try:
+            self.driver.open(self.pool)
+            interpreter = Interpreter(generator, clients=self.pool.count, cleanup=cleanup or {})
+            self.driver.run(interpreter, bound=bound)
+        finally:
+            self.pool.stop()
+            self.driver.close()
+        return History(self.sink.ops, clients=self.pool.count)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    return lambda clients=1, **driver: Scene(tmp_path, clients, **driver)
+
+
+def told(history):
+    return [(op.process, op.type, op.f) for op in history if isinstance(op.process, int)]
+
+
+def test_operations_run_and_are_recorded_with_the_workers_times(scene):
+    history = scene().run(on_clients(sequence(Invocation("sleep", 0.05), Invocation("noop", 7))))
+    slept, done = history.operations()
+    assert told(history) == [
+        (0, "invoke", "sleep"),
+        (0, "ok", "sleep"),
+        (0, "invoke", "noop"),
+        (0, "ok", "noop"),
+    ]
+    assert slept.completion.time - slept.invoke.time >= 0.05 * SECOND
+    assert done.completion.value == 7
+
+
+def test_an_exception_is_an_unknown_outcome_and_retires_the_process(scene):
+    steps = sequence(Invocation("raise", "lost reply"), sleep(0.3), Invocation("noop"))
+    history = scene().run(on_clients(steps))
+    raised, went_on = history.operations()
+    assert raised.completion.type == "info"
+    assert raised.completion.error == "RuntimeError: lost reply"
+    assert went_on.invoke.process == 1
+
+
+def test_a_retired_client_goes_on_as_the_next_process_after_its_clean_up(scene):
+    steps = phases(Invocation("raise", "x"), Invocation("noop"))
+    history = scene().run(on_clients(steps), cleanup={"raise": "noop"})
+    assert told(history) == [
+        (0, "invoke", "raise"),
+        (0, "info", "raise"),
+        (0, "invoke", "noop"),
+        (0, "ok", "noop"),
+        (1, "invoke", "noop"),
+        (1, "ok", "noop"),
+    ]
+
+
+def test_the_witness_answers_and_its_order_is_recorded(scene):
+    steps = sequence(Invocation("act", 5), Invocation("act", 6), Invocation("act", 5))
+    history = scene().run(on_clients(steps))
+    assert [operation.outcome for operation in history.operations()] == ["ok", "ok", "fail"]
+    acts = [op.value for op in history.events("witness", "act")]
+    assert [(a["token"], a["order"], a["accepted"]) for a in acts] == [
+        (5, 0, True),
+        (6, 1, True),
+        (5, 2, False),
+    ]
+
+
+def test_belief_that_is_lost_is_recorded(scene):
+    steps = sequence(Invocation("acquire"), Invocation("lose"), Invocation("release"))
+    history = scene().run(on_clients(steps))
+    (doubt,) = history.events("session", "doubts")
+    lost = next(op for op in history if op.f == "lose" and op.type == "fail")
+    assert doubt.time >= lost.time
+
+
+def test_killing_a_client_ends_its_operation_unknown_and_it_comes_back_anew(scene):
+    run = scene(clients=2)
+    history = run.run(
+        phases(
+            on_clients(Invocation("noop", process=1)),
+            sequence(
+                Invocation("sleep", 60, process=0),
+                on_nemesis(
+                    sequence(
+                        Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0})
+                    )
+                ),
+            ),
+            on_clients(Invocation("noop", process=2)),
+        )
+    )
+    killed = next(op for op in history if op.process == 0 and op.type == "info")
+    assert killed.error == "the client was killed"
+    (exited,) = history.events("session", "exited")
+    assert exited.time <= killed.time
+    assert [op.value["process"] for op in history.events("session", "started")] == [2]
+    assert told(history)[-2:] == [(2, "invoke", "noop"), (2, "ok", "noop")]
+
+
+def test_nothing_a_killed_client_did_is_later_than_its_end(scene, monkeypatch):
+    kill_at_once = subprocess.Popen.kill
+
+    def kill_late(process):
+        time.sleep(0.2)
+        kill_at_once(process)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", kill_late)
+    kill = sequence(sleep(0.2), Invocation("kill", {"client": 0}))
+    history = scene().run(
+        any_of(on_clients(repeat(Invocation("acquire", process=0))), on_nemesis(kill)), bound=1.0
+    )
+    (exited,) = history.events("session", "exited")
+    assert len(history.operations()) > 10
+    assert max(op.time for op in history if op.process == 0 and op.type == "ok") <= exited.time
+
+
+def test_a_client_killed_while_idle_has_no_operation_to_end(scene):
+    kill = sequence(Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0}))
+    history = scene().run(
+        phases(on_nemesis(kill), on_clients(Invocation("noop", process=1))),
+    )
+    assert told(history) == [(1, "invoke", "noop"), (1, "ok", "noop")]
+
+
+def test_a_paused_client_stands_still(scene):
+    steps = sequence(
+        Invocation("sleep", 0.2, process=0),
+        on_nemesis(
+            sequence(
+                Invocation("pause", {"client": 0}),
+                Invocation("resume", {"client": 0}, time=SECOND),
+            )
+        ),
+    )
+    history = scene().run(steps)
+    (paused,), (resumed,) = (history.events("session", f) for f in ("paused", "resumed"))
+    (slept,) = history.operations()
+    assert resumed.time - paused.time >= 0.3 * SECOND
+    assert slept.completion.time >= resumed.time - SECOND // 100
+
+
+def test_a_fault_that_cannot_be_injected_is_recorded_with_its_reason(scene):
+    history = scene().run(on_nemesis(Invocation("refuse", {"id": 1, "kind": "kill"})))
+    (refused,) = history.operations(nemesis=True)
+    assert refused.completion.value["verified"] is False
+    assert refused.completion.error == "OSError: no such fault here"
+
+
+def test_a_client_that_crashes_by_itself_is_an_error_that_says_where_to_look(scene):
+    with pytest.raises(WorkerCrash, match=r"c0's process ended by itself; see clients/c0\.log"):
+        scene().run(on_clients(Invocation("crash")))
+
+
+def test_an_operation_that_never_returns_ends_unknown(scene):
+    history = scene(operation_bound=0.5).run(on_clients(Invocation("sleep", 60)))
+    (hung,) = history.operations()
+    assert hung.outcome == "info"
+
+
+def test_a_wish_to_stop_heals_first_and_ends_when_all_have_ended(scene):
+    wished = time.monotonic() + 1.0
+    run = scene(stop_requested=lambda: time.monotonic() > wished)
+    pause = on_nemesis(Invocation("pause", {"client": 0}))
+    history = run.run(any_of(pause, on_clients(cycle(Invocation("sleep", 0.05)))))
+    assert run.healed == 1
+    assert all(operation.outcome == "ok" for operation in history.operations())
+    heal = history.operations(nemesis=True)[-1]
+    assert heal.invoke.f == HEAL_ALL
+    assert history.events("control", "phase")[0].value["healed"] is True
+
+
+def test_time_out_of_a_whole_run_ends_it_too(scene):
+    history = scene().run(on_clients(cycle(Invocation("sleep", 0.05))), bound=1.0)
+    assert all(operation.outcome == "ok" for operation in history.operations())
+
+
+ORPHANED = """
+import sys, time
+from pathlib import Path
+from harness.messages import Open
+from harness.worker_pool import ClientSpec, WorkerPool
+pool = WorkerPool(2, ClientSpec("tests.harness.scripted_client:build"), hosts=lambda c: "",
+                  logs=Path(sys.argv[1]), notify=print, origin=0)
+pool.start()
+for client in range(2):
+    pool.send(client, Open(client))
+    pool.receive(client)
+pool.pause(1)
+print("pids", *(pool._workers[c].process.pid for c in range(2)), flush=True)
+time.sleep(60)
+"""
+
+
+def test_workers_end_by_themselves_when_the_control_process_is_killed(tmp_path):
+    control = subprocess.Popen(
+        [sys.executable, "-c", ORPHANED, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with control, control.stdout:
+        pids = []
+        for line in control.stdout:
+            if line.startswith("pids"):
+                pids = [int(word) for word in line.split()[1:]]
+                break
+        assert len(pids) == 2
+        control.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}/cmdline").exists() and not _zombie(pid) for pid in pids):
+        assert time.monotonic() < deadline, "a worker outlived its control process"
+        time.sleep(0.05)
+
+
+def _zombie(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_nothing_to_do_ends_at_once(scene):
+    assert told(scene().run(NOTHING)) == []
+
+
+def test_an_unknown_outcome_keeps_the_session_and_an_exception_does_not(scene):
+    steps = phases(Invocation("unsure"), Invocation("noop"), Invocation("raise", "x"))
+    history = scene().run(on_clients(phases(steps, Invocation("noop"))))
+    closed = history.events("session", "closed")
+    raised = next(op for op in history if op.f == "raise" and op.type == "info")
+    assert [op.value["process"] for op in closed] == [1]
+    assert closed[0].time >= raised.time
+    assert told(history)[-1] == (2, "ok", "noop")

@@ -1,0 +1,286 @@
+"""A world in memory for the nemesis to break: servers, clients, links and a contended lock.
+
+It keeps the semantics that faults rely on: what is killed is dead until it is restarted, a
+leader needs connections to a majority, a holder that cannot speak loses its session, a lost
+reply strikes at the next create. Time is virtual and only passes in ``sleep``.
+"""
+
+import heapq
+import itertools
+
+import pytest
+
+from harness.ensemble import Availability, without_connection
+from nemesis.runner import Nemesis
+from nemesis.scene import Scene
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+        self._coming = []
+        self._count = itertools.count()
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        until = self.now + seconds
+        while self._coming and self._coming[0][0] <= until:
+            self.now, _, action = heapq.heappop(self._coming)
+            action()
+        self.now = until
+
+    def later(self, seconds, action):
+        heapq.heappush(self._coming, (self.now + seconds, next(self._count), action))
+
+
+class Faulty:
+    """Calls named in ``ignored`` do nothing, those named in ``failing`` raise."""
+
+    def __init__(self):
+        self.ignored = set()
+        self.failing = set()
+        self.calls = []
+
+    def takes(self, name, *arguments):
+        self.calls.append((name, *arguments))
+        if name in self.failing:
+            raise OSError(f"{name} is out of order")
+        return name not in self.ignored
+
+
+class Servers(Faulty):
+    kind = "model"
+    BOOT = 1.5
+
+    def __init__(self, clock, count):
+        super().__init__()
+        self.nodes = tuple(f"n{i}" for i in range(1, count + 1))
+        self._clock = clock
+        self._states = dict.fromkeys(self.nodes, "running")
+        self._ready = dict.fromkeys(self.nodes, 0.0)
+        self._grudge = {}
+        self._leads = self.nodes[-1]
+
+    def kill(self, node):
+        if self.takes("kill", node):
+            self._states[node] = "dead"
+
+    def restart(self, node):
+        if self.takes("restart", node) and self._states[node] == "dead":
+            self._states[node] = "running"
+            self._ready[node] = self._clock.now + self.BOOT
+
+    def pause(self, node):
+        if self.takes("pause", node):
+            assert self._states[node] == "running", "only a running server can be paused"
+            self._states[node] = "paused"
+
+    def resume(self, node):
+        if self.takes("resume", node) and self._states[node] == "paused":
+            self._states[node] = "running"
+
+    def partition(self, grudge):
+        if self.takes("partition"):
+            self._grudge = {node: frozenset(who) for node, who in grudge.items() if who}
+
+    def heal(self):
+        if self.takes("heal"):
+            self._grudge = {}
+
+    def state(self, node):
+        return self._states[node]
+
+    def grudge(self):
+        return dict(self._grudge)
+
+    def reaches(self, source, target):
+        return frozenset((source, target)) not in without_connection(self._grudge)
+
+    def _able(self, node):
+        return self._states[node] == "running" and self._clock.now >= self._ready[node]
+
+    def _quorate(self, node):
+        seen = [n for n in self.nodes if self._able(n) and (n == node or self.reaches(n, node))]
+        return self._able(node) and len(seen) > len(self.nodes) // 2
+
+    def leader(self):
+        if not self._quorate(self._leads):
+            self._leads = next((n for n in self.nodes if self._quorate(n)), self._leads)
+        return self._leads if self._quorate(self._leads) else None
+
+    def serves(self, node):
+        leads = self.leader()
+        return (
+            leads is not None and self._able(node) and (node == leads or self.reaches(node, leads))
+        )
+
+    def probe(self):
+        return {kind: Availability(True) for kind in ("kill", "pause", "partition")}
+
+
+class Clients(Faulty):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+        self._states = ["running"] * count
+
+    def pause(self, client):
+        if self.takes("pause", client):
+            assert self._states[client] == "running", "only a running client can be paused"
+            self._states[client] = "paused"
+
+    def resume(self, client):
+        if self.takes("resume", client) and self._states[client] == "paused":
+            self._states[client] = "running"
+
+    def kill(self, client):
+        if self.takes("kill", client):
+            self._states[client] = "dead"
+
+    def restart(self, client):
+        if self.takes("restart", client) and self._states[client] == "dead":
+            self._states[client] = "running"
+
+    def state(self, client):
+        return self._states[client]
+
+
+class Links(Faulty):
+    def __init__(self, servers, clients):
+        super().__init__()
+        self._servers = servers
+        self._clients = clients
+        self._cuts = [{} for _ in range(clients.count)]
+        self._swallowed = [0] * clients.count
+
+    def cut(self, client, how, nodes=None):
+        if self.takes("cut", client, how):
+            self._cuts[client] = dict.fromkeys(nodes or self._servers.nodes, how)
+
+    def heal(self, client=None):
+        if self.takes("heal", client):
+            for each in range(self._clients.count) if client is None else [client]:
+                self._cuts[each] = {}
+
+    def in_force(self, client):
+        return dict(self._cuts[client])
+
+    def swallowed(self, client):
+        return self._swallowed[client]
+
+    def connected_to(self, client):
+        if self._clients.state(client) == "dead":
+            return None
+        return next(
+            (n for n in self._servers.nodes if self._servers.serves(n) and self.open(client, n)),
+            None,
+        )
+
+    def open(self, client, node):
+        return self._cuts[client].get(node, "lost-reply") == "lost-reply"
+
+    def try_something(self, client):
+        """Whether a request of the client gets through."""
+        through = self.connected_to(client) is not None
+        if not through and self._cuts[client]:
+            self._swallowed[client] += 1
+        return through
+
+    def create(self, client):
+        """A create that gets through may lose its reply, and with that ends the cut."""
+        if "lost-reply" in self._cuts[client].values():
+            self._swallowed[client] += 1
+            self._cuts[client] = {}
+
+
+class Lock:
+    """A fair lock that all clients contend for without a break; plays ``Roles``."""
+
+    SESSION = 2.0
+
+    def __init__(self, clock, clients, links, hold=0.04):
+        self._clock, self._clients, self._links, self._hold = clock, clients, links, hold
+        self._queue = list(range(clients.count))
+        self._heard = [0.0] * clients.count
+        self.expired_holders = []
+        clock.later(hold, self._step)
+
+    def _step(self):
+        for client in range(self._clients.count):
+            if self._clients.state(client) == "running" and self._links.try_something(client):
+                self._heard[client] = self._clock.now
+                if client not in self._queue:
+                    self._links.create(client)
+                    self._queue.append(client)
+        for client in list(self._queue):
+            if self._clock.now - self._heard[client] > self.SESSION:
+                if client == self._queue[0]:
+                    self.expired_holders.append(client)
+                self._queue.remove(client)
+        if self._queue and self._heard[self._queue[0]] == self._clock.now:
+            self._queue.pop(0)
+        self._clock.later(self._hold, self._step)
+
+    def holder(self):
+        return self._queue[0] if self._queue else None
+
+    def next_in_line(self):
+        return self._queue[1] if len(self._queue) > 1 else None
+
+
+class World:
+    def __init__(self, nodes=3, clients=5):
+        self.clock = Clock()
+        self.servers = Servers(self.clock, nodes)
+        self.clients = Clients(clients)
+        self.links = Links(self.servers, self.clients)
+        self.lock = Lock(self.clock, self.clients, self.links)
+
+    def scene(self):
+        return Scene(
+            self.servers,
+            self.links,
+            self.clients,
+            self.lock,
+            self.clock.sleep,
+            self.clock.monotonic,
+        )
+
+    def nemesis(self, plan, seed=0, **more):
+        return Nemesis(
+            plan,
+            self.servers,
+            self.links,
+            self.clients,
+            self.lock,
+            seed,
+            sleep=self.clock.sleep,
+            monotonic=self.clock.monotonic,
+            **more,
+        )
+
+    def perform(self, nemesis):
+        """Dispatch the schedule as the harness does, one action after the other."""
+        told = []
+        for action in nemesis.schedule():
+            self.clock.sleep(max(0.0, action.time / 1e9 - self.clock.now))
+            told.append((action.f, nemesis.invoke(action.f, action.value)))
+        return told
+
+    def whole(self):
+        """Whether nothing at all is broken."""
+        everyone = range(self.clients.count)
+        return (
+            all(self.servers.serves(node) for node in self.servers.nodes)
+            and not self.servers.grudge()
+            and all(self.clients.state(client) == "running" for client in everyone)
+            and not any(self.links.in_force(client) for client in everyone)
+        )
+
+
+@pytest.fixture(scope="session")
+def make_world():
+    """Makes worlds; of session scope so that Hypothesis may make one an example."""
+    return World

@@ -1,0 +1,90 @@
+"""Client partitions on real links between real clients and servers."""
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionLoss
+from kazoo.protocol.states import KazooState
+
+from harness.link_process import ProcessLinks
+from nemesis.plan import HOWS, VERSION, Entry, FaultPlan, Options
+from nemesis.runner import Nemesis
+from nemesis.targets import Targets
+
+pytestmark = pytest.mark.docker
+
+CUTS = [how for how in HOWS if how != "lost-reply"]
+
+
+@pytest.fixture
+def links(ensemble):
+    addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
+    with ProcessLinks(addresses, 2) as links:
+        yield links
+
+
+@pytest.fixture
+def zookeeper(links):
+    """The connected client 0; the other one exists in name only."""
+    client = KazooClient(hosts=links.hosts(0), timeout=2.0)
+    client.start(10)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+@pytest.fixture
+def cut(ensemble, links, make_world):
+    """A nemesis that cuts client 0 in some way."""
+    world = make_world(clients=1)
+
+    def nemesis(how):
+        entry = Entry(
+            id=1,
+            at=0,
+            kind="client-partition",
+            targets=Targets(names=(0,)),
+            duration=0.1,
+            options=Options(how=how),
+        )
+        plan = FaultPlan(version=VERSION, entries=(entry,))
+        return Nemesis(plan, ensemble, links, world.clients, world.lock, seed=0)
+
+    return nemesis
+
+
+@pytest.mark.parametrize("how", CUTS)
+def test_a_cut_client_is_suspended_and_comes_back(links, zookeeper, cut, eventually, how):
+    nemesis = cut(how)
+    started = nemesis.invoke("start", {"id": 1})
+    assert started["verified"], started["detail"]
+    eventually(lambda: zookeeper.state == KazooState.SUSPENDED, within=10)
+    stopped = nemesis.invoke("stop", {"id": 1})
+    assert stopped["verified"], stopped["detail"]
+    assert links.in_force(0) == {}
+    eventually(lambda: zookeeper.connected, within=10)
+    assert zookeeper.exists("/zookeeper")
+
+
+def test_a_reply_is_lost_though_the_create_took_effect(zookeeper, cut, eventually):
+    nemesis = cut("lost-reply")
+    started = nemesis.invoke("start", {"id": 1})
+    assert started["verified"], started["detail"]
+    with pytest.raises(ConnectionLoss):
+        zookeeper.create("/lost", ephemeral=True)
+    stopped = nemesis.invoke("stop", {"id": 1})
+    assert stopped["verified"], stopped["detail"]
+    assert stopped["struck"] == ["c0"]
+    eventually(lambda: zookeeper.connected, within=10)
+    assert zookeeper.exists("/lost")
+
+
+def test_without_a_create_no_reply_is_lost_and_that_is_told(zookeeper, cut):
+    nemesis = cut("lost-reply")
+    assert nemesis.invoke("start", {"id": 1})["verified"]
+    assert zookeeper.exists("/zookeeper")
+    stopped = nemesis.invoke("stop", {"id": 1})
+    assert not stopped["verified"]
+    assert "no reply was lost" in stopped["detail"]
+    assert zookeeper.connected

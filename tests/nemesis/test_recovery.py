@@ -1,0 +1,42 @@
+from nemesis.recovery import can_serve, clients_back, servers_back
+
+
+def test_servers_are_back_once_they_run_and_serve(make_world):
+    world = make_world()
+    world.servers.kill("n1")
+    assert servers_back(["n1"], world.scene(), 2) == (
+        False,
+        "not serving again within 2 s: n1 is dead",
+    )
+    world.servers.restart("n1")
+    began = world.clock.now
+    assert servers_back(["n1"], world.scene()).ok
+    assert world.clock.now - began >= world.servers.BOOT
+
+
+def test_a_quorum_is_in_the_way_of_nothing_when_too_few_run_or_a_partition_lies_between(make_world):
+    world = make_world()
+    assert can_serve(world.scene())
+    world.servers.kill("n1")
+    assert can_serve(world.scene())
+    world.servers.pause("n2")
+    assert not can_serve(world.scene())
+    world.servers.resume("n2")
+    world.servers.partition({"n2": {"n3"}})
+    assert not can_serve(world.scene())
+
+
+def test_a_server_behind_a_partition_need_only_run(make_world):
+    world = make_world()
+    world.servers.partition({"n1": {"n2", "n3"}})
+    found = servers_back(["n1"], world.scene())
+    assert found.ok
+    assert "when the other faults are healed" in found.words
+
+
+def test_clients_are_back_once_they_run_and_are_connected(make_world):
+    world = make_world()
+    world.clients.pause(1)
+    assert not clients_back([0, 1], world.scene(), 2).ok
+    world.clients.resume(1)
+    assert clients_back([0, 1], world.scene()).ok

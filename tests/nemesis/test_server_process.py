@@ -1,0 +1,83 @@
+from random import Random
+
+import pytest
+
+from nemesis.plan import Entry
+from nemesis.registry import make_fault
+from nemesis.targets import Targets
+
+
+def strike(world, kind, **targets):
+    entry = Entry(id=1, at=1, kind=kind, targets=Targets(**targets), duration=2)
+    fault = make_fault(entry, world.scene(), Random(0))
+    fault.choose()
+    fault.inject()
+    return fault
+
+
+@pytest.mark.parametrize(("kind", "state"), [("kill", "dead"), ("pause", "paused")])
+def test_the_leader_is_stopped_another_leads_and_it_comes_back(make_world, kind, state):
+    world = make_world()
+    fault = strike(world, kind, role="leader")
+    assert fault.in_force() == (True, f"{state} and not serving")
+    assert fault.targets == ["n3"]
+    assert world.servers.state("n3") == state
+    assert world.servers.leader() == "n1"
+    fault.heal()
+    assert fault.healed(15) == (True, "serving again")
+    assert world.whole()
+
+
+@pytest.mark.parametrize("kind", ["kill", "pause"])
+def test_it_is_not_in_force_while_a_stopped_server_serves(make_world, kind):
+    world = make_world()
+    fault = strike(world, kind, names=("n1", "n2"))
+    world.servers.serves = lambda node: node == "n2"
+    found = fault.in_force()
+    assert not found.ok
+    assert "n2 is" in found.words
+    assert "and serves" in found.words
+
+
+@pytest.mark.parametrize("kind", ["kill", "pause"])
+def test_it_is_healed_only_when_the_server_serves(make_world, kind):
+    world = make_world()
+    fault = strike(world, kind, names=("n1",))
+    fault.heal()
+    world.servers._ready["n1"] = 1e9
+    assert fault.healed(5) == (False, "not serving again within 5 s: n1 is running")
+
+
+def test_what_came_back_by_itself_is_left_alone(make_world):
+    world = make_world()
+    fault = strike(world, "kill", names=("n1",))
+    world.servers.restart("n1")
+    calls = len(world.servers.calls)
+    fault.heal()
+    assert len(world.servers.calls) == calls
+
+
+def test_a_majority_can_be_stopped_and_comes_back(make_world):
+    world = make_world(nodes=5)
+    fault = strike(world, "kill", role="majority")
+    assert len(fault.targets) == 3
+    assert fault.in_force().ok
+    assert world.servers.leader() is None
+    fault.heal()
+    assert fault.healed(15).ok
+    assert world.whole()
+
+
+def test_a_server_that_cannot_serve_yet_for_want_of_others_counts_as_healed_when_it_runs(
+    make_world,
+):
+    world = make_world()
+    first, second = strike(world, "kill", names=("n1",)), strike(world, "kill", names=("n2",))
+    third = strike(world, "kill", names=("n3",))
+    first.heal()
+    found = first.healed(15)
+    assert found.ok
+    assert "whether they serve shows when the other faults are healed" in found.words
+    second.heal()
+    third.heal()
+    assert third.healed(15) == (True, "serving again")

@@ -1,0 +1,42 @@
+import pytest
+
+from checker.verdict import ANOMALIES
+from recipes.contender import Contender
+from recipes.registry import ELECTIONS, LOCKS
+
+ALL = {
+    **{f"lock {n}": r for n, r in LOCKS.items()},
+    **{f"election {n}": r for n, r in ELECTIONS.items()},
+}
+EXCLUSIVE = {"double-grant", "split-brain"}
+
+
+@pytest.mark.parametrize("recipe", ALL.values(), ids=ALL)
+def test_promises_are_about_known_anomalies(recipe):
+    assert EXCLUSIVE <= recipe.promises.prevents <= set(ANOMALIES)
+    assert ("herd" in recipe.promises.prevents) == (recipe.promises.wakeups is not None)
+    assert not {"stale-belief", "stale-action", "fenced"} & recipe.promises.prevents
+
+
+@pytest.mark.parametrize("recipe", ALL.values(), ids=ALL)
+def test_what_gives_a_mistake_away_is_a_broken_promise(recipe):
+    assert recipe.faulty == bool(recipe.mistake) == bool(recipe.expected)
+    assert recipe.expected <= recipe.promises.prevents
+
+
+@pytest.mark.parametrize(
+    "recipe", [r for r in ALL.values() if r.faulty], ids=[n for n, r in ALL.items() if r.faulty]
+)
+def test_a_faulty_recipe_promises_what_its_sound_one_does(recipe):
+    (sound,) = (parent for parent in ALL.values() if parent is recipe.__mro__[1])
+    assert not sound.faulty
+    assert recipe.promises is sound.promises
+    assert recipe.line("/a") == sound.line("/a")
+
+
+def test_each_line_says_where_contenders_stand():
+    assert LOCKS["fair"].line("/a").kind == "sequential"
+    assert LOCKS["unfair"].line("/a").kind == "single"
+    assert LOCKS["kazoo"].line("/a").mark == ELECTIONS["kazoo"].line("/a").mark == "__lock__"
+    assert all(issubclass(recipe, Contender) for recipe in ALL.values())
+    assert {recipe.line("/a").path for recipe in ALL.values()} == {"/a"}

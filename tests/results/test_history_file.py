@@ -1,0 +1,201 @@
+import os
+import resource
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.history import Op
+from results import history_file
+from results.history_file import MAX_LINE, HistoryWriter, read_history
+from results.store_error import StoreError, UnreadableRun
+
+
+def op(time, process=0, type="invoke", f="acquire", value=None, error=None):  # noqa: A002 - the field's name
+    return Op(time=time, process=process, type=type, f=f, value=value, error=error)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+OPS = st.builds(
+    op,
+    time=st.integers(0, 2**62),
+    process=st.integers(0, 9) | st.sampled_from(["nemesis", "session", "control"]),
+    type=st.sampled_from(["invoke", "ok", "fail", "info"]),
+    f=st.sampled_from(["acquire", "release", "end"]),
+    value=VALUES,
+    error=st.none() | st.text(max_size=9),
+)
+
+
+def written(path, ops):
+    with HistoryWriter(path) as writer:
+        return [writer.append(each) for each in ops]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return tmp_path_factory.mktemp("histories")
+
+
+@given(st.lists(OPS, max_size=6), st.data())
+def test_cut_at_any_byte_it_loads_the_whole_lines_before_the_cut(directory, ops, data):
+    path = directory / "history.jsonl"
+    path.unlink(missing_ok=True)
+    ops = written(path, ops)
+    content = path.read_bytes()
+    cut = data.draw(st.integers(0, len(content)))
+    path.write_bytes(content[:cut])
+    whole = ops[: content[:cut].count(b"\n")]
+    history = read_history(path)
+    assert list(history) == sorted(whole, key=lambda each: each.time)
+    ended = bool(whole) and whole[-1].process == "control" and whole[-1].f == "end"
+    assert history.truncated is not ended
+
+
+def test_numbers_records_and_reads_them_back(tmp_path):
+    path = tmp_path / "history.jsonl"
+    ops = written(path, [op(5, value={"a": 1}), op(9, "control", "info", "end")])
+    assert [each.index for each in ops] == [0, 1]
+    assert path.read_text() == (
+        '{"index":0,"time":5,"process":0,"type":"invoke","f":"acquire",'
+        '"value":{"a":1},"error":null}\n'
+        '{"index":1,"time":9,"process":"control","type":"info","f":"end",'
+        '"value":null,"error":null}\n'
+    )
+    history = read_history(path, clients=3)
+    assert list(history) == ops
+    assert (history.clients, history.truncated) == (3, False)
+
+
+def test_batches_reach_the_system_at_flush_or_when_the_oldest_waited_long_enough(tmp_path):
+    now = 0
+    path = tmp_path / "history.jsonl"
+    writer = HistoryWriter(path, clock=lambda: now)
+    writer.append(op(1))
+    assert path.stat().st_size == 0
+    writer.flush()
+    assert len(read_history(path)) == 1
+    writer.append(op(2))
+    now = 100_000_001
+    writer.append(op(3))
+    assert len(read_history(path)) == 3
+    writer.append(op(4))
+    writer.close()
+    writer.close()
+    assert len(read_history(path)) == 4
+
+
+def test_does_not_overwrite_a_history(tmp_path):
+    path = tmp_path / "history.jsonl"
+    written(path, [op(1)])
+    with pytest.raises(StoreError, match="stands in its place"):
+        HistoryWriter(path)
+    assert len(read_history(path)) == 1
+
+
+def test_when_the_disk_refuses_it_says_so_once_and_keeps_whole_records(tmp_path):
+    path = tmp_path / "history.jsonl"
+    writer = HistoryWriter(path)
+    writer.append(op(1))
+    writer.flush()
+    room = path.stat().st_size * 5 // 2
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        for time in (2, 3, 4):
+            writer.append(op(time))
+        with pytest.raises(StoreError, match="write the history") as error:
+            writer.flush()
+        assert writer.append(op(5)).index == 4
+        writer.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert writer.broken
+    assert error.value.path == path
+    assert [each.time for each in read_history(path)] == [1, 2]
+    assert path.read_bytes().endswith(b"}\n")
+
+
+def test_a_full_disk_tells_to_free_space(tmp_path, monkeypatch):
+    writer = HistoryWriter(tmp_path / "history.jsonl")
+    writer.append(op(1))
+    with monkeypatch.context() as patch:
+
+        def no_space(*_):
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "write", no_space)
+        with pytest.raises(StoreError, match="free some space"):
+            writer.flush()
+    writer.close()
+
+
+def test_refuses_values_that_json_has_no_word_for_and_goes_on(tmp_path):
+    path = tmp_path / "history.jsonl"
+    with HistoryWriter(path) as writer:
+        with pytest.raises(TypeError):
+            writer.append(op(1, value=object()))
+        assert writer.append(op(2)).index == 0
+    assert [each.time for each in read_history(path)] == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\x00\x00",
+        b"[1]",
+        b'{"time": 1, "process": 0, "type": "maybe", "f": "acquire"}',
+        b'{"time": 1, "process": true, "type": "ok", "f": "acquire"}',
+        b'{"time": 1.5, "process": 0, "type": "ok", "f": "acquire"}',
+        b'{"time": 1, "process": 0, "type": "ok"}',
+        b'{"time": 1, "process": 0, "type": "ok", "f": "\xff"}',
+        b'{"time": 1, "process": 0, "type": "ok", "f": "x", "value": ' + b"[" * 100_000 + b"}",
+        b'{"index": 0, "time": 1, "process": 0, "type": "ok", "f": "x"}',
+    ],
+    ids=range(10),
+)
+def test_a_malformed_line_is_an_error_that_names_file_and_line(tmp_path, line):
+    path = tmp_path / "history.jsonl"
+    written(path, [op(1)])
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(UnreadableRun, match="line 2 is not a record") as error:
+        read_history(path)
+    assert str(path) in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_a_line_without_bound_is_refused_without_reading_it_all(tmp_path):
+    path = tmp_path / "history.jsonl"
+    with path.open("wb") as file:
+        file.truncate(40 * MAX_LINE)  # sparse: zeros, no newline
+    with pytest.raises(UnreadableRun, match=r"line 1 .*longer than"):
+        read_history(path)
+
+
+def test_a_record_too_long_to_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(history_file, "MAX_LINE", 200)
+    with (
+        HistoryWriter(tmp_path / "history.jsonl") as writer,
+        pytest.raises(ValueError, match="too long"),
+    ):
+        writer.append(op(1, value="x" * 200))
+
+
+def test_records_without_index_are_numbered_by_line(tmp_path):
+    path = tmp_path / "by-hand.jsonl"
+    path.write_text('{"time": 1, "process": 0, "type": "invoke", "f": "acquire"}\n' * 2)
+    assert [each.index for each in read_history(path)] == [0, 1]
+
+
+def test_a_missing_history_is_an_unreadable_run():
+    with pytest.raises(UnreadableRun, match="check that the path exists"):
+        read_history(Path("nowhere.jsonl"))

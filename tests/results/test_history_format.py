@@ -1,0 +1,42 @@
+"""The examples of docs/history-format.md are records, and the tables name the real fields."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checker.history import Op
+from results.record import FORMAT_VERSION, RunRecord
+from results.results_document import ResultsDocument
+
+PAGE = (Path(__file__).parents[2] / "docs" / "history-format.md").read_text()
+
+
+def test_examples_are_records_as_they_are_written():
+    examples = [
+        line
+        for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    assert len(examples) >= 8
+    for line in examples:
+        assert msgspec.json.encode(msgspec.json.decode(line, type=Op)).decode() == line
+
+
+@pytest.mark.parametrize(
+    ("heading", "struct"), [("test.json", RunRecord), ("results.json", ResultsDocument)]
+)
+def test_every_field_has_its_place_in_the_tables(heading, struct):
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    named = {
+        name
+        for row in section.splitlines()
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert named == set(struct.__struct_fields__)
+
+
+def test_names_the_version():
+    assert f"Format version **{FORMAT_VERSION}**" in PAGE

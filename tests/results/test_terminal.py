@@ -1,0 +1,33 @@
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from checker.verdict import CheckResult, judge
+from results.results_document import results_document
+from results.terminal import print_verdict
+
+
+def printed(sample, verdict=None):
+    verdict = verdict or sample.verdict
+    results = results_document(Path("runs/lock/x"), sample.record, sample.history, verdict)
+    console = Console(file=StringIO(), width=110, color_system=None)
+    report = Path("runs/lock/x/report.html")
+    print_verdict(console, sample.record, sample.history, verdict, results, report)
+    return console.file.getvalue()
+
+
+def test_prints_the_verdict_tables_and_the_reports_path(sample):
+    text = printed(sample)
+    assert text.startswith("✘ Violation: the recipe broke a promise\n")
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert any(line.startswith("split-brain violation 1 4.00 ms two clients") for line in lines)
+    assert any(line.startswith("stale-belief hazard 1 2.2 s") for line in lines)
+    assert "pause 1 0 ✘ not all in force and healed" in lines
+    assert "contended handovers 10 4,321 ✔" in lines
+    assert lines[-1] == "report: runs/lock/x/report.html"
+
+
+def test_text_is_not_taken_for_markup(sample):
+    verdict = judge([CheckResult(name="x", unknown=["[red]no[/red] [/nothing]"])], [])
+    assert "[red]no[/red] [/nothing]" in printed(sample, verdict)

@@ -1,0 +1,241 @@
+"""The load and the final phase, rehearsed on virtual time."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.holds import Words
+from harness.combinators import on_clients
+from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
+from harness.seed import Seed
+from workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
+
+WORDS = Words()
+SECOND = 1000 * MILLISECOND
+UNTIL = SECOND
+CLIENTS = 3
+
+SEEDS = st.integers(0, 2**32).map(Seed)
+KILLS = st.lists(
+    st.builds(
+        Kill,
+        time=st.integers(0, 2 * SECOND),
+        client=st.integers(0, CLIENTS - 1),
+        away=st.integers(1, SECOND),
+    ),
+    max_size=4,
+)
+
+
+def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
+    return rehearse(
+        on_clients(load(WORDS, seed, UNTIL, reentrant=reentrant)),
+        clients=CLIENTS,
+        nemesis=False,
+        cleanup={WORDS.acquire: WORDS.release},
+        behaviour=behaviour,
+        seed=seed.child("behaviour"),
+        kills=kills,
+    )
+
+
+def rehearse_final(behaviour):
+    return rehearse(
+        final(WORDS, 2.0),
+        clients=CLIENTS,
+        nemesis=False,
+        cleanup={WORDS.acquire: WORDS.release},
+        behaviour=behaviour,
+    )
+
+
+def lives(rehearsal):
+    """Each process's own operations (no clean-ups) in order, with when they were dispatched."""
+    pairs = {}
+    for pair in operations(rehearsal):
+        pairs.setdefault(pair.invoke.process, []).append(pair)
+    following = {process: iter(own) for process, own in pairs.items()}
+    found = {}
+    for at, what, cleanup in rehearsal.dispatches:
+        pair = next(following[what.process])
+        if not cleanup:
+            found.setdefault(what.process, []).append((at, pair))
+    return found
+
+
+def operations(rehearsal):
+    return rehearsal.history.operations()
+
+
+def depth_after(depth, pair):
+    """How often a process holds after an operation; None when nobody can say."""
+    f, outcome = pair.invoke.f, pair.outcome
+    if outcome == "info":
+        return None
+    if f == WORDS.acquire and outcome == "ok":
+        return depth + 1
+    if f == WORDS.release:
+        return depth - 1 if outcome == "ok" else 0
+    return depth
+
+
+@given(SEEDS, st.booleans(), KILLS)
+def test_who_holds_lets_go_and_nobody_begins_when_the_time_is_up(seed, reentrant, kills):
+    for life in lives(rehearse_load(seed, reentrant=reentrant, kills=kills)).values():
+        depth = 0
+        for at, pair in life:
+            if depth == 0:
+                assert pair.invoke.f == WORDS.acquire
+                assert at < UNTIL
+            depth = depth_after(depth, pair)
+        assert depth in (0, None)
+
+
+@given(SEEDS, KILLS)
+def test_a_new_process_begins_by_acquiring_and_an_old_one_is_done_with_its_first_info(seed, kills):
+    for life in lives(rehearse_load(seed, reentrant=True, kills=kills)).values():
+        assert life[0][1].invoke.f == WORDS.acquire
+        assert "info" not in [pair.outcome for _, pair in life[:-1]]
+
+
+@given(SEEDS)
+def test_what_a_holder_does_is_work_then_release(seed):
+    for life in lives(rehearse_load(seed, behaviour=perfect)).values():
+        names = [pair.invoke.f for _, pair in life]
+        assert names == [WORDS.acquire, WORDS.work, WORDS.release] * (len(names) // 3)
+        assert len(names) > 50
+
+
+def test_work_that_failed_is_followed_by_the_release():
+    def refused(what, seed):
+        outcome = perfect(what, seed)
+        return outcome._replace(type="fail") if what.f == WORDS.work else outcome
+
+    (_, *after), *_ = lives(rehearse_load(Seed(1), behaviour=refused)).values()
+    assert [pair.invoke.f for _, pair in after[:2]] == [WORDS.work, WORDS.release]
+
+
+@given(SEEDS)
+def test_a_reentrant_recipe_is_entered_twice_at_most_and_now_and_then(seed):
+    deepest = set()
+    for life in lives(rehearse_load(seed, reentrant=True, behaviour=perfect)).values():
+        depth = 0
+        for _, pair in life:
+            depth = depth_after(depth, pair)
+            deepest.add(depth)
+    assert deepest == {0, 1, 2}
+
+
+def test_a_failed_reentry_is_followed_by_the_release():
+    held = set()
+
+    def no_reentry(what, seed):
+        outcome = perfect(what, seed)
+        if what.f == WORDS.acquire:
+            if what.process in held:
+                return outcome._replace(type="fail")
+            held.add(what.process)
+        elif what.f == WORDS.release:
+            held.discard(what.process)
+        return outcome
+
+    reentries = 0
+    for life in lives(rehearse_load(Seed(2), reentrant=True, behaviour=no_reentry)).values():
+        pairs = [pair for _, pair in life]
+        for earlier, later in pairwise(pairs):
+            if earlier.invoke.f == WORDS.acquire and earlier.outcome == "fail":
+                reentries += 1
+                assert later.invoke.f == WORDS.release
+    assert reentries > 0
+
+
+def test_most_are_patient_and_some_are_not():
+    waits = [
+        pair.invoke.value["timeout"]
+        for pair in operations(rehearse_load(Seed(3), behaviour=perfect))
+        if pair.invoke.f == WORDS.acquire
+    ]
+    impatient = [wait for wait in waits if wait < LONG_PATIENCE_S]
+    assert 0.05 < len(impatient) / len(waits) < 0.3
+    assert all(0.02 <= wait <= 0.32 for wait in impatient)
+
+
+def test_clients_draw_differently():
+    rehearsal = rehearse_load(Seed(4), behaviour=perfect)
+    pauses = {}
+    for pair in operations(rehearsal):
+        if pair.invoke.f == WORDS.work:
+            pauses.setdefault(pair.invoke.process, []).append(pair.invoke.value["pause"])
+    assert len({tuple(each) for each in pauses.values()}) == CLIENTS
+
+
+def test_in_the_end_each_is_granted_once_and_client_0_looks_what_is_left():
+    rehearsal = rehearse_final(perfect)
+    done = [(what.thread, what.f) for _, what, _ in rehearsal.dispatches]
+    assert sorted(done[:-1]) == sorted(
+        (client, f) for client in range(CLIENTS) for f in (WORDS.acquire, WORDS.release)
+    )
+    assert done[-1] == (0, "inspect")
+
+
+def test_in_the_end_nobody_looks_before_all_are_done():
+    def one_is_slow(what, seed):
+        outcome = perfect(what, seed)
+        return outcome._replace(returned=9 * SECOND) if what.thread == 2 else outcome
+
+    rehearsal = rehearse_final(one_is_slow)
+    looked = next(at for at, what, _ in rehearsal.dispatches if what.f == "inspect")
+    assert looked == 18 * SECOND
+
+
+@pytest.mark.parametrize("outcome", ["fail", "info"])
+def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
+    def never(what, _seed):
+        if what.f == WORDS.acquire and what.thread == 1:
+            return Outcome(0, int(what.value["timeout"] * 1e9), outcome)
+        return Outcome(0, 10 * MILLISECOND, "ok")
+
+    rehearsal = rehearse_final(never)
+    tries = [
+        (at, what.value["timeout"])
+        for at, what, _ in rehearsal.dispatches
+        if what.thread == 1 and what.f == WORDS.acquire
+    ]
+    assert len(tries) == FINAL_BOUND_S // LONG_PATIENCE_S
+    at, timeout = tries[-1]
+    assert at + timeout * SECOND <= FINAL_BOUND_S * SECOND
+    releases = [
+        cleanup
+        for _, what, cleanup in rehearsal.dispatches
+        if what.thread == 1 and what.f == WORDS.release
+    ]
+    assert releases == ([True] * len(tries) if outcome == "info" else [])
+
+
+def test_in_the_end_a_second_try_counts():
+    tried = set()
+
+    def at_the_second(what, seed):
+        outcome = perfect(what, seed)
+        if what.f == WORDS.acquire and what.thread not in tried:
+            tried.add(what.thread)
+            return outcome._replace(type="fail")
+        return outcome
+
+    granted = [
+        pair.invoke.process
+        for pair in operations(rehearse_final(at_the_second))
+        if pair.invoke.f == WORDS.acquire and pair.outcome == "ok"
+    ]
+    assert sorted(granted) == list(range(CLIENTS))
+
+
+def test_in_the_end_looking_is_tried_five_times_at_most():
+    def blind(what, seed):
+        outcome = perfect(what, seed)
+        return outcome._replace(type="fail") if what.f == "inspect" else outcome
+
+    looks = [what for _, what, _ in rehearse_final(blind).dispatches if what.f == "inspect"]
+    assert len(looks) == 5

@@ -1,0 +1,1 @@
+"""What the clients do: one file a recipe family."""

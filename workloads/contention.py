@@ -1,0 +1,296 @@
+"""Clients that contend for one thing: the load, the final phase, and the client's side of both.
+
+Shared by locks and elections, which differ in their words only.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from kazoo.exceptions import KazooException, NoNodeError
+
+from checker.grants import sequence_number
+from checker.history import Op
+from checker.holds import Words
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    on_threads,
+    phases,
+    repeat,
+    until_ok,
+)
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.interfaces import LockUnknown, NotHeld
+from recipes.promises import Line
+
+LONG_PATIENCE_S = 5.0
+"""How long most attempts wait."""
+
+FINAL_BOUND_S = 15.0
+"""How long a client may take to be granted once more when every fault is healed."""
+
+REQUEST_PATIENCE_S = 5.0
+
+LINGER_S = 6.0
+"""How long a client with broken links goes on acting: past its session's expiry, and past the
+time by which it should have known."""
+
+LINGER_PAUSE_S = 0.05
+
+
+class HoldCycle(msgspec.Struct, frozen=True):
+    """One process's load: acquire; if granted work and release; and again until the time is up.
+
+    What is held then is still let go of, so that nobody is left in the way of the final phase.
+    One attempt in six has little patience, so that waiters leave the line from its middle; a
+    re-entrant recipe is entered twice by one hold in eight.
+    """
+
+    words: Words
+    seed: Seed
+    reentrant: bool
+    until: int
+    stage: str = "acquire"
+    depth: int = 0
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step, when the process is free."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        if self.stage == "acquire" and not self.depth and ctx.time >= self.until:
+            return None
+        if self.stage == "acquire":
+            f, value = self.words.acquire, {"timeout": self._patience()}
+        elif self.stage == "work":
+            f, value = self.words.work, self._work()
+        else:
+            f, value = self.words.release, None
+        return Invocation(f, value, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """What comes next depends on what came of this."""
+        if event.type == "invoke":
+            return self
+        _, seed = self.seed.next()
+        stage, depth = "acquire", self.depth
+        if event.f == self.words.acquire and event.type == "ok":
+            depth += 1
+            enter_again = self.reentrant and depth == 1 and seed.below(8)[0] == 0
+            stage = "acquire" if enter_again else "work"
+        elif event.f == self.words.work or (event.f == self.words.acquire and depth):
+            stage = "release"
+        elif event.f == self.words.release and depth > 1 and event.type == "ok":
+            depth -= 1
+            stage = "release"
+        elif event.f == self.words.release:
+            depth = 0
+        return HoldCycle(self.words, seed, self.reentrant, self.until, stage, depth)
+
+    def _patience(self) -> float:
+        dice, seed = self.seed.below(6)
+        return round(0.02 + 0.3 * seed.uniform()[0], 3) if dice == 0 else LONG_PATIENCE_S
+
+    def _work(self) -> dict[str, Any]:
+        return {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
+
+
+class GrantedOnce(msgspec.Struct, frozen=True):
+    """One client's final phase: try until granted or the bound is spent, then let go."""
+
+    words: Words
+    deadline: int | None = None
+    stage: str = "acquire"
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step; exhausted after the release, or when the time is up."""
+        deadline = self.deadline
+        if deadline is None:
+            deadline = ctx.time + int(FINAL_BOUND_S * 1e9)
+        here = GrantedOnce(self.words, deadline, self.stage)
+        if self.stage == "done":
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, here
+        if self.stage == "acquire" and ctx.time >= deadline:
+            return None
+        if self.stage == "acquire":
+            left = max(0.1, min(LONG_PATIENCE_S, (deadline - ctx.time) / 1e9))
+            value = {"timeout": round(left, 3)}
+            return Invocation(self.words.acquire, value, process, ctx.time), here
+        return Invocation(self.words.release, None, process, ctx.time), here
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """Granted: let go. Let go: done."""
+        if event.type == "invoke":
+            return self
+        stage = self.stage
+        if event.f == self.words.acquire and event.type == "ok":
+            stage = "release"
+        elif event.f == self.words.release:
+            stage = "done"
+        return GrantedOnce(self.words, self.deadline, stage)
+
+
+def load(words: Words, seed: Seed, until: int, *, reentrant: bool) -> Generator:
+    """All clients contend until a time, in nanoseconds on the run's clock."""
+    return each_process(lambda process: HoldCycle(words, seed.child(process), reentrant, until))
+
+
+def final(words: Words, session_timeout: float) -> Generator:
+    """Everybody is granted once more; then somebody looks what is left in the line."""
+    inspect = Invocation("inspect", {"patience": round(session_timeout + 3.0, 3)})
+    return phases(
+        each_thread(GrantedOnce(words)),
+        on_threads(lambda thread: thread == 0, until_ok(limit(5, repeat(inspect)))),
+    )
+
+
+class ContentionClient:
+    """The client's side: drives one recipe object.
+
+    Args:
+        context: the client's.
+        words: names of the operations.
+        acquire: waits for the grant, for so many seconds; see ``recipes.interfaces``.
+        release: lets go.
+        held: whether the client believes that it holds.
+        grant: the recipe object, for ``token``, ``node`` and ``session`` of the grant.
+        line: where contenders stand.
+    """
+
+    def __init__(
+        self,
+        context: ClientContext,
+        words: Words,
+        *,
+        acquire: Callable[[float], bool],
+        release: Callable[[], None],
+        held: Callable[[], bool],
+        grant: Any,
+        line: Line,
+    ) -> None:
+        self.grants = words.acquire
+        self.ends = words.release
+        self._context = context
+        self._words = words
+        self._acquire = acquire
+        self._release = release
+        self._held = held
+        self._grant = grant
+        self._line = line
+
+    def believes(self) -> bool:
+        """Whether the recipe says that we hold."""
+        return self._held()
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation; what escapes is an unknown outcome."""
+        if f == self._words.acquire:
+            return self._do_acquire(value["timeout"])
+        if f == self._words.work:
+            return self._do_work(value["acts"], value["pause"])
+        if f == self._words.release:
+            return self._do_release()
+        if f == "inspect":
+            return self._do_inspect(value["patience"])
+        raise ValueError(f"a client of this workload knows no operation {f!r}")
+
+    def _do_acquire(self, timeout: float) -> Outcome:
+        try:
+            granted = self._acquire(timeout)
+        except LockUnknown as error:
+            return Outcome("info", error=str(error))
+        except NotHeld as error:
+            return Outcome("fail", error=str(error))
+        if not granted:
+            return Outcome("fail", error="timed out")
+        session = self._grant.session
+        return Outcome(
+            "ok",
+            {
+                "session": f"0x{session & 0xFFFFFFFFFFFFFFFF:x}" if session is not None else None,
+                "token": self._grant.token,
+                "node": self._grant.node,
+            },
+        )
+
+    def _do_work(self, acts: int, pause: float) -> Outcome:
+        """Act as holders do: look whether we still hold, do some work, then touch the resource.
+
+        The first action comes at once. Between the look and the action lies the gap that no
+        look can close. A client whose links are broken goes on for as long as it believes, up
+        to ``LINGER_S``: a sound one will not for long.
+        """
+        token = self._grant.token
+        done = 0
+        linger_until: float | None = None
+        while done < acts or (linger_until is not None and time.monotonic() < linger_until):
+            if not self._held():
+                return Outcome("fail", {"acts": done}, "no longer held")
+            if done:
+                time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
+            answer = self._context.act(token)
+            if not answer.accepted:
+                return Outcome("fail", {"acts": done}, "refused by the fence")
+            done += 1
+            if answer.linger and linger_until is None:
+                linger_until = time.monotonic() + LINGER_S
+        return Outcome("ok", {"acts": done})
+
+    def _do_release(self) -> Outcome:
+        try:
+            self._release()
+        except NotHeld as error:
+            return Outcome("fail", error=str(error))
+        except LockUnknown as error:
+            return Outcome("info", error=str(error))
+        return Outcome("ok")
+
+    def _do_inspect(self, patience: float) -> Outcome:
+        """Look what is left in the line, giving sessions of the dead time to expire."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                nodes = self._contenders()
+            except (KazooException, self._context.kazoo.handler.timeout_exception) as error:
+                return Outcome("fail", error=f"{type(error).__name__}: {error}")
+            if not nodes or time.monotonic() > deadline:
+                return Outcome("ok", {"nodes": nodes})
+            time.sleep(0.2)
+
+    def _contenders(self) -> list[dict[str, Any]]:
+        kazoo = self._context.kazoo
+        line = self._line
+        kazoo.sync_async(line.path).get(timeout=REQUEST_PATIENCE_S)
+        if line.kind == "single":
+            paths = [line.path]
+        else:
+            try:
+                names = kazoo.get_children_async(line.path).get(timeout=REQUEST_PATIENCE_S)
+            except NoNodeError:
+                names = []
+            paths = [
+                f"{line.path}/{name}"
+                for name in sorted(names)
+                if line.mark in name and sequence_number(name) >= 0
+            ]
+        nodes = []
+        for path in paths:
+            stat = kazoo.exists_async(path).get(timeout=REQUEST_PATIENCE_S)
+            if stat is not None:
+                owner = stat.ephemeralOwner
+                nodes.append(
+                    {
+                        "path": path,
+                        "owner": f"0x{owner & 0xFFFFFFFFFFFFFFFF:x}" if owner else None,
+                        "czxid": stat.czxid,
+                    }
+                )
+        return nodes

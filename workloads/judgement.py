@@ -1,0 +1,115 @@
+"""From what a run left to its verdict: which checkers a family's histories go through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checker.clock import WallClock
+from checker.exclusion import ServerView, check_exclusion
+from checker.exercise import check_exercise
+from checker.grants import check_order, check_tokens, sequence_number
+from checker.herd import check_herd
+from checker.history import History
+from checker.holds import Hold, Words, extract_holds
+from checker.liveness import check_liveness
+from checker.server_truth import ServerTruth
+from checker.server_view import server_view
+from checker.verdict import CheckResult, Interval, Verdict, judge
+from recipes.promises import Line, Promises
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run is judged by.
+
+    Args:
+        history: its records.
+        promises: what the recipe promises.
+        truth: what the servers' logs say; None when they are not at hand.
+        clock: lays the servers' times on the run's clock; None when it is not known.
+        line: where contenders stood on the server.
+        kinds: kinds of fault that were asked for.
+        directed: whether the fault plan was given by hand.
+        strict: whether hazards are violations.
+        whole: whether this is a run of ours from start to end, of which liveness and enough
+            exercise can be asked; false for a history that came alone.
+    """
+
+    history: History
+    promises: Promises
+    truth: ServerTruth | None = None
+    clock: WallClock | None = None
+    line: Line | None = None
+    kinds: Sequence[str] = ()
+    directed: bool = False
+    strict: bool = False
+    whole: bool = True
+
+
+def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
+    """Judge a run in which clients contended for one thing (a lock, the leadership)."""
+    history, promises = evidence.history, evidence.promises
+    holds = extract_holds(history, words)
+    server = _server(evidence)
+    if server is not None:
+        _name_sessions(holds, server)
+    exclusion = check_exclusion(
+        history, holds, server, words, lateness_matters="unaware-holder" in promises.prevents
+    )
+    _draw_owners(server, history, exclusion)
+    checks = [exclusion]
+    if promises.tokens:
+        checks.append(check_tokens(history, holds))
+    if "unfair-grant" in promises.prevents:
+        checks.append(check_order(history, holds, server))
+    checks.append(check_herd(history, holds, words, promises.wakeups))
+    if evidence.whole:
+        checks.append(check_liveness(history, words, nobody=nobody))
+        checks.append(
+            check_exercise(
+                history,
+                handovers=exclusion.stats["handovers"],
+                expiries=exclusion.stats["expiries_while_holding"],
+                leader_changes=len(evidence.truth.epochs()) - 1 if evidence.truth else None,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+            )
+        )
+    return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+def _server(evidence: Evidence) -> ServerView | None:
+    if evidence.truth is None or evidence.clock is None or evidence.line is None:
+        return None
+    line = evidence.line
+    return server_view(
+        evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
+    )
+
+
+def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
+    """Whose client could not say in which session it was granted: it is that of its node."""
+    sessions = {owner.path: owner.session for owner in server.owners}
+    for hold in holds:
+        if hold.session is None and sequence_number(hold.node) >= 0:
+            hold.session = sessions.get(hold.node or "")
+
+
+def _draw_owners(server: ServerView | None, history: History, result: CheckResult) -> None:
+    if server is None:
+        return
+    clients = {
+        op.value["session"]: op.value["client"]
+        for op in history.events("session", "connected")
+        if op.value.get("session")
+    }
+    result.intervals += [
+        Interval(
+            kind="grant",
+            start=owner.start,
+            end=owner.end if owner.end is not None else history.end,
+            client=clients.get(owner.session),
+            label=owner.path.rpartition("/")[2],
+        )
+        for owner in server.owners
+        if owner.start < history.end
+    ]

@@ -1,0 +1,50 @@
+"""Locks: clients contend, act on a protected resource while they hold, and let go.
+
+Operations: ``acquire`` {timeout} -> {session, token, node}; ``work`` {acts, pause}: some
+actions on the witness, each after a look whether the lock is still held; ``release``.
+"""
+
+from collections.abc import Callable
+
+from checker.holds import Words
+from harness.client_body import ClientContext
+from recipes.registry import LOCKS
+from workloads.contention import ContentionClient, final, load
+from workloads.judgement import judge_contention
+from workloads.workload import Workload
+
+WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
+    """Makes the client's side for one recipe."""
+    kind = LOCKS[recipe]
+
+    def build(context: ClientContext) -> ContentionClient:
+        lock = kind(context.kazoo, path, name=f"c{context.client}")
+        return ContentionClient(
+            context,
+            WORDS,
+            acquire=lock.acquire,
+            release=lock.release,
+            held=lambda: lock.held,
+            grant=lock,
+            line=kind.line(path),
+        )
+
+    return build
+
+
+LOCK = Workload(
+    name="lock",
+    summary="clients contend for one lock and act on what it protects",
+    recipes=LOCKS,
+    path="/rumpus/lock",
+    build="workloads.lock:client",
+    model="mutex",
+    words=WORDS,
+    load=lambda seed, recipe, until: load(WORDS, seed, until, reentrant=recipe.promises.reentrant),
+    final=lambda session_timeout: final(WORDS, session_timeout),
+    cleanup={WORDS.acquire: WORDS.release},
+    judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock"),
+)
