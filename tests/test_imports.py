@@ -19,7 +19,7 @@ DOWNWARD = [
 ]
 OURS = frozenset(DOWNWARD)
 # What these may import beside the standard library and themselves.
-ALONE = {"recipes": {"kazoo"}, "checker": {"msgspec"}}
+ALONE = {"recipes": {"kazoo"}, "checker": {"msgspec", "numpy"}}
 PACKAGES = [name for name in DOWNWARD if (ROOT / name / "__init__.py").exists()]
 
 

@@ -1,0 +1,1 @@
+"""What ZooKeeper itself promises: sequential consistency, sessions, sync and watches."""

@@ -1,0 +1,1 @@
+"""Linearizability of any model: the windowed search."""

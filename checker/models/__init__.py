@@ -1,0 +1,1 @@
+"""Sequential objects, ready for the general search."""

@@ -1,0 +1,274 @@
+"""Operations as columns: what the deciders work on.
+
+A history of records (`checker.history`) is for people and for the three timelines; a decider
+of a model needs only the calls, the returns and the values, for a million operations at once.
+So an `OperationTable` holds one row an operation, ordered by call, one numpy column a property.
+
+Times are nanoseconds (or positions in a file that has no times). **Ties are concurrent**: an
+operation that returns at the moment another is called is not before it. An operation of unknown
+outcome returns at `NEVER`.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.history import History
+
+NEVER = 2**63 - 1
+"""When an operation of unknown outcome returns."""
+
+MISSING = -(2**63)
+"""Stands in a column of numbers where there is no value."""
+
+OK, FAIL, INFO = 0, 1, 2
+"""Outcomes: it happened; it did not happen; nobody knows."""
+
+FIELDS = frozenset(
+    {
+        "key",
+        "value",
+        "session",
+        "token",
+        "epoch",
+        "node",
+        "version",
+        "zxid",
+        "priority",
+        "permits",
+        "timeout",
+    }
+)
+"""A record's value that is an object of some of these is taken apart, a column a field."""
+
+Ints = NDArray[np.int64]
+
+
+class Values(Sequence[Any]):
+    """A column of values: integers as they are, anything else by number.
+
+    Args:
+        numbers: the integers themselves, or positions in ``objects``; `MISSING` for None.
+        objects: the distinct values, frozen (`freeze`); None when the numbers are the values.
+    """
+
+    __slots__ = ("numbers", "objects")
+
+    def __init__(self, numbers: Ints, objects: Sequence[Hashable] | None = None) -> None:
+        self.numbers = numbers
+        self.objects = objects
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Self:
+        """A column of any values; numbers stay numbers where all of them are integers."""
+        values = list(values)
+        if all(v is None or (type(v) is int and MISSING < v <= NEVER) for v in values):
+            numbers = [MISSING if v is None else v for v in values]
+            return cls(np.array(numbers, dtype=np.int64))
+        known: dict[tuple[type, Hashable], int] = {}
+        objects: list[Hashable] = []
+        numbers = []
+        for value in values:
+            if value is None:
+                numbers.append(MISSING)
+                continue
+            frozen = freeze(value)
+            at = known.setdefault((type(frozen), frozen), len(objects))
+            if at == len(objects):
+                objects.append(frozen)
+            numbers.append(at)
+        return cls(np.array(numbers, dtype=np.int64), objects)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, row: Any) -> Any:
+        if not isinstance(row, (int, np.integer)):
+            return Values(self.numbers[row], self.objects)
+        number = int(self.numbers[row])
+        if number == MISSING:
+            return None
+        return number if self.objects is None else self.objects[number]
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Where there is a value."""
+        present: NDArray[np.bool_] = self.numbers != MISSING
+        return present
+
+    def ints(self, what: str) -> Ints:
+        """The numbers, `MISSING` where there is none.
+
+        Raises:
+            WrongOperations: some value is no integer; ``what`` names the column.
+        """
+        if self.objects is not None:
+            wrong = next((v for v in self.objects if type(v) is not int), None)
+            raise WrongOperations(f"{what} must be integers, and {wrong!r} is not")
+        return self.numbers
+
+
+class WrongOperations(ValueError):  # noqa: N818 - reads as the state it names
+    """A history has operations or values that the model does not know."""
+
+
+def freeze(value: Any) -> Hashable:
+    """A hashable stand-in: lists become tuples, objects tuples of sorted items, sets frozen."""
+    if isinstance(value, dict):
+        return tuple(sorted(((freeze(k), freeze(v)) for k, v in value.items()), key=repr))
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(each) for each in value)
+    if isinstance(value, (set, frozenset)):
+        return frozenset(freeze(each) for each in value)
+    hashable: Hashable = value
+    return hashable
+
+
+@dataclass(frozen=True, eq=False)
+class OperationTable:
+    """Operations of clients, one a row, ordered by call (ties in the order of the records).
+
+    Attributes:
+        functions: the distinct names of operations.
+        f: position in ``functions``, a row.
+        outcome: `OK`, `FAIL` or `INFO`, a row.
+        process: who called, a row.
+        call: when it was called, a row.
+        returned: when it returned, a row; `NEVER` for `INFO`.
+        argument: what it was called with (the field ``value`` of an object with `FIELDS`).
+        result: what came back; None unless the outcome is `OK`.
+        fields: the other fields of values that are objects; those of a completion win over
+            those of its call. ``key`` names the object that was worked on, ``session`` the
+            session that a grant belongs to.
+        refused: rows that failed without an error: the system looked and said no.
+        index: index of the record of the call, a row: the name by which verdicts speak of it.
+        completion: index of the record of its completion, a row; -1 if there is none.
+    """
+
+    functions: tuple[str, ...]
+    f: NDArray[np.int16]
+    outcome: NDArray[np.int8]
+    process: Ints
+    call: Ints
+    returned: Ints
+    argument: Values
+    result: Values
+    fields: Mapping[str, Values] = field(default_factory=dict)
+    refused: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    index: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        size = len(self.f)
+        if not len(self.refused):
+            object.__setattr__(self, "refused", np.zeros(size, dtype=np.bool_))
+        if not len(self.index):
+            object.__setattr__(self, "index", np.arange(size, dtype=np.int64))
+        if not len(self.completion):
+            object.__setattr__(self, "completion", np.full(size, -1, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.f)
+
+    def take(self, rows: Any) -> "OperationTable":
+        """The table of some rows: positions in growing order, or a mask."""
+        return OperationTable(
+            functions=self.functions,
+            f=self.f[rows],
+            outcome=self.outcome[rows],
+            process=self.process[rows],
+            call=self.call[rows],
+            returned=self.returned[rows],
+            argument=self.argument[rows],
+            result=self.result[rows],
+            fields={name: column[rows] for name, column in self.fields.items()},
+            refused=self.refused[rows],
+            index=self.index[rows],
+            completion=self.completion[rows],
+        )
+
+    def is_f(self, *names: str) -> NDArray[np.bool_]:
+        """Which rows call one of the named functions."""
+        wanted = [at for at, name in enumerate(self.functions) if name in names]
+        found: NDArray[np.bool_] = (
+            self.f == wanted[0] if len(wanted) == 1 else np.isin(self.f, wanted)
+        )
+        return found
+
+    def field(self, name: str) -> Values:
+        """A field's column; nothing but `MISSING` where no value has the field."""
+        found = self.fields.get(name)
+        return found or Values(np.full(len(self), MISSING, dtype=np.int64))
+
+    def function(self, row: int) -> str:
+        """What a row calls."""
+        return self.functions[int(self.f[row])]
+
+    @classmethod
+    def from_history(cls, history: History) -> "OperationTable":
+        """The clients' operations of a history.
+
+        Raises:
+            ValueError: calls and completions do not pair (`History.operations`).
+        """
+        rows: list[dict[str, Any]] = []
+        for invoke, completion in history.operations():
+            outcome = "info" if completion is None else completion.type
+            row = {
+                "f": invoke.f,
+                "process": invoke.process,
+                "call": invoke.time,
+                "returned": completion.time if completion and outcome != "info" else NEVER,
+                "outcome": {"ok": OK, "fail": FAIL}.get(outcome, INFO),
+                "refused": outcome == "fail" and completion is not None and not completion.error,
+                "index": invoke.index,
+                "completion": completion.index if completion else -1,
+                **_parts("argument", invoke.value),
+            }
+            if completion is not None and outcome == "ok":
+                row.update(_parts("result", completion.value))
+            rows.append(row)
+        return cls.from_rows(rows)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> "OperationTable":
+        """A table from one mapping a row, with the names of the columns or of fields.
+
+        ``f`` and ``call`` must be there; ``outcome`` is `OK`, ``process`` the row's number and
+        ``returned`` the call's time unless given (`NEVER` for `INFO`).
+        """
+        rows = sorted(rows, key=lambda row: row["call"])
+        functions = list(dict.fromkeys(row["f"] for row in rows))
+        number = {name: at for at, name in enumerate(functions)}
+        outcome = [row.get("outcome", OK) for row in rows]
+
+        def ints(name: str, otherwise: Iterable[int]) -> Ints:
+            found = (row.get(name, other) for row, other in zip(rows, otherwise, strict=True))
+            return np.fromiter(found, dtype=np.int64, count=len(rows))
+
+        never = [NEVER if o == INFO else row["call"] for o, row in zip(outcome, rows, strict=True)]
+        names = dict.fromkeys(name for row in rows for name in row if name in FIELDS - {"value"})
+        return cls(
+            functions=tuple(functions),
+            f=np.array([number[row["f"]] for row in rows], dtype=np.int16),
+            outcome=np.array(outcome, dtype=np.int8),
+            process=ints("process", range(len(rows))),
+            call=ints("call", never),
+            returned=ints("returned", never),
+            argument=Values.of(row.get("argument") for row in rows),
+            result=Values.of(row.get("result") for row in rows),
+            fields={name: Values.of(row.get(name) for row in rows) for name in names},
+            refused=np.array([row.get("refused", False) for row in rows], dtype=np.bool_),
+            index=ints("index", range(len(rows))),
+            completion=ints("completion", (-1 for _ in rows)),
+        )
+
+
+def _parts(name: str, value: Any) -> dict[str, Any]:
+    """A value under its column's name, or taken apart where it is an object of `FIELDS`."""
+    if not isinstance(value, dict) or not value or not FIELDS.issuperset(value):
+        return {name: value}
+    return {(name if part == "value" else part): each for part, each in value.items()}

@@ -1,0 +1,1 @@
+"""Deciders that need no search: near-linear in the number of operations."""
