@@ -96,10 +96,14 @@ def agreed(gather, client):
         before = tree(client)
         truth, place = gather()
         client.sync("/")
-        if tree(client) == before and not truth.uncertain:
+        after = tree(client)
+        if after == before and not truth.uncertain:
             break
     else:
-        raise AssertionError("the ensemble did not come to rest")
+        raise AssertionError(
+            "the ensemble did not come to rest: "
+            f"changed {before.items() ^ after.items()}, uncertain {truth.reasons}"
+        )
     assert standing(truth) == before
     assert truth.reasons == []
     return truth, place
