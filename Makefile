@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test lint format bench clean
+.PHONY: setup run test test-full lint format bench clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m harness.docker_image
@@ -23,6 +23,11 @@ run: setup
 test: $(VENV)/ready
 	@$(BIN)/python -m harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
 	$(BIN)/python -m pytest $(TEST_FLAGS)
+
+# Every decider of a model against its definition, on 20,000 generated histories each.
+test-full: $(VENV)/ready
+	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
+		$(BIN)/python -m pytest tests/checker --timeout 3600 $(TEST_FLAGS)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -1,0 +1,89 @@
+"""Many generated histories against a definition: a few hundred normally, 20,000 in a full run.
+
+A decider's test gives a property of a `random.Random`: it generates a history, asserts that the
+decider and the definition agree, and says whether the history was a violation::
+
+    def agrees(rng):
+        acts = generate(rng)
+        note(acts)                       # hypothesis.note: shown with a failure
+        ...
+        assert decision.valid is expected
+        return not expected
+
+    def test_agrees_with_the_definition():
+        crosscheck(agrees)
+
+Hypothesis draws the seeds, so that the shares are the generator's own, and the same in each run.
+If one fails, Hypothesis draws the generator's choices too, and shrinks them. ``make test-full``
+sets ``RUMPUS_FULL_CHECKS`` to the number of histories for each property.
+"""
+
+import os
+from collections.abc import Callable
+from random import Random
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+NORMALLY = 300
+TUNED = (0.3, 0.7)
+"""Between which shares of violations a generator is tuned."""
+
+
+def examples(normally: int = NORMALLY) -> int:
+    """How many histories a property is tried on."""
+    return int(os.environ.get("RUMPUS_FULL_CHECKS", "0")) or normally
+
+
+def crosscheck(
+    agrees: Callable[[Random], bool],
+    *,
+    share: tuple[float, float] = TUNED,
+    normally: int = NORMALLY,
+) -> float:
+    """Try a property on many generated histories.
+
+    Args:
+        agrees: raises if something is wrong, and returns whether the history was a violation.
+        share: between which bounds the share of violations must lie; ``(0, 0)`` where the
+            histories are valid by construction.
+        normally: how many histories in the normal suite.
+
+    Returns:
+        The share of violations.
+
+    Raises:
+        AssertionError: the property failed (Hypothesis notes the seed, and a shrunk history
+            where it finds one), or the share of violations is out of bounds.
+    """
+    violations: list[bool] = []
+    total = examples(normally)
+    checks = settings(
+        max_examples=total,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @settings(checks, phases=[Phase.generate])
+    @given(st.integers(0, 2**63 - 1))
+    def by_seed(seed: int) -> None:
+        violations.append(agrees(Random(seed)))
+
+    @settings(checks, phases=[Phase.generate, Phase.shrink])
+    @given(st.randoms(use_true_random=False))
+    def by_choices(rng: Random) -> None:
+        agrees(rng)
+
+    try:
+        by_seed()
+    except Exception:
+        by_choices()
+        raise
+    assert len(violations) >= total, f"only {len(violations)} of {total} histories were tried"
+    measured = sum(violations) / len(violations)
+    low, high = share
+    print(f"{measured:.1%} of {len(violations)} histories are violations")
+    assert low <= measured <= high, f"{measured:.1%} violations, and not {low:.0%} to {high:.0%}"
+    return measured
