@@ -1,0 +1,97 @@
+"""How the time to decide a model's history grows with its length, and how much memory it takes.
+
+Measured is `checker.decide.decide` on a valid history, from columns in memory to the answer: the
+best of several rounds, and what the next column says in multiples of the one before (a decider
+that is linear has 10, sorting about 12). Memory is that of the columns and the most that Python
+and numpy held on top, for the longest history.
+
+``python -m benchmarks.deciders [--quick] [CASE ...]``
+"""
+
+import argparse
+import gc
+import time
+import tracemalloc
+from collections.abc import Collection
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import deciders_exclusion
+from benchmarks.command_line import Scale
+from benchmarks.decider_case import Case
+from checker.decide import decide
+from checker.operation_table import OperationTable
+from checker.registry import MODELS
+
+CASES: dict[str, Case] = {
+    **deciders_exclusion.CASES,
+}
+SIZES = (10**4, 10**5, 10**6, 10**7)
+ENOUGH_S = 1.0
+"""Rounds are repeated for about so long."""
+
+
+def seconds(case: Case, history: OperationTable) -> float:
+    """The best of several rounds."""
+    spent: list[float] = []
+    gc.collect()
+    while len(spent) < 3 or (sum(spent) < ENOUGH_S and len(spent) < 50):
+        began = time.perf_counter()
+        decision = decide(MODELS[case.model], history, case.initial)
+        spent.append(time.perf_counter() - began)
+        if decision.valid is not True:
+            raise AssertionError(f"{decision.valid}: {decision.witness or decision.unknown}")
+    return min(spent)
+
+
+def megabytes(case: Case, history: OperationTable) -> float:
+    """Of the columns, and at most on top while deciding."""
+    values = [history.argument, history.result, *history.fields.values()]
+    columns = [history.f, history.outcome, history.process, history.call, history.returned]
+    columns += [history.refused, history.index, history.completion, *(v.numbers for v in values)]
+    tracemalloc.start()
+    decide(MODELS[case.model], history, case.initial)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return (sum(column.nbytes for column in columns) + most) / 1e6
+
+
+def measure(scale: Scale, names: Collection[str] = ()) -> Table:
+    table = Table(title="Deciding a model's history: ms, and multiples of the column before")
+    table.add_column("history")
+    for size in SIZES:
+        table.add_column(f"{size:.0e}".replace("e+0", "e"), justify="right")
+    table.add_column("target at 1e6", justify="right")
+    table.add_column("MB, longest", justify="right")
+    for name, case in CASES.items():
+        if names and name not in names:
+            continue
+        cells: list[str] = []
+        before = memory = None
+        for size in SIZES:
+            if size > (10**5 if scale.quick else case.largest):
+                cells.append("")
+                continue
+            history = case.build(size)
+            took = seconds(case, history) / len(history) * size
+            growth = f" ({took / before:.1f})" if before else ""
+            cells.append(f"{took * 1e3:.1f}{growth}")
+            before = took
+            if size == min(case.largest, 10**6) or size == case.largest:
+                memory = megabytes(case, history)
+        target = f"{case.target * 1e3:.0f}" if case.target else ""
+        table.add_row(name, *cells, target, f"{memory:.0f}" if memory else "")
+    return table
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a short version")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
+    options = parser.parse_args()
+    if unknown := set(options.cases) - set(CASES):
+        parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    Console().print(measure(Scale(options.quick), options.cases))
