@@ -21,6 +21,8 @@ from collections.abc import Hashable
 from enum import Enum
 from typing import Final
 
+from checker.operation_table import OperationTable, Values
+
 
 class Mark(Enum):
     """Values that no history contains."""
@@ -51,6 +53,9 @@ class Model:
             either legal and leave it, or illegal.
         refusable: functions whose failure without an error is an answer (`REFUSED`); of all
             others a failure only says that nothing happened.
+        columns: further columns of the table that a step needs: ``process`` where it matters
+            who calls, or the name of a field (`checker.operation_table.FIELDS`). If there are
+            any, the argument of all methods is the tuple of them, then the call's argument.
     """
 
     name: str = "model"
@@ -58,6 +63,7 @@ class Model:
     initial: Hashable = None
     observers: frozenset[str] = frozenset()
     refusable: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
 
     def __init__(self, initial: Hashable = None) -> None:
         if initial is not None:
@@ -79,8 +85,20 @@ class Model:
         """The part of the object that an operation touches, if parts are independent."""
         return None
 
+    def arguments(self, table: OperationTable) -> Values:
+        """What the steps of a table's rows are called with (``columns``)."""
+        if not self.columns:
+            return table.argument
+        parts = [
+            table.process.tolist() if name == "process" else table.field(name)
+            for name in self.columns
+        ]
+        return Values.of(zip(*parts, table.argument, strict=True))
+
     def describe(self, f: str, argument: Hashable, result: Hashable) -> str:
         """An operation in words: ``write(3)``, ``read() -> 3``."""
+        if self.columns and isinstance(argument, tuple):
+            argument = argument[-1]
         call = f"{f}({'' if argument is None else argument!r})"
         if result is UNKNOWN:
             return f"{call} -> ?"
