@@ -51,8 +51,10 @@ class Model:
         initial: the first state; an argument of the constructor replaces it.
         observers: functions that change no state, whatever the state: in every one they are
             either legal and leave it, or illegal.
-        refusable: functions whose failure without an error is an answer (`REFUSED`); of all
-            others a failure only says that nothing happened.
+        blind: functions that overwrite everything: legal in every state, and the state after
+            them depends only on the operation. It makes the search faster.
+        refusable: functions whose failure without an error is an answer (`REFUSED`), which
+            changes no state; of all others a failure only says that nothing happened.
         columns: further columns of the table that a step needs: ``process`` where it matters
             who calls, or the name of a field (`checker.operation_table.FIELDS`). If there are
             any, the argument of all methods is the tuple of them, then the call's argument.
@@ -62,6 +64,7 @@ class Model:
     functions: frozenset[str] = frozenset()
     initial: Hashable = None
     observers: frozenset[str] = frozenset()
+    blind: frozenset[str] = frozenset()
     refusable: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
 
