@@ -1,0 +1,59 @@
+"""A string or list at whose end something is put."""
+
+from collections.abc import Hashable
+
+from checker.model import ILLEGAL, UNKNOWN, Model
+from checker.operation_table import WrongOperations
+
+
+class AppendRegister(Model):
+    """``put`` (or ``write``) a value, ``append`` a piece, ``get`` (or ``read``) the whole.
+
+    As in Porcupine's key-value logs the values are strings; where reads answer with lists
+    they are lists, to which an ``append`` adds one element. What was never put is empty: it
+    reads as None, ``""`` or ``[]``. The state is the tuple of pieces.
+
+    Raises:
+        WrongOperations: a value that is neither string nor list was put or read.
+    """
+
+    name = "append"
+    functions = frozenset({"put", "write", "append", "get", "read"})
+    initial: Hashable = ()
+    observers = frozenset({"get", "read"})
+
+    def __init__(self, initial: Hashable = None) -> None:
+        super().__init__(None if initial is None else _pieces(initial))
+
+    def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
+        """The pieces next."""
+        assert isinstance(state, tuple)
+        if f == "append":
+            return state if argument == "" else (*state, argument)
+        if f in ("put", "write"):
+            return _pieces(argument)
+        if result is UNKNOWN:
+            return state
+        if isinstance(result, str):
+            same = all(isinstance(piece, str) for piece in state) and "".join(state) == result
+        else:
+            same = state == _pieces(result)
+        return state if same else ILLEGAL
+
+    def describe_state(self, state: Hashable) -> str:
+        """The pieces, as one string where all are strings."""
+        assert isinstance(state, tuple)
+        if all(isinstance(piece, str) for piece in state):
+            return repr("".join(state))
+        return repr(list(state))
+
+
+def _pieces(value: Hashable) -> tuple[Hashable, ...]:
+    """The pieces of a whole value."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (tuple, list)):
+        return tuple(value)
+    raise WrongOperations(f"what is appended to is a string or a list, not {value!r}")

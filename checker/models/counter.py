@@ -1,0 +1,31 @@
+"""A number that is added to."""
+
+from collections.abc import Hashable
+
+from checker.model import ILLEGAL, UNKNOWN, Model
+from checker.operation_table import WrongOperations
+
+_SIGNS = {"add": 1, "increment": 1, "inc": 1, "decrement": -1, "dec": -1}
+
+
+class Counter(Model):
+    """``add`` a number (1 if none is given), ``increment`` and ``decrement``, ``read`` the total.
+
+    Raises:
+        WrongOperations: something that is no number was added.
+    """
+
+    name = "counter"
+    functions = frozenset({*_SIGNS, "read"})
+    initial: Hashable = 0
+    observers = frozenset({"read"})
+
+    def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
+        """The total next."""
+        assert isinstance(state, (int, float))
+        if f == "read":
+            return state if result in (state, UNKNOWN) else ILLEGAL
+        number = 1 if argument is None else argument
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise WrongOperations(f"{f} takes a number, not {number!r}")
+        return state + _SIGNS[f] * number

@@ -1,0 +1,54 @@
+"""A set of values."""
+
+from collections.abc import Hashable
+
+from checker.model import ILLEGAL, UNKNOWN, Model
+from checker.operation_table import WrongOperations
+
+
+class Set(Model):
+    """``add`` and ``remove`` a value, ask whether it ``contains`` one, ``read`` all of them.
+
+    Where an ``add`` or a ``remove`` answers True or False, that is whether it changed the set.
+    The state is a frozenset; an initial value is a list of values.
+    """
+
+    name = "set"
+    functions = frozenset({"add", "remove", "contains", "read"})
+    initial: Hashable = frozenset()
+    observers = frozenset({"contains", "read"})
+
+    def __init__(self, initial: Hashable = None) -> None:
+        super().__init__(None if initial is None else _values(initial))
+
+    def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
+        """What is in the set next."""
+        assert isinstance(state, frozenset)
+        if f == "read":
+            if result is UNKNOWN:
+                return state
+            listed = _values(result)
+            once = len(listed) == len(result) if isinstance(result, tuple) else True
+            return state if once and listed == state else ILLEGAL
+        there = argument in state
+        if f == "contains":
+            return state if result in (there, UNKNOWN) else ILLEGAL
+        changes = there == (f == "remove")
+        # A completion may as well repeat the value, as Jepsen's do.
+        if type(result) is bool and type(argument) is not bool and result != changes:
+            return ILLEGAL
+        return state | {argument} if f == "add" else state - {argument}
+
+    def describe_state(self, state: Hashable) -> str:
+        """Its values, in order of their names."""
+        assert isinstance(state, frozenset)
+        return f"{{{', '.join(sorted(map(repr, state)))}}}"
+
+
+def _values(listed: Hashable) -> frozenset[Hashable]:
+    """The values that a ``read`` listed; None lists nothing."""
+    if listed is None:
+        return frozenset()
+    if isinstance(listed, (tuple, list, set, frozenset)):
+        return frozenset(listed)
+    raise WrongOperations(f"a set reads as a list of its values, not as {listed!r}")
