@@ -102,7 +102,7 @@ class Model:
         """An operation in words: ``write(3)``, ``read() -> 3``."""
         if self.columns and isinstance(argument, tuple):
             argument = argument[-1]
-        call = f"{f}({'' if argument is None else argument!r})"
+        call = f"{f}({'' if argument is None else repr(argument)})"
         if result is UNKNOWN:
             return f"{call} -> ?"
         if result is REFUSED:

@@ -1,0 +1,86 @@
+"""Why a history is not linearizable, in rows and in words."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from checker.decision import Budget, Witness
+from checker.linearizability.minimal_witness import minimal_positions
+from checker.model import REFUSED, UNKNOWN, Model
+from checker.operation_table import INFO, OK, OperationTable, Values
+from checker.wording import at, who
+
+LONGEST_EXPLANATION_S = 60.0
+"""How long a minimal witness is looked for where the budget has no limit."""
+NAMED_STATES = 5
+
+
+def explain_refusal(
+    model: Model,
+    table: OperationTable,
+    arguments: Values,
+    operations: Any,
+    ended: Any,
+    search: Callable[..., Any],
+    budget: Budget,
+    *,
+    minimise: bool,
+) -> Witness:
+    """The witness of a part of a history whose search has ended with "no".
+
+    Args:
+        model: that of the decision.
+        table: the whole history.
+        arguments: `Model.arguments` of the table.
+        operations: of the part.
+        ended: its search.
+        search: makes another search over the operations, some of them forgotten.
+        budget: half of what is left may be used to make the witness minimal.
+        minimise: whether to do that; otherwise the witness is all that was called before the
+            stuck operation returned.
+    """
+    rows = operations.rows
+    order, changed = ended.prefix()
+    prefix = [rows[k] for k in order]
+    stuck = ended.stuck()
+    states = ended.states()
+    if minimise:
+        now = budget.clock()
+        end = now + min((budget.deadline - now) / 2, LONGEST_EXPLANATION_S)
+        positions, minimal = minimal_positions(
+            operations, search, stuck, lambda: budget.clock() >= end
+        )
+        found = [rows[k] for k in positions]
+    else:
+        minimal = False
+        found = [row for row in rows if table.call[row] <= table.returned[rows[stuck]]]
+    at_stuck = rows[stuck]
+    call, returned = int(table.call[at_stuck]), int(table.returned[at_stuck])
+    after = "" if changed is None else f" (after {_says(model, table, arguments, rows[changed])})"
+    return Witness(
+        operations=found,
+        description=f"{_says(model, table, arguments, at_stuck)} (called "
+        f"{_at(table, call, returned)}, returned {_at(table, returned, call)}) cannot follow: "
+        f"the state could only be {_any_of(model, states)}{after}",
+        minimal=minimal,
+        prefix=prefix,
+        stuck=at_stuck,
+        states=[model.describe_state(state) for state in states],
+    )
+
+
+def _at(table: OperationTable, time: int, other: int) -> str:
+    return f"at {words}" if (words := at(table, time, other)).startswith("position") else words
+
+
+def _says(model: Model, table: OperationTable, arguments: Values, row: int) -> str:
+    """``process 3's read() -> 2``."""
+    outcome = table.outcome[row]
+    result = table.result[row] if outcome == OK else UNKNOWN if outcome == INFO else REFUSED
+    return f"{who(table, row)}'s {model.describe(table.function(row), arguments[row], result)}"
+
+
+def _any_of(model: Model, states: list[Hashable]) -> str:
+    named = [model.describe_state(state) for state in states[:NAMED_STATES]]
+    if len(states) > NAMED_STATES:
+        named.append(f"one of {len(states) - NAMED_STATES} more")
+    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"

@@ -1,0 +1,240 @@
+"""Whether a history is linearizable with regard to any model: the general search.
+
+The operations of each independent part (each value of the table's ``key``, each of the model's
+partitions) are searched by themselves: a history is linearizable iff each of its parts is
+(Herlihy and Wing 1990, section 3.2: locality). The parts take turns, with an allowance that
+grows tenfold each round, so that one hard part does not hide an easy violation in another.
+
+How one part is searched, and why that is right: `checker.linearizability.windowed_search`. The
+same search exists as a C extension, which is used where it could be built.
+"""
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from checker.decision import Budget, Decision, accepted, undecided
+from checker.linearizability import operation_types, windowed_search
+from checker.linearizability.explanation import explain_refusal
+from checker.model import REFUSED, UNKNOWN, Model
+from checker.operation_table import (
+    INFO,
+    OK,
+    Ints,
+    OperationTable,
+    Values,
+    WrongOperations,
+)
+
+ALGORITHM = "windowed search"
+FIRST_ALLOWANCE = 1_000
+SLICE = 10_000
+"""After so many configurations the budget is looked at, and a Ctrl-C is heard."""
+SHARED_BYTES = 64 << 20
+"""Transitions that take more are not kept for the next history."""
+NAMED_PARTS = 5
+
+Backend = Literal["auto", "python", "c"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One of the twins of the search."""
+
+    name: str
+    transitions: Callable[..., Any]
+    operations: Callable[..., Any]
+    search: Callable[..., Any]
+
+
+PYTHON = Engine(
+    "plain Python",
+    operation_types.Transitions,
+    operation_types.Operations,
+    windowed_search.Search,
+)
+_known = threading.local()
+
+
+def engine(backend: Backend = "auto") -> Engine:
+    """The search that is in use.
+
+    Raises:
+        ImportError: the C extension is insisted on and is not there.
+    """
+    if backend == "c":
+        raise ImportError("the C extension of the search is not built")
+    return PYTHON
+
+
+def check_linearizable(
+    model: Model,
+    table: OperationTable,
+    budget: Budget,
+    *,
+    backend: Backend = "auto",
+    explain: bool = True,
+) -> Decision:
+    """Whether the operations are linearizable with regard to a model.
+
+    What failed never happened, unless it was refused and the model says that a refusal is an
+    answer. What has an unknown outcome may have happened at any time from its call on, or never.
+
+    Args:
+        model: pure, and with hashable states.
+        table: the whole history; its field ``key`` names independent objects.
+        budget: when it is spent the answer is "unknown", and says what stays open. A search for
+            a minimal witness may use what is left of it.
+        backend: "c" and "python" insist on one of the twins.
+        explain: whether to look for a minimal witness. Without, a "no" has the longest prefix,
+            what cannot follow it, and all operations up to there, not known to be minimal.
+
+    Raises:
+        WrongOperations: the model does not know an operation.
+        ImportError: the C extension is insisted on and is not there.
+        Exception: whatever the model raises.
+    """
+    _refuse_unknown_functions(model, table)
+    using = engine(backend)
+    arguments = model.arguments(table)
+    transitions = _transitions(model, using, budget)
+    parts = _parts(model, table, arguments)
+    turns = [_Turn(part, rows) for part, rows in parts]
+    held = 0
+    allowance = FIRST_ALLOWANCE
+    while turns:
+        still_open: list[_Turn] = []
+        for number, turn in enumerate(turns):
+            if turn.search is None:
+                turn.operations = using.operations(
+                    transitions, table, arguments, model.refusable, turn.rows
+                )
+                turn.search = using.search(turn.operations)
+            held -= turn.bytes
+            left = allowance
+            answer = None
+            while answer is None and left > 0:
+                answer = turn.search.run(min(left, SLICE))
+                left -= SLICE
+                turn.bytes = turn.search.bytes
+                if answer is None and (
+                    why := _spent(budget, held + turn.bytes + transitions.bytes)
+                ):
+                    open_ = [turn, *still_open, *turns[number + 1 :]]
+                    return _name(model, table, undecided(*_open_ends(why, open_, len(parts))))
+            if answer is False:
+                witness = explain_refusal(
+                    model,
+                    table,
+                    arguments,
+                    turn.operations,
+                    turn.search,
+                    using.search,
+                    budget,
+                    minimise=explain,
+                )
+                return _name(model, table, Decision(valid=False, witness=witness))
+            if answer is None:
+                still_open.append(turn)
+                held += turn.bytes
+        turns = still_open
+        allowance *= 10
+    return _name(model, table, accepted())
+
+
+class _Turn:
+    """A part of the history, how far its search is, and what that takes."""
+
+    __slots__ = ("bytes", "operations", "part", "rows", "search")
+
+    def __init__(self, part: Hashable, rows: Ints | None) -> None:
+        self.part = part
+        self.rows = rows
+        self.bytes = 0
+        self.operations: Any = None
+        self.search: Any = None
+
+
+def _name(model: Model, table: OperationTable, decision: Decision) -> Decision:
+    decision.model = model.name
+    decision.algorithm = ALGORITHM
+    decision.operations = len(table)
+    return decision
+
+
+def _refuse_unknown_functions(model: Model, table: OperationTable) -> None:
+    if model.functions.issuperset(table.functions):
+        return
+    used = {table.functions[number] for number in np.unique(table.f).tolist()}
+    if unknown := sorted(used - model.functions):
+        raise WrongOperations(
+            f"{model.name} knows no operation {', '.join(map(repr, unknown))}; "
+            f"it knows {', '.join(sorted(model.functions))}"
+        )
+
+
+def _transitions(model: Model, using: Engine, budget: Budget) -> Any:
+    """What is known of the model's steps, from its earlier histories in this thread."""
+    tables: WeakKeyDictionary[Model, dict[str, Any]]
+    try:
+        tables = _known.tables
+    except AttributeError:
+        tables = _known.tables = WeakKeyDictionary()
+    of_model = tables.setdefault(model, {})
+    transitions = of_model.get(using.name)
+    most = SHARED_BYTES if budget.bytes is None else min(SHARED_BYTES, budget.bytes // 4)
+    if transitions is None or transitions.bytes > most:
+        transitions = of_model[using.name] = using.transitions(model)
+    return transitions
+
+
+def _parts(
+    model: Model, table: OperationTable, arguments: Values
+) -> list[tuple[Hashable, Ints | None]]:
+    """The independent parts with their rows, in order of call; None for all rows."""
+    keys = table.fields.get("key")
+    if type(model).partition is Model.partition:
+        if keys is None or not len(table) or (keys.numbers == keys.numbers[0]).all():
+            return [(None, None)]
+        order = np.argsort(keys.numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(keys.numbers[order])) + 1
+        return [(keys[int(rows[0])], rows) for rows in np.split(order, starts)]
+    groups: dict[Hashable, list[int]] = {}
+    for row, outcome in enumerate(table.outcome.tolist()):
+        result = table.result[row] if outcome == OK else UNKNOWN if outcome == INFO else REFUSED
+        part = model.partition(table.function(row), arguments[row], result)
+        groups.setdefault(part if keys is None else (keys[row], part), []).append(row)
+    return [(part, np.array(rows, dtype=np.int64)) for part, rows in groups.items()]
+
+
+def _spent(budget: Budget, size: int) -> str | None:
+    """Why the search has to end now; None if it may go on."""
+    if budget.spent:
+        return f"the time budget of {budget.seconds:g} s is spent"
+    if budget.bytes is not None and size > budget.bytes:
+        return f"the memory budget of {budget.bytes / 1e6:,.0f} MB is spent"
+    return None
+
+
+def _open_ends(why: str, turns: list[_Turn], total: int) -> list[str]:
+    """What stays open, in words."""
+    words = []
+    for turn in turns[:NAMED_PARTS]:
+        name = "" if turn.part is None else f"part {turn.part!r}: "
+        if turn.search is None:
+            words.append(f"{name}not begun")
+        else:
+            words.append(
+                f"{name}an order is known for the first {turn.search.reached:,} of "
+                f"{turn.search.returns:,} returns, after {turn.search.configurations:,} "
+                "configurations"
+            )
+    if total > 1:
+        why = f"{why}; {len(turns):,} of {total:,} independent parts are undecided"
+    if len(turns) > NAMED_PARTS:
+        words.append(f"and {len(turns) - NAMED_PARTS:,} more parts")
+    return [why, *words]
