@@ -11,7 +11,7 @@ outcome returns at `NEVER`.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,25 +62,11 @@ class Values(Sequence[Any]):
         self.objects = objects
 
     @classmethod
-    def of(cls, values: Iterable[Any]) -> Self:
+    def of(cls, values: Iterable[Any]) -> "Values":
         """A column of any values; numbers stay numbers where all of them are integers."""
-        values = list(values)
-        if all(v is None or (type(v) is int and MISSING < v <= NEVER) for v in values):
-            numbers = [MISSING if v is None else v for v in values]
-            return cls(np.array(numbers, dtype=np.int64))
-        known: dict[tuple[type, Hashable], int] = {}
-        objects: list[Hashable] = []
-        numbers = []
-        for value in values:
-            if value is None:
-                numbers.append(MISSING)
-                continue
-            frozen = freeze(value)
-            at = known.setdefault((type(frozen), frozen), len(objects))
-            if at == len(objects):
-                objects.append(frozen)
-            numbers.append(at)
-        return cls(np.array(numbers, dtype=np.int64), objects)
+        builder = ValuesBuilder()
+        builder.extend(list(values))
+        return builder.build()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -111,20 +97,122 @@ class Values(Sequence[Any]):
         return self.numbers
 
 
+class ValuesBuilder:
+    """Makes a column from pieces, keeping of equal values one only.
+
+    Values are equal if they are and have the same type: 1, 1.0 and true are three values.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[Ints] = []
+        self._objects: list[Hashable] | None = None
+        self._known: dict[type, dict[Hashable, int]] = {}
+
+    def extend(self, values: Sequence[Any]) -> None:
+        """Append values.
+
+        Raises:
+            WrongOperations: one is nested too deeply (`freeze`).
+        """
+        types = set(map(type, values))
+        numbers = self._plain(values, types) if types <= _PLAIN else None
+        if numbers is None:
+            if self._objects is None:
+                self._number_what_is_there()
+            numbers = self._numbered(values, types)
+        self._pieces.append(numbers)
+
+    def build(self) -> Values:
+        """The column."""
+        whole = np.concatenate(self._pieces) if self._pieces else np.zeros(0, dtype=np.int64)
+        return Values(whole, self._objects)
+
+    def _plain(self, values: Sequence[Any], types: set[type]) -> Ints | None:
+        """Values as they are; None if they cannot stand in a column of numbers."""
+        if self._objects is not None:
+            return None
+        absent = 0
+        if type(None) in types:
+            if len(types) == 1:
+                return np.full(len(values), MISSING, dtype=np.int64)
+            absent = values.count(None)
+            values = [MISSING if v is None else v for v in values]
+        try:
+            numbers = np.array(values, dtype=np.int64)
+        except OverflowError:
+            return None
+        # The least of all integers is taken: it stands for "no value".
+        return numbers if np.count_nonzero(numbers == MISSING) == absent else None
+
+    def _number_what_is_there(self) -> None:
+        self._objects = []
+        for at, piece in enumerate(self._pieces):
+            values = [None if v == MISSING else v for v in piece.tolist()]
+            self._pieces[at] = self._numbered(values, set(map(type, values)))
+
+    def _numbered(self, values: Sequence[Any], types: set[type]) -> Ints:
+        nulls = type(None) in types
+        one = types - {type(None)}
+        if len(one) == 1 and one <= _HASHABLE:
+            numbers = self._numbers_of(next(iter(one)))
+            for value in dict.fromkeys(values):
+                if value is not None and value not in numbers:
+                    self._take(numbers, value)
+            find = numbers.get if nulls else numbers.__getitem__
+            found = map(find, values)
+            return np.fromiter(
+                (MISSING if v is None else v for v in found) if nulls else found,
+                dtype=np.int64,
+                count=len(values),
+            )
+        return np.fromiter(map(self._number, values), dtype=np.int64, count=len(values))
+
+    def _number(self, value: Any) -> int:
+        if value is None:
+            return MISSING
+        frozen = freeze(value)
+        numbers = self._numbers_of(type(frozen))
+        at = numbers.get(frozen)
+        return self._take(numbers, frozen) if at is None else at
+
+    def _numbers_of(self, kind: type) -> dict[Hashable, int]:
+        return self._known.setdefault(kind, {})
+
+    def _take(self, numbers: dict[Hashable, int], value: Hashable) -> int:
+        assert self._objects is not None
+        numbers[value] = len(self._objects)
+        self._objects.append(value)
+        return numbers[value]
+
+
+_PLAIN = {int, type(None)}
+_HASHABLE = {int, str, float, bool}
+
+
 class WrongOperations(ValueError):  # noqa: N818 - reads as the state it names
     """A history has operations or values that the model does not know."""
 
 
-def freeze(value: Any) -> Hashable:
-    """A hashable stand-in: lists become tuples, objects tuples of sorted items, sets frozen."""
+MAX_DEPTH = 64
+"""How deeply lists, objects and sets may be nested in a value."""
+
+
+def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
+    """A hashable stand-in: lists become tuples, objects tuples of sorted items, sets frozen.
+
+    Raises:
+        WrongOperations: it is nested more deeply than ``depth``.
+    """
+    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        hashable: Hashable = value
+        return hashable
+    if not depth:
+        raise WrongOperations(f"a value is nested more than {MAX_DEPTH} deep")
     if isinstance(value, dict):
-        return tuple(sorted(((freeze(k), freeze(v)) for k, v in value.items()), key=repr))
-    if isinstance(value, (list, tuple)):
-        return tuple(freeze(each) for each in value)
-    if isinstance(value, (set, frozenset)):
-        return frozenset(freeze(each) for each in value)
-    hashable: Hashable = value
-    return hashable
+        items = ((freeze(k, depth - 1), freeze(v, depth - 1)) for k, v in value.items())
+        return tuple(sorted(items, key=repr))
+    frozen = (freeze(each, depth - 1) for each in value)
+    return frozenset(frozen) if isinstance(value, (set, frozenset)) else tuple(frozen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +234,8 @@ class OperationTable:
         refused: rows that failed without an error: the system looked and said no.
         index: index of the record of the call, a row: the name by which verdicts speak of it.
         completion: index of the record of its completion, a row; -1 if there is none.
+        start: when the first operation of the history was called, for times in words; a table
+            of some rows (`take`) keeps that of the whole.
     """
 
     functions: tuple[str, ...]
@@ -160,6 +250,7 @@ class OperationTable:
     refused: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     index: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     completion: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    start: int = MISSING
 
     def __post_init__(self) -> None:
         size = len(self.f)
@@ -169,6 +260,8 @@ class OperationTable:
             object.__setattr__(self, "index", np.arange(size, dtype=np.int64))
         if not len(self.completion):
             object.__setattr__(self, "completion", np.full(size, -1, dtype=np.int64))
+        if self.start == MISSING:
+            object.__setattr__(self, "start", int(self.call[0]) if size else 0)
 
     def __len__(self) -> int:
         return len(self.f)
@@ -188,6 +281,7 @@ class OperationTable:
             refused=self.refused[rows],
             index=self.index[rows],
             completion=self.completion[rows],
+            start=self.start,
         )
 
     def is_f(self, *names: str) -> NDArray[np.bool_]:
