@@ -26,7 +26,7 @@ def at(table: OperationTable, time: int, *others: int) -> str:
     gaps = [abs(time - other) for other in others if other not in (time, NEVER)]
     closest = min(gaps, default=10**9)
     decimals = 3 if closest >= 10**6 else 6 if closest >= 10**3 else 9
-    return f"{(time - int(table.call[0])) / 1e9:.{decimals}f} s"
+    return f"{(time - table.start) / 1e9:.{decimals}f} s"
 
 
 def between(table: OperationTable, start: int, end: int) -> str:
