@@ -1,21 +1,28 @@
 """``history.jsonl``: one record a line, written as the run goes (docs/history-format.md)."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from operator import le
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 import msgspec
 
 from checker.history import History, Op
 from results.store_error import StoreError, UnreadableRun
+from results.untrusted_file import open_regular
 
 MAX_LINE = 16 * 1024 * 1024
 """Longest line that is written or read, in bytes with its newline."""
 
 _LONGEST_WAIT = 100_000_000  # ns that a record may wait in memory while others are appended
 _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
+
+_PIECE = 1024 * 1024  # bytes that are read at once
+_TOO_LONG = f"longer than {MAX_LINE} bytes"
+_DECODING = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
 
 class HistoryWriter:
@@ -117,7 +124,7 @@ class HistoryWriter:
 
 
 def read_history(path: Path, *, clients: int | None = None) -> History:
-    """Load a history, up to its last whole line when it was cut off.
+    """Load a history, up to its last whole record when it was cut off.
 
     Args:
         path: a file of JSON Lines.
@@ -131,40 +138,82 @@ def read_history(path: Path, *, clients: int | None = None) -> History:
         UnreadableRun: it cannot be read, or a line before the end is not a record; the message
             names the line.
     """
-    decoder = msgspec.json.Decoder(Op)
-    ops: list[Op] = []
-    try:
-        with path.open("rb") as file:
-            for number, line in _whole_lines(path, file):
-                try:
-                    op = decoder.decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    raise _malformed(path, number, str(error)) from error
-                ops.append(_with_index(path, number, op, ops[-1].index if ops else -1))
-    except OSError as error:
-        raise UnreadableRun.from_os_error(path, "read the history", error) from error
+    ops = [op for piece in read_records(path) for op in piece]
     ended = bool(ops) and ops[-1].process == "control" and ops[-1].f == "end"
     return History(ops, clients=clients, truncated=not ended)
 
 
-def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that end in a newline; a last one without it was cut and is left out."""
-    number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            raise _malformed(path, number, f"longer than {MAX_LINE} bytes")
-        if line.endswith(b"\n"):
-            yield number, line
+def read_records(path: Path) -> Iterator[list[Op]]:
+    """The records of a history in pieces, in the order of the file, each under its index.
+
+    A file may be cut off anywhere: what follows the last newline counts if it is a record (a
+    part of one never is: its last brace is missing), and is left out if not.
+
+    Raises:
+        UnreadableRun: it cannot be read, or a line before the end is not a record; the message
+            names the line.
+    """
+    decoder = msgspec.json.Decoder(Op)
+    number, previous = 0, -1
+    for lines in _whole_lines(path):
+        ops = _decoded(path, decoder, lines, number)
+        indices = [op.index for op in ops]
+        if ops and (indices[0] <= previous or any(map(le, indices[1:], indices))):
+            ops = _with_indices(path, ops, number, previous)
+        if ops:
+            number += len(ops)
+            previous = ops[-1].index
+            yield ops
 
 
-def _with_index(path: Path, number: int, op: Op, previous: int) -> Op:
-    """A record under its index: its own, or its line's where it has none."""
-    if op.index == -1:
-        op = msgspec.structs.replace(op, index=number - 1)
-    if op.index <= previous:
-        raise _malformed(path, number, f"index {op.index} after index {previous}")
-    return op
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """The file in pieces that end where a line does."""
+    number, rest = 0, b""
+    with open_regular(path, "read the history") as file:
+        while data := rest + (more := file.read(_PIECE)):
+            first, cut = data.find(b"\n") + 1, data.rfind(b"\n") + 1
+            if first > MAX_LINE:
+                raise _malformed(path, number + 1, _TOO_LONG)
+            if not more:
+                yield data
+                return
+            number += data.count(b"\n")
+            if len(data) - cut > MAX_LINE:
+                raise _malformed(path, number + 1, _TOO_LONG)
+            if cut:
+                yield data[:cut]
+            rest = data[cut:]
+
+
+def _decoded(path: Path, decoder: msgspec.json.Decoder[Op], lines: bytes, number: int) -> list[Op]:
+    """The records of whole lines; ``number`` lines came before them."""
+    with contextlib.suppress(*_DECODING):
+        ops = decoder.decode_lines(lines)
+        if len(ops) == lines.count(b"\n"):  # the decoder passes over empty lines
+            return ops
+    ops = []
+    *whole, rest = lines.split(b"\n")
+    for line in whole:
+        try:
+            ops.append(decoder.decode(line))
+        except _DECODING as error:
+            raise _malformed(path, number + len(ops) + 1, str(error)) from error
+    if rest:
+        with contextlib.suppress(*_DECODING):
+            ops.append(decoder.decode(rest))
+    return ops
+
+
+def _with_indices(path: Path, ops: list[Op], number: int, previous: int) -> list[Op]:
+    """Records under their indices: their own, or their line's where they have none."""
+    named = []
+    for line, op in enumerate(ops, number + 1):
+        numbered = msgspec.structs.replace(op, index=line - 1) if op.index == -1 else op
+        if numbered.index <= previous:
+            raise _malformed(path, line, f"index {numbered.index} after index {previous}")
+        previous = numbered.index
+        named.append(numbered)
+    return named
 
 
 def _malformed(path: Path, number: int, why: str) -> UnreadableRun:

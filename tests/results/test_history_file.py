@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checker.history import Op
 from results import history_file
-from results.history_file import MAX_LINE, HistoryWriter, read_history
+from results.history_file import MAX_LINE, HistoryWriter, read_history, read_records
 from results.store_error import StoreError, UnreadableRun
 
 
@@ -46,14 +46,14 @@ def directory(tmp_path_factory):
 
 
 @given(st.lists(OPS, max_size=6), st.data())
-def test_cut_at_any_byte_it_loads_the_whole_lines_before_the_cut(directory, ops, data):
+def test_cut_at_any_byte_it_loads_the_whole_records_before_the_cut(directory, ops, data):
     path = directory / "history.jsonl"
     path.unlink(missing_ok=True)
     ops = written(path, ops)
     content = path.read_bytes()
     cut = data.draw(st.integers(0, len(content)))
     path.write_bytes(content[:cut])
-    whole = ops[: content[:cut].count(b"\n")]
+    whole = ops[: content[: cut + 1].count(b"\n")]  # the last one may lack its newline
     history = read_history(path)
     assert list(history) == sorted(whole, key=lambda each: each.time)
     ended = bool(whole) and whole[-1].process == "control" and whole[-1].f == "end"
@@ -199,3 +199,57 @@ def test_records_without_index_are_numbered_by_line(tmp_path):
 def test_a_missing_history_is_an_unreadable_run():
     with pytest.raises(UnreadableRun, match="check that the path exists"):
         read_history(Path("nowhere.jsonl"))
+
+
+def test_a_byte_order_mark_and_carriage_returns_make_no_difference(tmp_path):
+    path = tmp_path / "history.jsonl"
+    ops = written(path, [op(1), op(2, type="ok")])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert list(read_history(path)) == ops
+
+
+def test_records_come_in_pieces_under_their_indices(tmp_path, monkeypatch):
+    monkeypatch.setattr(history_file, "_PIECE", 150)
+    path = tmp_path / "history.jsonl"
+    ops = written(path, [op(time) for time in range(10)])
+    pieces = list(read_records(path))
+    assert len(pieces) > 1
+    assert [each for piece in pieces for each in piece] == ops
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:5], b"\n", *lines[5:]]))
+    with pytest.raises(UnreadableRun, match="line 6 is not a record"):
+        list(read_records(path))
+    path.write_bytes(b"".join([*lines, lines[4]]))
+    with pytest.raises(UnreadableRun, match=r"line 11 .*index 4 after index 9"):
+        list(read_records(path))
+
+
+def test_a_line_too_long_is_named_wherever_it_stands(tmp_path, monkeypatch):
+    monkeypatch.setattr(history_file, "_PIECE", 150)
+    monkeypatch.setattr(history_file, "MAX_LINE", 400)
+    path = tmp_path / "history.jsonl"
+    written(path, [op(1), op(2), op(3)])
+    short = path.read_bytes()
+    for tail in (b"", b"\n", b"\n" + short):
+        path.write_bytes(short + b" " * 401 + tail)
+        with pytest.raises(UnreadableRun, match=r"line 4 .*longer than"):
+            list(read_records(path))
+
+
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnreadableRun, match="it is a pipe or a device"):
+        read_history(tmp_path / "pipe")
+    with pytest.raises(UnreadableRun, match="it is a directory"):
+        read_history(tmp_path)
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,\n01').map(str.encode))
+def test_any_bytes_are_a_history_or_an_error_in_words(directory, content):
+    path = directory / "bytes.jsonl"
+    path.write_bytes(content)
+    try:
+        records = len(read_history(path))
+    except UnreadableRun:
+        records = 0
+    assert records <= content.count(b'"f"')
