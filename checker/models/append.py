@@ -21,6 +21,7 @@ class AppendRegister(Model):
     functions = frozenset({"put", "write", "append", "get", "read"})
     initial: Hashable = ()
     observers = frozenset({"get", "read"})
+    blind = frozenset({"put", "write"})
 
     def __init__(self, initial: Hashable = None) -> None:
         super().__init__(None if initial is None else _pieces(initial))

@@ -1,0 +1,65 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker.model import ILLEGAL
+from checker.models.append import AppendRegister
+from checker.operation_table import WrongOperations
+from tests.checker.models.sequential import follow
+
+pieces = st.sampled_from(["", "x", "y", "xy"])
+reads = st.tuples(st.sampled_from(["get", "read"]), st.none())
+strings = st.tuples(st.sampled_from(["put", "write", "append"]), pieces) | reads
+lists = (
+    st.tuples(st.sampled_from(["put", "write"]), st.lists(st.integers(0, 2)).map(tuple))
+    | st.tuples(st.just("append"), st.integers(0, 2))
+    | reads
+)
+
+
+@given(st.lists(strings), pieces)
+def test_does_what_a_string_does(calls, initial):
+    text = [initial]
+
+    def plain(f, argument):
+        if f in ("get", "read"):
+            return text[0]
+        text[0] = text[0] + argument if f == "append" else argument
+        return None
+
+    answers = dict.fromkeys(("get", "read"), ("", "x", "y", "xy", "xx", "yx", ("x", "y", "q")))
+    assert "".join(follow(AppendRegister(initial), calls, plain, answers)) == text[0]
+
+
+@given(st.lists(lists))
+def test_does_what_a_list_does(calls):
+    values = []
+
+    def plain(f, argument):
+        if f in ("get", "read"):
+            return tuple(values)
+        if f == "append":
+            return values.append(argument)
+        values[:] = argument
+        return None
+
+    answers = dict.fromkeys(("get", "read"), ((), (0,), (1, 2), "x"))
+    assert list(follow(AppendRegister(), calls, plain, answers)) == values
+
+
+def test_what_was_never_put_is_empty():
+    step = AppendRegister().step
+    for nothing in (None, "", ()):
+        assert step((), "get", None, nothing) == ()
+        assert step(("x",), "get", None, nothing) is ILLEGAL
+    assert step(("x",), "put", None, None) == ()
+
+
+def test_a_number_is_neither_string_nor_list():
+    with pytest.raises(WrongOperations, match="a string or a list, not 3"):
+        AppendRegister().step((), "put", 3, None)
+
+
+def test_speaks_of_the_whole():
+    assert AppendRegister().describe_state(("x 1", " y")) == "'x 1 y'"
+    assert AppendRegister().describe_state((1, 2)) == "[1, 2]"
