@@ -1,0 +1,58 @@
+"""Histories of tokens, elections, ids, barriers and transactions for the deciders' benchmark."""
+
+import numpy as np
+
+from benchmarks.decider_case import Case
+from benchmarks.deciders_exclusion import locks, table
+from checker.operation_table import MISSING, OperationTable, Values
+
+
+def tokens(rows: int, field: str = "token") -> OperationTable:
+    """A lock's history whose acquires are given zxids, in the order of the holds."""
+    history = locks(rows)
+    acquires = np.flatnonzero(history.f == 0)
+    given = np.full(len(history), MISSING, dtype=np.int64)
+    given[acquires[np.argsort(history.returned[acquires], kind="stable")]] = (
+        4 << 32
+    ) + 7 * np.arange(1, len(acquires) + 1)
+    session = np.where(history.f == 0, history.process, MISSING)
+    return OperationTable(
+        functions=("campaign", "resign") if field == "epoch" else history.functions,
+        f=history.f,
+        outcome=history.outcome,
+        process=history.process,
+        call=history.call,
+        returned=history.returned,
+        argument=history.argument,
+        result=history.result,
+        fields={field: Values(given), "session": Values(session)},
+    )
+
+
+def ids(rows: int) -> OperationTable:
+    """Twenty clients draw numbers from a counter, in no order."""
+    rng = np.random.default_rng(rows)
+    call = np.arange(rows) * 1_000
+    history = table(
+        ("generate",),
+        np.zeros(rows),
+        call,
+        call + rng.integers(1_000, 15_000, rows),
+        np.arange(rows) % 20,
+    )
+    result = Values(rng.permutation(rows) + (4 << 32))
+    return OperationTable(
+        functions=history.functions,
+        f=history.f,
+        outcome=history.outcome,
+        process=history.process,
+        call=history.call,
+        returned=history.returned,
+        argument=history.argument,
+        result=result,
+    )
+
+
+CASES = {
+    "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
+}

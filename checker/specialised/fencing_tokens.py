@@ -1,0 +1,156 @@
+"""Fencing tokens only grow: the n-th grant has a larger token than all before it.
+
+**Decided**: whether grants can be put in one order that respects time, in which each token is
+larger than the one before. Nothing is asked of releases, nor of who holds when (that is the
+fenced mutex). Acquires without a token, and those of unknown outcome, say nothing: one of the
+latter may have taken any token at any time, or none. A re-entrant acquire is given the token
+that its process holds already, and is no grant of its own.
+
+**Algorithm.** Tokens must be distinct, and then there is one order to try: that of the tokens.
+An order can be had in time if and only if nobody in it was called after somebody later in it
+had returned (give every operation the latest call up to its place for its point: it is not
+before its own call, and not after its own return). So in the order of tokens the running
+maximum of the calls must never exceed a return. It is the decision for registers whose values
+are written once (Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997), where the
+versions give the order. If the tokens grow from call to call nothing else need be looked at.
+
+**Cost**: O(n) then, else O(n log n) for one sort.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decision import Budget, Decision, accepted, refused, undecided
+from checker.operation_table import MISSING, OK, Ints, OperationTable
+from checker.specialised.granted_tokens import (
+    ACTS,
+    GRANTS,
+    RELEASES,
+    own_operations,
+    reentries,
+    tokens,
+)
+from checker.wording import at, who
+
+_ALGORITHM = Algorithm(
+    name="token order",
+    when="always",
+    cost="O(n log n)",
+    source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
+)
+
+
+def decide_fencing_tokens(table: OperationTable) -> Decision:
+    """Whether the tokens of one lock only grow. Unknown if no grant has a token.
+
+    Raises:
+        WrongOperations: a token is no integer.
+    """
+    granted = np.flatnonzero(table.is_f(*GRANTS) & (table.outcome == OK))
+    token = tokens(table, granted, "token", "epoch")
+    present = token != MISSING
+    rows, token = granted[present], token[present]
+    if not len(rows) and len(granted):
+        return undecided("no grant has a token")
+    if refuse_token_order(table, rows, token) is None:
+        return accepted()
+    again = reentries(table, rows, token)
+    decision = refuse_token_order(table, rows[~again], token[~again])
+    return with_reentries(decision, table, rows, token) if decision else accepted()
+
+
+def with_reentries(decision: Decision, table: OperationTable, rows: Ints, token: Ints) -> Decision:
+    """A refusal whose witness tells which of its grants were re-entered.
+
+    Forgotten, a re-entry could have been the grant itself, at another time; so all acquires and
+    releases between the first and the last that were given the same token come along.
+
+    Args:
+        decision: a refusal by `refuse_token_order`.
+        table: the operations.
+        rows: all grants, growing.
+        token: theirs.
+    """
+    witness = decision.witness
+    assert witness is not None
+    for place in np.flatnonzero(np.isin(rows, witness.operations)):
+        same = rows[(token == token[place]) & (table.process[rows] == table.process[rows[place]])]
+        if len(same) > 1:
+            own = own_operations(table, int(same[0]), int(same[-1]))
+            witness.operations = sorted({*witness.operations, *own})
+            witness.minimal = False
+    return decision
+
+
+def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decision | None:
+    """The refusal, if grants are out of the order of their tokens.
+
+    Args:
+        table: the operations.
+        rows: grants, growing.
+        token: theirs.
+    """
+    if bool((token[1:] > token[:-1]).all()):
+        return None
+    order = np.argsort(token)
+    rows, numbers = rows[order], token[order]
+    same = np.flatnonzero(numbers[1:] == numbers[:-1])
+    if len(same):
+        return _shared(table, rows, numbers)
+    called = table.call[rows]
+    late = np.flatnonzero(np.maximum.accumulate(called) > table.returned[rows])
+    if not len(late):
+        return None
+    # The one that returned first among those too early, and the lowest token that came later.
+    high = late[np.argmin(table.returned[rows[late]])]
+    low = int(np.argmax(called[:high] > table.returned[rows[high]]))
+    before, after = int(rows[high]), int(rows[low])
+    returned, call = int(table.returned[before]), int(table.call[after])
+    return refused(
+        [before, after],
+        f"{who(table, before)} was granted token {numbers[high]} by "
+        f"{at(table, returned, call)}, and {who(table, after)}, which only called at "
+        f"{at(table, call, returned)}, was granted the lower token {numbers[low]}",
+    )
+
+
+def _shared(table: OperationTable, rows: Ints, numbers: Ints) -> Decision:
+    """The refusal where a token was given twice; ``rows`` in the order of ``numbers``."""
+    order = np.lexsort((rows, table.process[rows], numbers))
+    rows, numbers = rows[order], numbers[order]
+    same = numbers[1:] == numbers[:-1]
+    own = same & (table.process[rows[1:]] == table.process[rows[:-1]])
+    # By one process first: there it matters that it had let go in between.
+    place = int(np.argmax(own if own.any() else same))
+    one, other = sorted((int(rows[place]), int(rows[place + 1])))
+    number = numbers[place]
+    first, second = int(table.returned[one]), int(table.returned[other])
+    when = f"by {at(table, first, second)} and by {at(table, second, first)}"
+    if own.any():
+        description = f"{who(table, one)} was granted token {number} twice, {when}"
+        return refused([one, other], description)
+    return refused(
+        [one, other],
+        f"{who(table, one)} and {who(table, other)} were granted the same token {number}, {when}",
+    )
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
+    decision = by_key(table, decide_fencing_tokens)
+    decision.algorithm = _ALGORITHM.name
+    return decision
+
+
+FENCING_TOKENS = ModelEntry(
+    name="fencing-tokens",
+    summary="tokens of a lock or an election only grow, and none is given twice",
+    functions={
+        **dict.fromkeys(GRANTS, "() -> token, or {token}"),
+        **dict.fromkeys(RELEASES, "() -> nothing; tells a re-entrant acquire from a new grant"),
+        **dict.fromkeys(ACTS, "ignored"),
+    },
+    algorithms=(_ALGORITHM,),
+    decide=_decide,
+)
