@@ -7,9 +7,9 @@ A log file (``version-2/log.<first zxid in hex>``) is, all integers big-endian::
     zeros                                                    preallocated space
 
 A payload is the transaction's header (long session, int cxid, long zxid, long time, int type),
-its body by type, and since 3.6 an optional digest of the tree (int version, long digest) that
-is of no use here. Strings and buffers are an int length and their bytes, -1 for null; a vector
-is an int count and its elements, -1 for null. The layout is ZooKeeper 3.8's
+its body by type, and since 3.6 an optional digest of the tree (int version, long digest). Strings
+and buffers are an int length and their bytes, -1 for null; a vector is an int count and its
+elements, -1 for null. The layout is ZooKeeper 3.8's
 (``FileTxnLog``, ``SerializeUtils``, ``zookeeper.jute``); older forms it still reads are read too.
 
 What ends a file quietly and what is an error follows the server: a partial last record is the
@@ -36,10 +36,10 @@ _INT = Struct(">i")
 _LONG = Struct(">q")
 _OP = Struct(">ii")
 _CREATE_END = Struct(">?i")
+_DIGEST = Struct(">iQ")
 _END_OF_RECORD = 0x42
 _LONGEST_RECORD = 2 * 0xFFFFF
 """jute.maxbuffer plus as much again: a longer record is refused by the server."""
-_DIGEST_ALONE = 12
 _DIGEST_VERSION = 2
 _OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyone"
 """The ACL of nearly every znode: one entry, all permissions, world:anyone."""
@@ -77,7 +77,8 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     removes, None in logs from before 3.6, where it removes what the session owns);
     ``ops`` (multi: its parts, each with the header of the whole); ``error`` (a negative code
     of ``KeeperException``: a request that was refused and yet took a zxid; in a failed multi
-    the failing part and those after it).
+    the failing part and those after it); ``digest`` (of the leader's tree after the
+    transaction, as `checker.tree_digest` computes it; None where the record has none).
     """
 
     zxid: int
@@ -96,6 +97,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     paths: tuple[str, ...] | None = None
     ops: "tuple[Txn, ...]" = ()
     error: int | None = None
+    digest: int | None = None
 
     @property
     def effects(self) -> "tuple[Txn, ...]":
@@ -212,6 +214,14 @@ def _skip_acl(body: bytes, at: int) -> int:
     return at
 
 
+def _digest(body: bytes, at: int) -> int | None:
+    """The tree's digest, if the body is followed by one of the version that is understood."""
+    if len(body) - at != _DIGEST.size:
+        return None
+    version, digest = _DIGEST.unpack_from(body, at)
+    return digest if version == _DIGEST_VERSION else None
+
+
 def _create(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     data, at = _buffer(body, at)
@@ -221,7 +231,8 @@ def _create(head: Head, body: bytes, at: int) -> Txn:
     else:
         ephemeral, parent_cversion = _CREATE_END.unpack_from(body, at)
     name = "create" if head[4] == 1 else "create2"
-    return Txn(*head, name, path, data, ephemeral, parent_cversion)
+    digest = _digest(body, at + _CREATE_END.size)
+    return Txn(*head, name, path, data, ephemeral, parent_cversion, digest=digest)
 
 
 def _create_container(head: Head, body: bytes, at: int) -> Txn:
@@ -229,7 +240,8 @@ def _create_container(head: Head, body: bytes, at: int) -> Txn:
     data, at = _buffer(body, at)
     at = _skip_acl(body, at)
     cversion = _INT.unpack_from(body, at)[0]
-    return Txn(*head, "createContainer", path, data, parent_cversion=cversion)
+    digest = _digest(body, at + 4)
+    return Txn(*head, "createContainer", path, data, parent_cversion=cversion, digest=digest)
 
 
 def _create_ttl(head: Head, body: bytes, at: int) -> Txn:
@@ -238,25 +250,29 @@ def _create_ttl(head: Head, body: bytes, at: int) -> Txn:
     at = _skip_acl(body, at)
     cversion = _INT.unpack_from(body, at)[0]
     ttl = _LONG.unpack_from(body, at + 4)[0]
-    return Txn(*head, "createTTL", path, data, parent_cversion=cversion, ttl_ms=ttl)
+    digest = _digest(body, at + 12)
+    return Txn(*head, "createTTL", path, data, parent_cversion=cversion, ttl_ms=ttl, digest=digest)
 
 
 def _delete(head: Head, body: bytes, at: int) -> Txn:
-    path, _ = _string(body, at)
-    return Txn(*head, "delete" if head[4] == 2 else "deleteContainer", path)
+    path, at = _string(body, at)
+    name = "delete" if head[4] == 2 else "deleteContainer"
+    return Txn(*head, name, path, digest=_digest(body, at))
 
 
 def _set_data(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     data, at = _buffer(body, at)
     version = _INT.unpack_from(body, at)[0]
-    return Txn(*head, "setData" if head[4] == 5 else "reconfig", path, data, version=version)
+    name = "setData" if head[4] == 5 else "reconfig"
+    return Txn(*head, name, path, data, version=version, digest=_digest(body, at + 4))
 
 
 def _set_acl(head: Head, body: bytes, at: int) -> Txn:
     path, at = _string(body, at)
     at = _skip_acl(body, at)
-    return Txn(*head, "setACL", path, version=_INT.unpack_from(body, at)[0])
+    version = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "setACL", path, version=version, digest=_digest(body, at + 4))
 
 
 def _check(head: Head, body: bytes, at: int) -> Txn:
@@ -265,26 +281,28 @@ def _check(head: Head, body: bytes, at: int) -> Txn:
 
 
 def _create_session(head: Head, body: bytes, at: int) -> Txn:
-    return Txn(*head, "createSession", timeout=_INT.unpack_from(body, at)[0])
+    timeout = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "createSession", timeout=timeout, digest=_digest(body, at + 4))
 
 
 def _close_session(head: Head, body: bytes, at: int) -> Txn:
     left = len(body) - at
     # Before 3.6 the body was empty; a digest alone is as long as a vector of one four-letter
     # path, but begins with 2 where that begins with 1.
-    if left == 0 or (left == _DIGEST_ALONE and _INT.unpack_from(body, at)[0] == _DIGEST_VERSION):
-        return Txn(*head, "closeSession")
+    if left == 0 or (left == _DIGEST.size and _INT.unpack_from(body, at)[0] == _DIGEST_VERSION):
+        return Txn(*head, "closeSession", digest=_digest(body, at))
     count = _INT.unpack_from(body, at)[0]
     at += 4
     paths = []
     for _ in range(count):
         path, at = _string(body, at)
         paths.append(path)
-    return Txn(*head, "closeSession", paths=tuple(paths))
+    return Txn(*head, "closeSession", paths=tuple(paths), digest=_digest(body, at))
 
 
 def _error(head: Head, body: bytes, at: int) -> Txn:
-    return Txn(*head, "error", error=_INT.unpack_from(body, at)[0])
+    error = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "error", error=error, digest=_digest(body, at + 4))
 
 
 def _multi(head: Head, body: bytes, at: int) -> Txn:
@@ -301,7 +319,7 @@ def _multi(head: Head, body: bytes, at: int) -> Txn:
             raise ValueError(f"a part of {length} bytes in {len(body) - at}")
         ops.append(parse((*head[:4], kind), body[at : at + length], 0))
         at += length
-    return Txn(*head, "multi", ops=tuple(ops))
+    return Txn(*head, "multi", ops=tuple(ops), digest=_digest(body, at))
 
 
 _Parse = Callable[[Head, bytes, int], Txn]

@@ -72,9 +72,9 @@ def body(txn: Txn, entries=OPEN_ACL) -> bytes:
             raise ValueError(name)
 
 
-def payload(txn: Txn, entries=OPEN_ACL, digest: int | None = None) -> bytes:
+def payload(txn: Txn, entries=OPEN_ACL) -> bytes:
     head = struct.pack(">qiqqi", txn.session, txn.cxid, txn.zxid, txn.time_ms, txn.type)
-    tail = b"" if digest is None else struct.pack(">iq", 2, digest)
+    tail = b"" if txn.digest is None else struct.pack(">iQ", 2, txn.digest)
     return head + body(txn, entries) + tail
 
 
@@ -82,8 +82,8 @@ def frame(data: bytes) -> bytes:
     return struct.pack(">qi", adler32(data), len(data)) + data + b"B"
 
 
-def record(txn: Txn, entries=OPEN_ACL, digest: int | None = None) -> bytes:
-    return frame(payload(txn, entries, digest))
+def record(txn: Txn, entries=OPEN_ACL) -> bytes:
+    return frame(payload(txn, entries))
 
 
 def log(*txns: Txn) -> bytes:

@@ -3,12 +3,21 @@
 Written from the protocol, not from the checker: a server has a disk (log, snapshots, epochs)
 and, hidden from the checker, its true history. An election is by (currentEpoch, last zxid)
 among a quorum and can get stuck at any step; followers are synchronised by DIFF, TRUNC or SNAP;
-proposals are logged server by server; anyone can crash at any point. Zxids are written as
-ZooKeeper writes them.
+proposals are logged server by server; anyone can crash at any point. Zxids and digests are
+written as ZooKeeper writes them.
+
+What ZooKeeper 3.8.0 does beyond the protocol is there too (ZOOKEEPER-4712): a follower that has
+lost its leader goes on logging the proposals it had received, which its memory, by which it votes
+and leads, never gets to know. A restart reads them from the log.
 """
 
+import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
+from zlib import crc32
+
+import msgspec
 
 from checker.commitment import NodeFiles
 from checker.txnlog import Txn, parse_log
@@ -23,11 +32,26 @@ def proposal(number: int) -> Txn:
     return create(number, f"/n-{number:x}", session=number >> 32, time_ms=number & 0xFFFF)
 
 
+def digest(history: list[int]) -> int:
+    """Of the tree after these creations, znode by znode from its definition."""
+    stat = struct.Struct(">5q3iq")
+    first = history[0] if history else 0
+    root = stat.pack(0, 0, first, 0, 0, 0, min(1, len(history)), 0, 0)
+    total = crc32(root) + crc32(b"/zookeeper" + bytes(stat.size))
+    for number in history:
+        txn = proposal(number)
+        time = txn.time_ms
+        znode = stat.pack(number, number, number, time, time, 0, 0, 0, 0)
+        total += crc32(txn.path.encode() + txn.data + znode)
+    return total % 2**64
+
+
 @dataclass
 class Server:
     name: str
     log: list[int] = field(default_factory=list)
-    snapshots: set[int] = field(default_factory=lambda: {0})
+    snapshots: dict[int, list[int]] = field(default_factory=lambda: {0: []})
+    """What history each has, by the zxid in its name."""
     accepted: int = 0
     current: int = 0
     history: list[int] = field(default_factory=list)
@@ -43,16 +67,32 @@ class Server:
         self.history.append(number)
         self.last = number
 
-    def files(self) -> NodeFiles:
-        data = HEADER + b"".join(record(proposal(number)) for number in self.log)
+    def restarted(self) -> tuple[list[int], int]:
+        """The history and last zxid it would have after a restart."""
+        newest = max(self.snapshots)
+        later = sorted({number for number in self.log if number > newest})
+        return self.snapshots[newest] + later, max([newest, *later])
+
+    def restart(self) -> None:
+        self.history, self.last = self.restarted()
+
+    def take_snapshot(self) -> None:
+        self.snapshots[self.last] = list(self.history)
+
+    def files(self, digests: Mapping[int, int]) -> NodeFiles:
+        data = HEADER
+        for number in self.log:
+            data += record(msgspec.structs.replace(proposal(number), digest=digests[number]))
         if self.torn is not None:
             data += record(proposal(self.torn))[: 5 + self.torn % 40]
         name = f"log.{self.log[0] if self.log else 1:x}"
+        newest = max(self.snapshots)
         return NodeFiles(
             logs=(parse_log(data, name),),
             snapshots=frozenset(self.snapshots),
             current_epoch=self.current,
             accepted_epoch=self.accepted,
+            digest=(newest, digest(self.snapshots[newest])),
         )
 
 
@@ -80,6 +120,9 @@ class Zab:
         self.quorum = size // 2 + 1
         self.reign: Reign | None = None
         self.acknowledged: set[int] = set()
+        self.digests: dict[int, int] = {}
+        self.late: set[int] = set()
+        """What a follower logged when it had lost its leader."""
 
     # What can happen.
 
@@ -95,10 +138,9 @@ class Zab:
                 (the leader has entered it), ``half`` (the last follower has the data but has
                 not entered the epoch), or ``no``.
         """
-        self.reign = None
         leader = max(voters, key=Server.rank)
         epoch = max(server.accepted for server in voters) + 1
-        leader.snapshots.add(leader.last)
+        leader.take_snapshot()
         for server in voters:
             server.accepted = epoch
         if stuck == "accepted":
@@ -135,15 +177,19 @@ class Zab:
             for number in missing:
                 server.append(number)
         else:
-            server.snapshots.add(last)
             server.history = list(history)
             server.last = last
+            server.take_snapshot()
 
     def truncate(self, server: Server, history: list[int], newest: int) -> None:
         server.log = [number for number in server.log if number <= newest]
-        server.snapshots = {number for number in server.snapshots if number <= newest} | {newest}
-        server.history = list(history)
+        server.snapshots = {
+            number: has for number, has in server.snapshots.items() if number <= newest
+        }
+        own = self.late & set(server.restarted()[0])
+        server.history = sorted(own | set(history))
         server.last = newest
+        server.take_snapshot()
 
     def join(self, server: Server, *, window: int, half: bool) -> None:
         """A server joins the reign: what is committed, then the rest as proposals.
@@ -163,8 +209,11 @@ class Zab:
         reign.logged[server.name] = reign.committed
 
     def propose(self) -> None:
-        assert self.reign is not None
-        self.reign.proposed += 1
+        reign = self.reign
+        assert reign is not None
+        reign.proposed += 1
+        own = [zxid(reign.epoch, k + 1) for k in range(reign.proposed)]
+        self.digests[own[-1]] = digest(reign.initial + own)
 
     def log_next(self, server: Server) -> None:
         reign = self.reign
@@ -175,14 +224,37 @@ class Zab:
         self.acknowledged |= {zxid(reign.epoch, k + 1) for k in range(reign.committed)}
 
     def crash(self, server: Server, *, torn: bool) -> None:
-        """A member of the reign dies; without its leader or a quorum the reign ends."""
+        """A member of the reign dies, and is there again with what its disk has."""
         reign = self.reign
         assert reign is not None
         if torn and reign.logged[server.name] < reign.proposed:
             server.torn = zxid(reign.epoch, reign.logged[server.name] + 1)
         reign.members.remove(server)
-        if server is reign.leader or len(reign.members) < self.quorum:
-            self.reign = None
+        server.restart()
+
+    def over(self) -> bool:
+        """Whether the reign has lost its leader or its quorum."""
+        reign = self.reign
+        assert reign is not None
+        return reign.leader not in reign.members or len(reign.members) < self.quorum
+
+    def end(self, late: Callable[[int], int]) -> None:
+        """The reign ends.
+
+        Args:
+            late: how many of so many proposals that a follower has received and not logged it
+                logs when it has gone on without them.
+        """
+        reign = self.reign
+        assert reign is not None
+        for server in reign.members:
+            if server is not reign.leader:
+                logged = reign.logged[server.name]
+                count = late(reign.proposed - logged)
+                numbers = [zxid(reign.epoch, logged + k + 1) for k in range(count)]
+                server.log += numbers
+                self.late |= set(numbers)
+        self.reign = None
 
     # The truth.
 
@@ -190,11 +262,22 @@ class Zab:
         return {number for server in self.servers for number in server.log}
 
     def futures(self) -> list[set[int]]:
-        """The history that each possible next leader would open its epoch with."""
+        """The history that each possible next leader would open its epoch with.
+
+        Whoever votes can have been restarted just before.
+        """
+        states = {
+            server.name: [
+                (server.current, last, server.name, history)
+                for history, last in ((server.history, server.last), server.restarted())
+            ]
+            for server in self.servers
+        }
         return [
-            set(max(voters, key=Server.rank).history)
-            for voters in combinations(self.servers, self.quorum)
+            set(max(voters)[-1])
+            for names in combinations(states, self.quorum)
+            for voters in product(*(states[name] for name in names))
         ]
 
     def files(self) -> dict[str, NodeFiles]:
-        return {server.name: server.files() for server in self.servers}
+        return {server.name: server.files(self.digests) for server in self.servers}

@@ -1,0 +1,166 @@
+"""The digest of a server's tree, as ZooKeeper 3.6 and later log it with every transaction.
+
+The digest is the sum, modulo 2**64, of a CRC-32 of every znode: of its path, its data and its
+persisted stat (``DigestCalculator`` version 2). A leader computes it from its own tree and sends
+it with the proposal, so that it stands in every server's log: each record tells of the whole
+tree of the leader that proposed it, and two histories that differ in any change of a znode
+have different digests (but for one chance in 2**32 or so: the sum is no cryptographic hash).
+
+Paths under ``/zookeeper/`` do not count; they are changed by each server for itself.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from checker.txnlog import Txn
+
+_STAT = Struct(">5q3iq")
+_MODULUS = 1 << 64
+_CONTAINER = -(1 << 63)
+_TTL = -(1 << 56)
+
+
+class _Znode(NamedTuple):
+    """Data and persisted stat; ``cversion`` counts the creations of children."""
+
+    data: bytes | None = b""
+    czxid: int = 0
+    mzxid: int = 0
+    pzxid: int = 0
+    ctime: int = 0
+    mtime: int = 0
+    version: int = 0
+    cversion: int = 0
+    aversion: int = 0
+    owner: int = 0
+
+
+Changes = list[tuple[str, _Znode | None]]
+"""What stood where a transaction changed the tree, in the order of the changes."""
+
+
+class DigestedTree:
+    """A tree of znodes with its digest, to which transactions are applied and taken back.
+
+    Begins as a new server's tree. A change that does not fit the tree (a znode that is there
+    already, or that is not) is left out, as a server does when it replays its log.
+
+    Attributes:
+        digest: of the tree as it stands, from 0 to 2**64 - 1.
+    """
+
+    def __init__(self) -> None:
+        self._znodes: dict[str, _Znode] = {}
+        self.digest = 0
+        for path in ("", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"):
+            self._put(path, _Znode())
+
+    def copy(self) -> "DigestedTree":
+        """The same tree, to be changed on its own."""
+        other = DigestedTree()
+        other._znodes = self._znodes.copy()
+        other.digest = self.digest
+        return other
+
+    def apply(self, txn: Txn) -> Changes:
+        """Apply a transaction; what is returned takes it back by `revert`."""
+        changes: Changes = []
+        for effect in txn.effects:
+            self._apply(effect, changes)
+        return changes
+
+    def revert(self, changes: Changes) -> None:
+        """Take back the last transaction that was applied and not taken back."""
+        for path, before in reversed(changes):
+            self._put(path, before)
+
+    def digest_after(self, txn: Txn) -> int:
+        """What the digest would be after a transaction."""
+        changes = self.apply(txn)
+        found = self.digest
+        self.revert(changes)
+        return found
+
+    def _put(self, path: str, znode: _Znode | None) -> _Znode | None:
+        before = self._znodes.pop(path, None)
+        change = 0
+        if before is not None:
+            change -= _digest(path, before)
+        if znode is not None:
+            self._znodes[path] = znode
+            change += _digest(path, znode)
+        self.digest = (self.digest + change) % _MODULUS
+        return before
+
+    def _set(self, path: str, znode: _Znode | None, changes: Changes) -> None:
+        changes.append((path, self._put(path, znode)))
+
+    def _apply(self, txn: Txn, changes: Changes) -> None:
+        match txn.name:
+            case "create" | "create2":
+                self._create(txn, txn.session if txn.ephemeral else 0, changes)
+            case "createContainer":
+                self._create(txn, _CONTAINER, changes)
+            case "createTTL":
+                self._create(txn, _TTL | (txn.ttl_ms or 0), changes)
+            case "delete" | "deleteContainer":
+                self._delete(txn.path or "", txn.zxid, changes)
+            case "closeSession":
+                for path in self._owned(txn.session) if txn.paths is None else txn.paths:
+                    self._delete(path, txn.zxid, changes)
+            case "setData" | "reconfig" | "setACL":
+                self._change(txn, changes)
+
+    def _create(self, txn: Txn, owner: int, changes: Changes) -> None:
+        path = txn.path or ""
+        above = _parent(path)
+        parent = self._znodes.get(above)
+        if parent is None:
+            return
+        cversion = txn.parent_cversion
+        if cversion is None or cversion == -1:
+            cversion = parent.cversion + 1
+        if cversion > parent.cversion:
+            self._set(above, parent._replace(cversion=cversion, pzxid=txn.zxid), changes)
+        if path not in self._znodes:
+            zxid, time = txn.zxid, txn.time_ms
+            znode = _Znode(txn.data, zxid, zxid, zxid, time, time, owner=owner)
+            self._set(path, znode, changes)
+
+    def _delete(self, path: str, zxid: int, changes: Changes) -> None:
+        if path not in self._znodes:
+            return
+        self._set(path, None, changes)
+        above = _parent(path)
+        parent = self._znodes.get(above)
+        if parent is not None and zxid > parent.pzxid:
+            self._set(above, parent._replace(pzxid=zxid), changes)
+
+    def _change(self, txn: Txn, changes: Changes) -> None:
+        path = "" if txn.path == "/" else txn.path or ""
+        znode = self._znodes.get(path)
+        if znode is None:
+            return
+        version = txn.version or 0
+        if txn.name == "setACL":
+            znode = znode._replace(aversion=version)
+        else:
+            znode = znode._replace(
+                data=txn.data, mzxid=txn.zxid, mtime=txn.time_ms, version=version
+            )
+        self._set(path, znode, changes)
+
+    def _owned(self, session: int) -> Iterable[str]:
+        return [path for path, znode in self._znodes.items() if znode.owner == session]
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _digest(path: str, znode: _Znode) -> int:
+    if path.startswith("/zookeeper/"):
+        return 0
+    return crc32(_STAT.pack(*znode[1:]), crc32(znode.data or b"", crc32(path.encode())))
