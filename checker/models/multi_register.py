@@ -1,9 +1,18 @@
-"""Several registers, read and written together."""
+"""Several registers, read and written together.
 
-from collections.abc import Hashable, Iterator
+Decided by the general search. Registers that no operation touches together, directly or through
+others, are objects of their own, and a history is linearizable if and only if each of its objects
+is (Herlihy and Wing, Linearizability, TOPLAS 1990, section 3.2): so each such group is searched
+by itself.
+"""
 
-from checker.model import ILLEGAL, UNKNOWN, Model
-from checker.operation_table import WrongOperations, freeze
+from collections.abc import Hashable, Iterator, Mapping
+
+from checker.decide import Algorithm, ModelEntry
+from checker.decision import Budget, Decision
+from checker.linearizability.search import check_linearizable
+from checker.model import ILLEGAL, UNKNOWN, Mark, Model
+from checker.operation_table import FAIL, INFO, OperationTable, WrongOperations, freeze
 
 Registers = tuple[tuple[Hashable, Hashable], ...]
 """The state: key and value of every register that is not None, in order."""
@@ -17,6 +26,11 @@ class MultiRegister(Model):
     writes before it. The values of reads are those of the result; a ``txn`` without a result
     only writes. Registers that nobody wrote are None; an initial value is an object.
 
+    Args:
+        initial: the registers at first.
+        groups: of each key, which registers are independent of the others; None if all may be
+            touched together.
+
     Raises:
         WrongOperations: an operation is not of that form.
     """
@@ -26,8 +40,11 @@ class MultiRegister(Model):
     initial: Hashable = ()
     observers = frozenset({"read"})
 
-    def __init__(self, initial: Hashable = None) -> None:
+    def __init__(
+        self, initial: object = None, groups: Mapping[Hashable, Hashable] | None = None
+    ) -> None:
         super().__init__(None if initial is None else _in_order(dict(_pairs(initial))))
+        self._groups = groups or {}
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
         """The registers next."""
@@ -39,6 +56,11 @@ class MultiRegister(Model):
             elif registers.get(key) != value:
                 return ILLEGAL
         return state if f == "read" else _in_order(registers)
+
+    def partition(self, f: str, argument: Hashable, result: Hashable) -> Hashable:
+        """The group of the registers that an operation touches."""
+        keys = (key for _, key, _ in micro_operations(f, argument, result))
+        return self._groups.get(next(keys, None))
 
     def describe_state(self, state: Hashable) -> str:
         """Each register's value."""
@@ -56,7 +78,7 @@ def micro_operations(
     Raises:
         WrongOperations: it is not of the form that `MultiRegister` tells.
     """
-    known = result is not UNKNOWN and result is not None
+    known = result is not None and not isinstance(result, Mark)
     if f == "txn":
         for micro in _listed(result if known else argument):
             match micro:
@@ -81,7 +103,7 @@ def _listed(micros: Hashable) -> tuple[Hashable, ...]:
     raise WrongOperations(f"a txn is a list of micro operations, not {micros!r}")
 
 
-def _pairs(registers: Hashable) -> tuple[tuple[Hashable, Hashable], ...]:
+def _pairs(registers: object) -> tuple[tuple[Hashable, Hashable], ...]:
     """Keys and values of an object, frozen or not."""
     frozen = freeze(registers)
     pairs = frozen if isinstance(frozen, tuple) else (None,)
@@ -95,3 +117,53 @@ def _pairs(registers: Hashable) -> tuple[tuple[Hashable, Hashable], ...]:
 def _in_order(registers: dict[Hashable, Hashable]) -> Registers:
     held = (pair for pair in registers.items() if pair[1] is not None)
     return tuple(sorted(held, key=lambda pair: repr(pair[0])))
+
+
+def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
+    """Keys that no chain of operations connects get different groups (by union-find).
+
+    Raises:
+        WrongOperations: an operation is not of the form that `MultiRegister` tells.
+    """
+    group: dict[Hashable, Hashable] = {}
+
+    def find(key: Hashable) -> Hashable:
+        group.setdefault(key, key)
+        while group[key] != key:
+            group[key] = group[group[key]]
+            key = group[key]
+        return key
+
+    for row in range(len(table)):
+        if table.outcome[row] == FAIL:
+            continue
+        result = UNKNOWN if table.outcome[row] == INFO else table.result[row]
+        touched = micro_operations(table.function(row), table.argument[row], result)
+        roots = [find(key) for _, key, _ in touched]
+        group.update((root, roots[0]) for root in roots)
+    return {key: find(key) for key in group}
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+    return check_linearizable(MultiRegister(initial, independent_groups(table)), table, budget)
+
+
+MULTI_REGISTER = ModelEntry(
+    name="multi-register",
+    summary="several registers, read and written together in transactions",
+    functions={
+        "txn": 'list of ["r", key, null] and ["w", key, value] -> the same with what was read',
+        "read": "any -> {key: value, ...}",
+        "write": "{key: value, ...}",
+    },
+    algorithms=(
+        Algorithm(
+            name="windowed search",
+            when="always; each group of registers that operations connect by itself",
+            cost="exponential in the number of concurrent and unknown operations at worst",
+            source="Wing and Gong, JPDC 1993; Lowe, CCPE 2017; Horn and Kroening, FORTE 2015",
+        ),
+    ),
+    decide=_decide,
+    initial="an object of keys and values; registers that it does not name are null",
+)

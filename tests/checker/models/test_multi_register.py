@@ -2,9 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checker.decide import decide
 from checker.model import ILLEGAL, UNKNOWN
-from checker.models.multi_register import MultiRegister
-from checker.operation_table import WrongOperations, freeze
+from checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
+from checker.operation_table import FAIL, INFO, NEVER, OperationTable, WrongOperations, freeze
+from tests.checker.brute_force import Act, linearizable
+from tests.checker.crosscheck import crosscheck
 from tests.checker.models.sequential import follow
 
 keys = st.sampled_from("xyz")
@@ -76,3 +79,67 @@ def test_speaks_of_each_register():
     assert MultiRegister({"y": 2, "x": 1}).describe_state((("x", 1), ("y", 2))) == (
         "{'x': 1, 'y': 2}"
     )
+
+
+def txn(rng, call, number):
+    """A transaction with made-up reads; it may fail, or nobody may know."""
+    keys = rng.sample("xyzw", rng.choice((1, 1, 2)))
+    micros = [
+        ["w", key, number] if rng.random() < 0.65 else ["r", key, rng.randrange(-1, number) + 1]
+        for key in keys
+    ]
+    outcome = rng.choice([0] * 8 + [INFO, FAIL])
+    row = {"f": "txn", "call": call, "outcome": outcome, "argument": micros, "process": number}
+    if outcome != INFO:
+        row["returned"] = call + rng.randrange(8)
+    return row | ({"result": micros} if outcome == 0 else {})
+
+
+def test_group_by_group_the_verdict_is_that_of_the_definition():
+    def agrees(rng):
+        rows = [txn(rng, rng.randrange(8), number + 1) for number in range(rng.randint(2, 6))]
+        table = OperationTable.from_rows(rows)
+        initial = dict.fromkeys("xyzw", 0)
+        model = MultiRegister(initial)
+        acts = [
+            Act(row["call"], row.get("returned", NEVER), row, row["outcome"] == INFO)
+            for row in rows
+            if row["outcome"] != FAIL
+        ]
+
+        def step(state, row):
+            argument, result = freeze(row["argument"]), freeze(row.get("result", UNKNOWN))
+            after = model.step(state, "txn", argument, result)
+            return [] if after is ILLEGAL else [after]
+
+        decision = decide(MULTI_REGISTER, table, initial)
+        assert decision.valid is linearizable(acts, model.initial, step)
+        return decision.valid is False
+
+    crosscheck(agrees)
+
+
+def test_registers_touched_together_are_one_group():
+    rows = [
+        {"f": "txn", "call": 0, "result": [["r", "a", None], ["w", "b", 1]]},
+        {"f": "write", "call": 1, "argument": {"c": 1, "d": 2}},
+        {"f": "write", "call": 2, "argument": {"e": 1, "a": 2}},
+        {"f": "write", "call": 3, "argument": {"e": 1, "c": 2}, "outcome": FAIL},
+    ]
+    groups = independent_groups(OperationTable.from_rows(rows))
+    assert groups["a"] == groups["b"] == groups["e"] != groups["c"] == groups["d"]
+
+
+def test_a_torn_read_is_refused_with_its_operations():
+    both = [["w", "x", 1], ["w", "y", 1]]
+    rows = [
+        {"f": "txn", "call": 0, "returned": 9, "argument": both, "result": both},
+        {"f": "read", "call": 2, "returned": 3, "result": {"x": 1}},
+        {"f": "read", "call": 4, "returned": 5, "result": {"y": None}},
+        {"f": "write", "call": 6, "returned": 7, "argument": {"z": 1}},
+    ]
+    decision = decide(MULTI_REGISTER, OperationTable.from_rows(rows))
+    assert decision.valid is False
+    assert decision.algorithm == "windowed search"
+    assert decision.witness.operations == [1, 2]
+    assert decision.witness.minimal
