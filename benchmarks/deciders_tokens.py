@@ -55,4 +55,5 @@ def ids(rows: int) -> OperationTable:
 
 CASES = {
     "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
+    "unique-ids": Case("unique-ids", ids),
 }

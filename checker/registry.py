@@ -3,10 +3,12 @@
 from checker.decide import ModelEntry
 from checker.models.multi_register import MULTI_REGISTER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
+from checker.specialised.unique_ids import UNIQUE_IDS
 
 ENTRIES: tuple[ModelEntry, ...] = (
     MULTI_REGISTER,
     FENCING_TOKENS,
+    UNIQUE_IDS,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}
