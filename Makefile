@@ -11,7 +11,7 @@ setup: $(VENV)/ready
 	@$(BIN)/python -m harness.docker_image
 
 # The project and its tools in their pinned versions.
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt $(wildcard checker/linearizability/windowed_search_c/*)
 	$(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@

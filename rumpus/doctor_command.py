@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from checker.linearizability import search
 from harness.docker_engine import connect, refusals
 from harness.docker_image import image_tag
 from harness.docker_leftovers import find_leftovers
@@ -36,6 +37,11 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         what="versions",
         detail=f"rumpus {__version__}, Python {platform.python_version()}, "
         f"kazoo {version('kazoo')}, {platform.system()} {platform.release()}",
+    )
+    say(
+        good=search.C is not None,
+        what="general search",
+        detail=search.engine().name + (f" ({search.WHY_NOT_C})" if search.WHY_NOT_C else ""),
     )
     able = _disk(arguments.runs, say)
     try:

@@ -9,6 +9,7 @@ This is the plain Python twin of the same classes in the C extension.
 """
 
 import sys
+import weakref
 from collections.abc import Callable, Hashable
 
 from checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
@@ -42,7 +43,8 @@ class Transitions:
     """States and types of one model, and the steps between them as far as they were asked for."""
 
     def __init__(self, model: Model) -> None:
-        self._step = model.step
+        # The memory of a model must not keep it alive.
+        self._model = weakref.ref(model)
         self._name = model.name
         self._observers = model.observers
         self._blind = model.blind
@@ -83,8 +85,11 @@ class Transitions:
 
     def _ask(self, state: int, type_: int) -> int:
         self.misses += 1
+        model = self._model()
+        if model is None:
+            raise ReferenceError(f"the model {self._name} is no more")
         f, argument, result = self.types[type_]
-        after = self._step(self.states[state], f, argument, result)
+        after = model.step(self.states[state], f, argument, result)
         if after is ILLEGAL:
             return NOT_LEGAL
         number = self._state_number(after)

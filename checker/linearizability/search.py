@@ -57,6 +57,19 @@ PYTHON = Engine(
     operation_types.Operations,
     windowed_search.Search,
 )
+C: Engine | None = None
+WHY_NOT_C = ""
+try:
+    from checker.linearizability import _windowed_search
+except ImportError as problem:  # without a compiler it is not built
+    WHY_NOT_C = str(problem)
+else:
+    C = Engine(
+        "C extension",
+        _windowed_search.Transitions,
+        _windowed_search.Operations,
+        _windowed_search.Search,
+    )
 _known = threading.local()
 
 
@@ -66,9 +79,13 @@ def engine(backend: Backend = "auto") -> Engine:
     Raises:
         ImportError: the C extension is insisted on and is not there.
     """
-    if backend == "c":
-        raise ImportError("the C extension of the search is not built")
-    return PYTHON
+    if backend == "python":
+        return PYTHON
+    if C is None:
+        if backend == "c":
+            raise ImportError(f"the C extension of the search is not there: {WHY_NOT_C}")
+        return PYTHON
+    return C
 
 
 def check_linearizable(

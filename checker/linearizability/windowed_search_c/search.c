@@ -1,0 +1,916 @@
+/* The search: depth first over configurations, each visited once. */
+
+#include "windowed_search.h"
+
+/* Operations of unknown outcome of one type. */
+typedef struct {
+    int32_t type;
+    int blind;
+    size_t first, count;       /* where its members are, and how many */
+    size_t word;               /* where the used ones are counted */
+    unsigned shift;
+    uint64_t field;
+} Group;
+
+typedef struct {
+    PyObject_HEAD
+    Operations *operations;
+    int busy, broken;
+    /* Windows. */
+    size_t returns;
+    int64_t *order;            /* return -> position */
+    int64_t *calls;            /* acknowledged positions in order of call */
+    size_t *called;            /* return -> how many of them were called by then */
+    int32_t *slot;             /* position -> slot */
+    size_t slots, mask_words;
+    /* Unknown outcomes. */
+    Group *groups;
+    size_t group_count;
+    int64_t *members;          /* positions, group by group */
+    size_t *since;             /* the first return that does not precede the call */
+    size_t used_words;
+    uint64_t *guards;
+    /* The configuration that is being looked at. */
+    size_t index;
+    int32_t state;
+    int idle;                  /* the last choice: an unknown blind write that nobody has seen */
+    size_t cursor;             /* which choice comes next */
+    uint64_t *mask, *used;
+    uint64_t *mutators, *observers; /* masks of slots open at the index */
+    int64_t *occupant;         /* slot -> position */
+    /* The way to it. */
+    uint64_t *stack;
+    size_t stack_room, depth, stride;
+    int64_t *path, *longest;
+    size_t path_room, longest_room, longest_depth, shared, reached;
+    int stale;
+    /* What was visited: records of (state and index, mask, used), and a table of them. */
+    uint64_t *records;
+    size_t records_room, record_words;
+    uint32_t *next;            /* the next record with the same state, index and mask */
+    size_t next_room;
+    uint64_t *table;           /* high half of the hash, then the record's number + 1 */
+    size_t table_size, heads;
+    size_t record_count, configurations;
+    /* Where an order is written to, if it is asked for. */
+    int64_t *emitted;
+    size_t emitted_count;
+} Search;
+
+#define BIT(slot) (UINT64_C(1) << ((slot) & 63))
+#define WORD(slot) ((slot) >> 6)
+
+/* The step of an operation from a state; 0, or -1 with an exception set. */
+static inline int
+step_to(Search *self, const State *marks, int32_t state, int32_t type, int32_t *after)
+{
+    Operations *operations = self->operations;
+    int32_t known = operations->known[type];
+    *after = map_get(&operations->transitions->known, (uint64_t)state, (uint64_t)known,
+                     NOT_ASKED);
+    if (*after != NOT_ASKED) {
+        return 0;
+    }
+    return ask(operations->transitions, marks, operations->step, state, known, after);
+}
+
+static void
+open_call(Search *self, int64_t position)
+{
+    const Operations *operations = self->operations;
+    size_t slot = (size_t)self->slot[position];
+    int observes = operations->flags[operations->types[position]] & OBSERVES;
+    (observes ? self->observers : self->mutators)[WORD(slot)] |= BIT(slot);
+    self->occupant[slot] = position;
+}
+
+static void
+close_call(Search *self, int64_t position)
+{
+    size_t slot = (size_t)self->slot[position];
+    self->observers[WORD(slot)] &= ~BIT(slot);
+    self->mutators[WORD(slot)] &= ~BIT(slot);
+}
+
+/* Go to the next return: what it belongs to is closed, and what was called since is open. */
+static void
+advance(Search *self)
+{
+    close_call(self, self->order[self->index]);
+    size_t from = self->called[self->index++];
+    if (self->index < self->returns) {
+        for (size_t i = from; i < self->called[self->index]; i++) {
+            open_call(self, self->calls[i]);
+        }
+    }
+}
+
+/* Undo `advance`. */
+static void
+retract(Search *self)
+{
+    size_t index = self->index--;
+    if (index < self->returns) {
+        for (size_t i = self->called[index]; i-- > self->called[index - 1];) {
+            close_call(self, self->calls[i]);
+        }
+    }
+    open_call(self, self->order[self->index]);
+}
+
+static inline void
+emit(Search *self, int64_t position)
+{
+    if (self->emitted != NULL) {
+        self->emitted[self->emitted_count++] = position;
+    }
+}
+
+/* Linearize what follows at once: observers that are legal, and the returns of what is done.
+ * `moved` says that the state is new to the open observers. 0, or -1 with an exception set. */
+static int
+settle(Search *self, const State *marks, int moved)
+{
+    const Operations *operations = self->operations;
+    int32_t after;
+    if (moved && self->index < self->returns) {
+        for (size_t word = 0; word < self->mask_words; word++) {
+            uint64_t left = self->observers[word] & ~self->mask[word];
+            for (; left; left &= left - 1) {
+                size_t slot = word * 64 + (size_t)__builtin_ctzll(left);
+                int64_t position = self->occupant[slot];
+                if (step_to(self, marks, self->state, operations->types[position], &after)) {
+                    return -1;
+                }
+                if (after == self->state) {
+                    self->mask[word] |= BIT(slot);
+                    self->idle = 0;
+                    emit(self, position);
+                }
+            }
+        }
+    }
+    while (self->index < self->returns) {
+        size_t slot = (size_t)self->slot[self->order[self->index]];
+        if (!(self->mask[WORD(slot)] & BIT(slot))) {
+            break;
+        }
+        self->mask[WORD(slot)] &= ~BIT(slot);
+        self->idle = 0;
+        size_t from = self->called[self->index];
+        advance(self);
+        if (self->index == self->returns) {
+            break;
+        }
+        for (size_t i = from; i < self->called[self->index]; i++) {
+            int64_t position = self->calls[i];
+            int32_t type = operations->types[position];
+            if (!(operations->flags[type] & OBSERVES)) {
+                continue;
+            }
+            if (step_to(self, marks, self->state, type, &after)) {
+                return -1;
+            }
+            if (after == self->state) {
+                size_t own = (size_t)self->slot[position];
+                self->mask[WORD(own)] |= BIT(own);
+                emit(self, position);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whether no count of one is more than that of the other. */
+static inline int
+no_more(const Search *self, const uint64_t *one, const uint64_t *other)
+{
+    for (size_t word = 0; word < self->used_words; word++) {
+        uint64_t guards = self->guards[word];
+        if ((((other[word] | guards) - one[word]) & guards) != guards) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline uint64_t *
+record(const Search *self, size_t number)
+{
+    return self->records + number * self->record_words;
+}
+
+static inline uint64_t
+place_of(const Search *self)
+{
+    return (uint64_t)(uint32_t)self->state << 32 | (uint32_t)self->index;
+}
+
+static uint64_t
+hash_of(const uint64_t *words, size_t count)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        hash = mix((hash + words[i]) * UINT64_C(0x9e3779b97f4a7c15) + i);
+    }
+    return hash;
+}
+
+static int
+grow_table(Search *self)
+{
+    size_t size = self->table_size ? self->table_size * 2 : 256;
+    uint64_t *table = zeroed(size, sizeof *table);
+    if (table == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < self->table_size; i++) {
+        uint64_t entry = self->table[i];
+        if (entry) {
+            uint64_t hash =
+                hash_of(record(self, (uint32_t)entry - 1), 1 + self->mask_words);
+            size_t at = hash & (size - 1);
+            while (table[at]) {
+                at = (at + 1) & (size - 1);
+            }
+            table[at] = entry;
+        }
+    }
+    PyMem_Free(self->table);
+    self->table = table;
+    self->table_size = size;
+    return 0;
+}
+
+/* Remember the configuration: 1 if it is new, 0 if it was visited or is dominated, -1 on errors. */
+static int
+visit(Search *self)
+{
+    size_t key_words = 1 + self->mask_words;
+    if (self->heads * 2 >= self->table_size && grow_table(self)) {
+        return -1;
+    }
+    if (self->record_count >= UINT32_MAX - 1) {
+        PyErr_SetString(PyExc_MemoryError, "too many configurations");
+        return -1;
+    }
+    if (reserve((void **)&self->records, &self->records_room,
+                (self->record_count + 1) * self->record_words, 8) ||
+        (self->used_words &&
+         reserve((void **)&self->next, &self->next_room, self->record_count + 1, 4))) {
+        return -1;
+    }
+    uint64_t *fresh = record(self, self->record_count);
+    fresh[0] = place_of(self);
+    memcpy(fresh + 1, self->mask, self->mask_words * 8);
+    uint64_t hash = hash_of(fresh, key_words);
+    uint64_t tag = hash & ~(uint64_t)UINT32_MAX;
+    size_t at = hash & (self->table_size - 1);
+    for (; self->table[at]; at = (at + 1) & (self->table_size - 1)) {
+        uint64_t entry = self->table[at];
+        if ((entry & ~(uint64_t)UINT32_MAX) == tag &&
+            memcmp(record(self, (uint32_t)entry - 1), fresh, key_words * 8) == 0) {
+            break;
+        }
+    }
+    uint32_t head = (uint32_t)self->table[at];
+    if (head && !self->used_words) {
+        return 0;
+    }
+    /* Of those that are dominated by it the first is replaced, and the others are left out. */
+    int placed = 0;
+    uint32_t *link = NULL;
+    for (uint32_t number = head; number; number = self->next[number - 1]) {
+        uint64_t *used = record(self, number - 1) + key_words;
+        if (!placed && no_more(self, used, self->used)) {
+            return 0;
+        }
+        if (!no_more(self, self->used, used)) {
+            link = &self->next[number - 1];
+        } else if (!placed) {
+            memcpy(used, self->used, self->used_words * 8);
+            placed = 1;
+            link = &self->next[number - 1];
+        } else {
+            *link = self->next[number - 1];
+        }
+    }
+    self->configurations++;
+    if (placed) {
+        return 1;
+    }
+    memcpy(fresh + key_words, self->used, self->used_words * 8);
+    uint32_t number = (uint32_t)++self->record_count;
+    if (self->used_words) {
+        self->next[number - 1] = head;
+    }
+    self->heads += !head;
+    self->table[at] = tag | number;
+    return 1;
+}
+
+/* Save the configuration before a choice. */
+static int
+push(Search *self, int64_t position)
+{
+    if (reserve((void **)&self->stack, &self->stack_room, (self->depth + 1) * self->stride, 8) ||
+        reserve((void **)&self->path, &self->path_room, self->depth + 1, 8)) {
+        return -1;
+    }
+    uint64_t *frame = self->stack + self->depth * self->stride;
+    frame[0] = place_of(self);
+    frame[1] = (uint64_t)self->cursor << 1 | (uint64_t)self->idle;
+    memcpy(frame + 2, self->mask, self->mask_words * 8);
+    memcpy(frame + 2 + self->mask_words, self->used, self->used_words * 8);
+    self->path[self->depth++] = position;
+    return 0;
+}
+
+/* Go back to where the last choice was made. */
+static void
+pop(Search *self)
+{
+    const uint64_t *frame = self->stack + --self->depth * self->stride;
+    size_t index = (uint32_t)frame[0];
+    while (self->index > index) {
+        retract(self);
+    }
+    self->state = (int32_t)(frame[0] >> 32);
+    self->cursor = (size_t)(frame[1] >> 1);
+    self->idle = (int)(frame[1] & 1);
+    memcpy(self->mask, frame + 2, self->mask_words * 8);
+    memcpy(self->used, frame + 2 + self->mask_words, self->used_words * 8);
+}
+
+/* Remember the way to the longest prefix, of which the first part is remembered already. */
+static int
+keep_path(Search *self)
+{
+    if (reserve((void **)&self->longest, &self->longest_room, self->longest_depth, 8)) {
+        return -1;
+    }
+    if (self->longest_depth > self->shared) {
+        memcpy(self->longest + self->shared, self->path + self->shared,
+               (self->longest_depth - self->shared) * 8);
+    }
+    self->shared = self->longest_depth;
+    self->stale = 0;
+    return 0;
+}
+
+/* Make the next choice that leads on: 1, or 0 if there is none, or -1 on errors. It is pushed. */
+static int
+choose(Search *self, const State *marks)
+{
+    const Operations *operations = self->operations;
+    int64_t returning = self->order[self->index];
+    int32_t after;
+    while (self->cursor <= self->slots) {
+        /* First the operation that has to return next, then the others that are open. */
+        int64_t position = returning;
+        if (self->cursor++ == 0) {
+            if (operations->flags[operations->types[position]] & OBSERVES) {
+                continue;
+            }
+        } else {
+            size_t slot = self->cursor - 2, word = WORD(slot);
+            uint64_t left = (self->mutators[word] & ~self->mask[word]) & ~(BIT(slot) - 1);
+            while (!left && ++word < self->mask_words) {
+                left = self->mutators[word] & ~self->mask[word];
+            }
+            if (!left) {
+                self->cursor = self->slots + 1;
+                break;
+            }
+            slot = word * 64 + (size_t)__builtin_ctzll(left);
+            self->cursor = slot + 2;
+            position = self->occupant[slot];
+            if (position == returning) {
+                continue;
+            }
+        }
+        int32_t type = operations->types[position];
+        if (self->idle && (operations->flags[type] & OVERWRITES)) {
+            continue;
+        }
+        if (step_to(self, marks, self->state, type, &after)) {
+            return -1;
+        }
+        if (after == NOT_LEGAL) {
+            continue;
+        }
+        if (push(self, position)) {
+            return -1;
+        }
+        size_t slot = (size_t)self->slot[position];
+        self->mask[WORD(slot)] |= BIT(slot);
+        self->idle = 0;
+        int moved = after != self->state;
+        self->state = after;
+        return settle(self, marks, moved) ? -1 : 1;
+    }
+    for (;;) {
+        size_t number = self->cursor - self->slots - 1;
+        if (number >= self->group_count) {
+            return 0;
+        }
+        const Group *group = &self->groups[number];
+        if (self->since[group->first] > self->index) {
+            return 0; /* groups are in order of first call */
+        }
+        self->cursor++;
+        uint64_t times = self->used[group->word] >> group->shift & group->field;
+        if ((self->idle && group->blind) || times == group->count ||
+            self->since[group->first + times] > self->index) {
+            continue;
+        }
+        if (step_to(self, marks, self->state, group->type, &after)) {
+            return -1;
+        }
+        if (after == NOT_LEGAL || after == self->state) {
+            continue;
+        }
+        if (push(self, self->members[group->first + times])) {
+            return -1;
+        }
+        self->used[group->word] += UINT64_C(1) << group->shift;
+        self->idle = group->blind;
+        self->state = after;
+        return settle(self, marks, 1) ? -1 : 1;
+    }
+}
+
+/* Search on: 1 linearizable, 0 not, 2 the limit was reached, -1 on errors. */
+static int
+search_on(Search *self, const State *marks, size_t limit)
+{
+    size_t signals = 0;
+    limit = limit > SIZE_MAX - self->configurations ? SIZE_MAX : self->configurations + limit;
+    while (self->index < self->returns) {
+        if (++signals % SIGNALS_EVERY == 0 && PyErr_CheckSignals()) {
+            return -1;
+        }
+        int found = choose(self, marks);
+        if (found < 0) {
+            return -1;
+        }
+        if (!found) {
+            if (self->depth == 0) {
+                return 0;
+            }
+            if (self->stale && keep_path(self)) {
+                return -1;
+            }
+            pop(self);
+            if (self->depth < self->shared) {
+                self->shared = self->depth;
+            }
+            continue;
+        }
+        int fresh = visit(self);
+        if (fresh < 0) {
+            return -1;
+        }
+        if (!fresh) {
+            pop(self);
+            continue;
+        }
+        self->cursor = 0;
+        if (self->index > self->reached) {
+            self->reached = self->index;
+            self->longest_depth = self->depth;
+            self->stale = 1;
+        }
+        if (self->configurations >= limit && self->index < self->returns) {
+            return 2;
+        }
+    }
+    self->reached = self->returns;
+    return 1;
+}
+
+/* For each return in order, how many were called by then; and a slot for each operation. */
+static int
+open_windows(Search *self, const uint8_t *forgotten)
+{
+    const Operations *operations = self->operations;
+    size_t size = operations->size, count = operations->acknowledged;
+    self->order = zeroed(count, 8);
+    self->calls = zeroed(count, 8);
+    self->called = zeroed(count, sizeof(size_t));
+    self->slot = zeroed(size, 4);
+    int32_t *free_slots = zeroed(count, 4);
+    if (!self->order || !self->calls || !self->called || !self->slot || !free_slots) {
+        PyMem_Free(free_slots);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t position = operations->returns[i].position;
+        if (!forgotten || !forgotten[position]) {
+            self->order[self->returns++] = position;
+        }
+    }
+    size_t calls = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (!operations->optional[i] && (!forgotten || !forgotten[i])) {
+            self->calls[calls++] = (int64_t)i;
+        }
+    }
+    size_t at = 0, free_count = 0;
+    for (size_t i = 0; i < self->returns; i++) {
+        int64_t returning = self->order[i];
+        int64_t time = operations->returned[returning];
+        for (; at < calls && operations->call[self->calls[at]] <= time; at++) {
+            self->slot[self->calls[at]] =
+                free_count ? free_slots[--free_count] : (int32_t)self->slots++;
+        }
+        self->called[i] = at;
+        free_slots[free_count++] = self->slot[returning];
+    }
+    PyMem_Free(free_slots);
+    self->mask_words = (self->slots + 63) / 64;
+    if (self->mask_words == 0) {
+        self->mask_words = 1;
+    }
+    self->occupant = zeroed(self->slots, 8);
+    self->mask = zeroed(self->mask_words, 8);
+    self->mutators = zeroed(self->mask_words, 8);
+    self->observers = zeroed(self->mask_words, 8);
+    return self->occupant && self->mask && self->mutators && self->observers ? 0 : -1;
+}
+
+/* What may have happened: forgotten operations from the start on, others from their call. */
+static int
+group_unknowns(Search *self, const uint8_t *forgotten)
+{
+    const Operations *operations = self->operations;
+    size_t size = operations->size, types = operations->known_count, total = 0;
+    int32_t *group_of = zeroed(types, 4); /* + 1 */
+    self->groups = zeroed(types, sizeof(Group));
+    if (group_of == NULL || self->groups == NULL) {
+        PyMem_Free(group_of);
+        return -1;
+    }
+    /* First the forgotten, so that groups come in the order of their first call. */
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < size; i++) {
+            int is_forgotten = forgotten && forgotten[i];
+            int32_t type = operations->types[i];
+            if (pass == 0 ? !is_forgotten || (operations->flags[type] & OBSERVES)
+                          : is_forgotten || !operations->optional[i]) {
+                continue;
+            }
+            if (!group_of[type]) {
+                self->groups[self->group_count] =
+                    (Group){.type = type, .blind = !!(operations->flags[type] & OVERWRITES)};
+                group_of[type] = (int32_t)++self->group_count;
+            }
+            self->groups[group_of[type] - 1].count++;
+            total++;
+        }
+    }
+    self->members = zeroed(total, 8);
+    self->since = zeroed(total, sizeof(size_t));
+    if (!self->members || !self->since) {
+        PyMem_Free(group_of);
+        return -1;
+    }
+    size_t first = 0;
+    unsigned bits = 0;
+    for (size_t i = 0; i < self->group_count; i++) {
+        Group *group = &self->groups[i];
+        unsigned width = 64 - (unsigned)__builtin_clzll(group->count);
+        if (bits + width + 1 > 64) {
+            bits = 0;
+        }
+        self->used_words += bits == 0;
+        group->word = self->used_words - 1;
+        group->shift = bits;
+        group->field = (UINT64_C(1) << width) - 1;
+        bits += width + 1;
+        if (bits == 64) {
+            bits = 0;
+        }
+        group->first = first;
+        first += group->count;
+        group->count = 0;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        size_t index = 0;
+        for (size_t i = 0; i < size; i++) {
+            int is_forgotten = forgotten && forgotten[i];
+            int32_t type = operations->types[i];
+            if (pass == 0 ? !is_forgotten || (operations->flags[type] & OBSERVES)
+                          : is_forgotten || !operations->optional[i]) {
+                continue;
+            }
+            while (pass == 1 && index < self->returns &&
+                   operations->returned[self->order[index]] < operations->call[i]) {
+                index++;
+            }
+            Group *group = &self->groups[group_of[type] - 1];
+            self->members[group->first + group->count] = (int64_t)i;
+            self->since[group->first + group->count++] = index;
+        }
+    }
+    PyMem_Free(group_of);
+    self->guards = zeroed(self->used_words, 8);
+    self->used = zeroed(self->used_words, 8);
+    if (!self->guards || !self->used) {
+        return -1;
+    }
+    for (size_t i = 0; i < self->group_count; i++) {
+        const Group *group = &self->groups[i];
+        self->guards[group->word] |= (group->field + 1) << group->shift;
+    }
+    return 0;
+}
+
+/* Go to the first configuration. */
+static int
+begin(Search *self, const State *marks)
+{
+    while (self->index > 0) {
+        retract(self);
+    }
+    memset(self->mask, 0, self->mask_words * 8);
+    memset(self->used, 0, self->used_words * 8);
+    self->state = self->operations->transitions->initial;
+    return settle(self, marks, 1);
+}
+
+static PyObject *
+search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"operations", "forgotten", NULL};
+    State *marks = PyType_GetModuleState(type);
+    PyObject *operations;
+    Py_buffer forgotten = {0};
+    if (marks == NULL ||
+        !PyArg_ParseTupleAndKeywords(args, keywords, "O!|y*:Search", names,
+                                     marks->operations_type, &operations, &forgotten)) {
+        return NULL;
+    }
+    Search *self = NULL;
+    size_t size = ((Operations *)operations)->size;
+    if (forgotten.len && (size_t)forgotten.len != size) {
+        PyErr_SetString(PyExc_ValueError, "a byte for each operation, or none at all");
+        goto failed;
+    }
+    allocfunc make = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    self = (Search *)make(type, 0);
+    if (self == NULL) {
+        goto failed;
+    }
+    Py_INCREF(operations);
+    self->operations = (Operations *)operations;
+    const uint8_t *outside = forgotten.len ? forgotten.buf : NULL;
+    if (open_windows(self, outside) || group_unknowns(self, outside)) {
+        goto failed;
+    }
+    self->record_words = 1 + self->mask_words + self->used_words;
+    self->stride = 2 + self->mask_words + self->used_words;
+    for (size_t i = 0; self->returns && i < self->called[0]; i++) {
+        open_call(self, self->calls[i]);
+    }
+    if (begin(self, marks) || visit(self) < 0) {
+        goto failed;
+    }
+    self->configurations = 0;
+    self->reached = self->index;
+    if (forgotten.obj) {
+        PyBuffer_Release(&forgotten);
+    }
+    return (PyObject *)self;
+failed:
+    if (forgotten.obj) {
+        PyBuffer_Release(&forgotten);
+    }
+    Py_XDECREF((PyObject *)self);
+    return NULL;
+}
+
+static int
+search_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Search *self = (Search *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->operations);
+    return 0;
+}
+
+static void
+search_dealloc(PyObject *object)
+{
+    Search *self = (Search *)object;
+    PyObject_GC_UnTrack(object);
+    Py_CLEAR(self->operations);
+    void *memory[] = {self->order, self->calls,    self->called,    self->slot,     self->groups,
+                      self->members, self->since,  self->guards,    self->mask,     self->used,
+                      self->mutators, self->observers, self->occupant, self->stack, self->path,
+                      self->longest, self->records, self->next,     self->table};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        PyMem_Free(memory[i]);
+    }
+    release(object);
+}
+
+/* Take hold of a search for one of its methods; -1 if it cannot be used. */
+static int
+enter(Search *self)
+{
+    if (self->busy || self->broken) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        self->busy ? "the search is running" : "the search has failed before");
+        return -1;
+    }
+    self->busy = 1;
+    return 0;
+}
+
+static PyObject *
+search_run(PyObject *object, PyObject *argument)
+{
+    Search *self = (Search *)object;
+    State *marks = PyType_GetModuleState(Py_TYPE(object));
+    Py_ssize_t limit = PyLong_AsSsize_t(argument);
+    if (marks == NULL || (limit == -1 && PyErr_Occurred()) || enter(self)) {
+        return NULL;
+    }
+    int answer = search_on(self, marks, limit > 0 ? (size_t)limit : 1);
+    self->busy = 0;
+    if (answer < 0) {
+        self->broken = 1;
+        return NULL;
+    }
+    if (answer == 2) {
+        Py_RETURN_NONE;
+    }
+    return PyBool_FromLong(answer);
+}
+
+static PyObject *
+search_prefix(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    Search *self = (Search *)object;
+    State *marks = PyType_GetModuleState(Py_TYPE(object));
+    if (marks == NULL || enter(self)) {
+        return NULL;
+    }
+    const Operations *operations = self->operations;
+    PyObject *answer = NULL, *order = NULL;
+    int64_t changed = -1;
+    /* The search is put aside, the order is made by going its way again, and then taken up. */
+    if ((self->stale && keep_path(self)) || push(self, -1)) {
+        goto done;
+    }
+    size_t resume = self->index;
+    self->emitted_count = 0;
+    self->emitted = zeroed(operations->size, 8);
+    if (self->emitted == NULL || begin(self, marks)) {
+        goto done;
+    }
+    for (size_t i = 0; i < self->longest_depth; i++) {
+        int64_t position = self->longest[i];
+        int32_t after;
+        emit(self, position);
+        if (step_to(self, marks, self->state, operations->types[position], &after)) {
+            goto done;
+        }
+        int moved = after != self->state;
+        if (moved) {
+            changed = position;
+        }
+        self->state = after;
+        size_t slot = (size_t)self->slot[position];
+        if (slot < self->slots && self->occupant[slot] == position &&
+            ((self->mutators[WORD(slot)] | self->observers[WORD(slot)]) & BIT(slot))) {
+            self->mask[WORD(slot)] |= BIT(slot);
+        }
+        if (settle(self, marks, moved)) {
+            goto done;
+        }
+    }
+    while (self->index < resume) {
+        advance(self);
+    }
+    pop(self);
+    order = PyList_New((Py_ssize_t)self->emitted_count);
+    for (size_t i = 0; order != NULL && i < self->emitted_count; i++) {
+        PyObject *position = PyLong_FromLongLong(self->emitted[i]);
+        if (position == NULL || PyList_SetItem(order, (Py_ssize_t)i, position)) {
+            Py_CLEAR(order);
+        }
+    }
+    if (order != NULL) {
+        answer = changed < 0 ? Py_BuildValue("(NO)", order, Py_None)
+                             : Py_BuildValue("(NL)", order, (long long)changed);
+    }
+done:
+    PyMem_Free(self->emitted);
+    self->emitted = NULL;
+    self->busy = 0;
+    self->broken |= answer == NULL;
+    return answer;
+}
+
+static PyObject *
+search_stuck(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    Search *self = (Search *)object;
+    if (self->reached >= self->returns) {
+        PyErr_SetString(PyExc_IndexError, "nothing is stuck");
+        return NULL;
+    }
+    return PyLong_FromLongLong(self->order[self->reached]);
+}
+
+static PyObject *
+search_states(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    Search *self = (Search *)object;
+    PyObject *known = self->operations->transitions->states;
+    size_t count = (size_t)PyList_Size(known);
+    uint8_t *seen = zeroed(count, 1);
+    PyObject *states = PyList_New(0);
+    if (seen == NULL || states == NULL) {
+        goto failed;
+    }
+    for (size_t i = 0; i < self->record_count; i++) {
+        uint64_t place = record(self, i)[0];
+        size_t state = (size_t)(place >> 32);
+        if ((uint32_t)place == self->reached && !seen[state]) {
+            seen[state] = 1;
+            PyObject *object_ = PyList_GetItem(known, (Py_ssize_t)state);
+            if (object_ == NULL || PyList_Append(states, object_)) {
+                goto failed;
+            }
+        }
+    }
+    PyMem_Free(seen);
+    return states;
+failed:
+    PyMem_Free(seen);
+    Py_XDECREF(states);
+    return NULL;
+}
+
+static PyObject *
+search_get_bytes(PyObject *object, void *Py_UNUSED(closure))
+{
+    const Search *self = (const Search *)object;
+    size_t words = self->stack_room + self->path_room + self->longest_room + self->records_room +
+                   self->table_size + 3 * self->operations->size;
+    return PyLong_FromSize_t(words * 8 + self->next_room * 4);
+}
+
+static PyObject *
+search_get_configurations(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((Search *)object)->configurations);
+}
+
+static PyObject *
+search_get_returns(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((Search *)object)->returns);
+}
+
+static PyObject *
+search_get_reached(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((Search *)object)->reached);
+}
+
+static PyGetSetDef search_properties[] = {
+    {"bytes", search_get_bytes, NULL, "About how much memory it takes.", NULL},
+    {"configurations", search_get_configurations, NULL, "How many were visited.", NULL},
+    {"returns", search_get_returns, NULL, "How many operations were acknowledged.", NULL},
+    {"reached", search_get_reached, NULL, "How many of them some order explains.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef search_methods[] = {
+    {"run", search_run, METH_O, "Search on, until so many more configurations were visited."},
+    {"prefix", search_prefix, METH_NOARGS, "The longest order, and what changed the state last."},
+    {"stuck", search_stuck, METH_NOARGS, "The operation that cannot follow the prefix."},
+    {"states", search_states, METH_NOARGS, "The states that were possible there."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot search_slots[] = {
+    {Py_tp_doc, "A search that can be paused."},
+    {Py_tp_new, search_new},
+    {Py_tp_traverse, search_traverse},
+    {Py_tp_dealloc, search_dealloc},
+    {Py_tp_getset, search_properties},
+    {Py_tp_methods, search_methods},
+    {0, NULL},
+};
+
+PyType_Spec search_spec = {
+    .name = "checker.linearizability._windowed_search.Search",
+    .basicsize = sizeof(Search),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = search_slots,
+};
