@@ -262,8 +262,6 @@ class OperationTable:
             object.__setattr__(self, "completion", np.full(size, -1, dtype=np.int64))
         if self.start == MISSING:
             object.__setattr__(self, "start", int(self.call[0]) if size else 0)
-        if self.start == MISSING:
-            object.__setattr__(self, "start", int(self.call[0]) if size else 0)
 
     def __len__(self) -> int:
         return len(self.f)
