@@ -53,7 +53,22 @@ def ids(rows: int) -> OperationTable:
     )
 
 
+def meetings(rows: int, number: int = 20) -> OperationTable:
+    """As many clients as a barrier has parties meet, generation after generation."""
+    rng = np.random.default_rng(rows)
+    generation = np.arange(rows - rows % number) // number
+    opens = generation * 10_000
+    return table(
+        ("enter",),
+        np.zeros(len(opens)),
+        opens - rng.integers(0, 4_000, len(opens)),
+        opens + rng.integers(0, 4_000, len(opens)),
+        np.arange(len(opens)) % number,
+    )
+
+
 CASES = {
     "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
     "unique-ids": Case("unique-ids", ids),
+    "barrier": Case("barrier", meetings, 20),
 }

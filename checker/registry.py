@@ -2,11 +2,13 @@
 
 from checker.decide import ModelEntry
 from checker.models.multi_register import MULTI_REGISTER
+from checker.specialised.barrier import BARRIER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.unique_ids import UNIQUE_IDS
 
 ENTRIES: tuple[ModelEntry, ...] = (
     MULTI_REGISTER,
+    BARRIER,
     FENCING_TOKENS,
     UNIQUE_IDS,
 )
