@@ -5,8 +5,11 @@ from checker.models.multi_register import MULTI_REGISTER
 from checker.specialised.barrier import BARRIER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.unique_ids import UNIQUE_IDS
+from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
 
 ENTRIES: tuple[ModelEntry, ...] = (
+    REGISTER,
+    CAS_REGISTER,
     MULTI_REGISTER,
     BARRIER,
     FENCING_TOKENS,
