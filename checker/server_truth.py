@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from checker.commitment import Commitment, NodeFiles, decide, epoch
+from checker.commitment import Commitment, decide
+from checker.node_files import NodeFiles, epoch
 from checker.txnlog import Txn, session_hex
 
 Ending = Literal["deleted", "multi", "closed", "expired", "reaped", "unlogged"]

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from checker.commitment import NodeFiles, read_node_directory
 from checker.history import History
+from checker.node_files import NodeFiles, read_node_directory
 from checker.server_truth import ServerTruth, merge
 from checker.verdict import Verdict
 from recipes.promises import EXCLUSION, Promises

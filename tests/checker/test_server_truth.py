@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.commitment import NodeFiles
+from checker.node_files import NodeFiles
 from checker.server_truth import Epoch, SessionLife, ZnodeLife, merge
 from checker.txnlog import LogFile
 from tests.checker.txnlog_encoder import create, txn

@@ -11,7 +11,7 @@ from kazoo.exceptions import ConnectionLoss, KazooException, NodeExistsError, Se
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from checker.commitment import counter, epoch, read_node_directory
+from checker.node_files import counter, epoch, read_node_directory
 from checker.server_truth import merge
 from checker.txnlog import session_hex
 

@@ -19,7 +19,7 @@ from zlib import crc32
 
 import msgspec
 
-from checker.commitment import NodeFiles
+from checker.node_files import NodeFiles
 from checker.txnlog import Txn, parse_log
 from tests.checker.txnlog_encoder import HEADER, create, record
 
