@@ -40,14 +40,18 @@ KV_FUNCTIONS = frozenset({"get", "put", "append"})
 
 _HEAD = 64 * 1024  # bytes that tell the format
 _JSON = re.compile(rb"\s*\{\s*[\"}]")
+_BLANK = rb"(?:[\s,]++|;[^\n]*+)*+"
 _EDN = re.compile(rb"[\s,]*(?:;|\(|\[|\{|\#)")
+_RECORDS_IN_EDN = re.compile(_BLANK + rb"[\[(]?" + _BLANK + rb"(?:\{\s*:|\#[a-z])")
 _KV = re.compile(
     rb"\s*\{(?=[^{}]*:key )(?=[^{}]*:f :(?:get|put|append)[ ,}])[^{}]*\}\s*$", re.MULTILINE
 )
 
 
 def detect_format(path: Path) -> str | None:
-    """Which format a file is in, by its first bytes; None if it is none of them.
+    """Which format a file is in; None if it begins like none of them.
+
+    Its first bytes tell, and its name only where they fit two formats or none.
 
     Raises:
         UnreadableRun: it cannot be read.
@@ -60,6 +64,10 @@ def detect_format(path: Path) -> str | None:
         return "jsonl"
     if _KV.match(head):
         return "porcupine-kv"
+    if _RECORDS_IN_EDN.match(head):
+        return "edn"
+    if path.suffix in (".jsonl", ".json"):
+        return "jsonl"
     return "edn" if _EDN.match(head) else None
 
 

@@ -2,12 +2,15 @@
 
 import argparse
 
+from results.history_formats import detect_format
 from results.results_document import results_document
-from results.run_directory import open_run
+from results.run_directory import RunDirectory, open_run
 from results.terminal import print_verdict
+from rumpus.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json, shown
 from rumpus.judging import judge_history
 from rumpus.run_command import report
+from rumpus.usage_error import UsageError
 
 
 def check_command(arguments: argparse.Namespace) -> int:
@@ -15,14 +18,26 @@ def check_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UnreadableRun: there is no run or history, or it is malformed.
+        UsageError: it takes a model to judge it.
     """
+    for option in ("initial", "budget"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} says nothing without --model")
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
         return report(run, console, as_json=arguments.json)
+    _refuse_strangers(run, arguments.format)
     record, history, verdict = judge_history(run)
     results = results_document(run.history, record, history, verdict)
     print_verdict(console, record, history, verdict, results, shown(run.history))
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code
+
+
+def _refuse_strangers(run: RunDirectory, name: str) -> None:
+    """A history of others has operations whose meaning the user has to say."""
+    found = detect_format(run.history) if name == "auto" else name
+    if found not in ("jsonl", None):
+        refuse_without_model(run.history, found)

@@ -5,27 +5,19 @@ environment does not allow it; 5 internal error.
 """
 
 import argparse
+import importlib
 import logging
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.driver import WorkerCrash
-from harness.ensemble import EnvironmentRefusal
-from nemesis.plan import PlanError
-from nemesis.registry import FAULTS
 from results.store_error import StoreError, UnreadableRun
-from rumpus.check_command import check_command
-from rumpus.clean_command import clean_command
+from rumpus.argument_types import JSON, RUNS, seconds
 from rumpus.consoles import notices
-from rumpus.doctor_command import doctor_command
 from rumpus.interruption import as_keyboard_interrupt
-from rumpus.list_command import list_command
-from rumpus.run_command import TICK_MS, run_command
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from workloads.registry import WORKLOADS
 
 USAGE, UNDECIDED, ENVIRONMENT, INTERNAL = 2, 3, 4, 5
 
@@ -33,26 +25,48 @@ USAGE, UNDECIDED, ENVIRONMENT, INTERNAL = 2, 3, 4, 5
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     words = list(sys.argv[1:] if argv is None else argv)
-    arguments = _parser().parse_args(words)
+    arguments = _parser(words).parse_args(words)
     arguments.argv = words
     # A log that cannot be written (the disk may be full) is not worth a traceback.
     logging.raiseExceptions = arguments.verbose
     try:
         with as_keyboard_interrupt():
-            return int(arguments.command(arguments))
-    except (UsageError, PlanError, UnreadableRun) as error:
-        return _refuse(arguments, error, USAGE)
-    except (EnvironmentRefusal, StoreError) as error:
-        return _refuse(arguments, error, ENVIRONMENT)
+            return int(_command(arguments)(arguments))
     except KeyboardInterrupt:
         _say("interrupted", style="yellow")
         return UNDECIDED
-    except WorkerCrash as error:
-        return _refuse(arguments, error, INTERNAL)
     except Exception as error:  # the last resort: name it, and show where only when asked
-        _refuse(arguments, error, INTERNAL)
+        return _refused(arguments, error)
+
+
+def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+    """What to call. It is imported only now: each command starts as fast as it can."""
+    name = arguments.command
+    if name == "check_command" and arguments.model is not None:
+        name = "check_model"
+    command: Callable[[argparse.Namespace], int]
+    command = getattr(importlib.import_module(f"rumpus.{name}"), name)
+    return command
+
+
+def _refused(arguments: argparse.Namespace, error: Exception) -> int:
+    """Say why a command did not come to its end; the exit code."""
+    if isinstance(error, (UsageError, UnreadableRun)):
+        return _refuse(arguments, error, USAGE)
+    if isinstance(error, StoreError):
+        return _refuse(arguments, error, ENVIRONMENT)
+    # Not before something has failed: what runs need takes long to import.
+    driver = importlib.import_module("harness.driver")
+    ensemble = importlib.import_module("harness.ensemble")
+    plan = importlib.import_module("nemesis.plan")
+    if isinstance(error, plan.PlanError):
+        return _refuse(arguments, error, USAGE)
+    if isinstance(error, ensemble.EnvironmentRefusal):
+        return _refuse(arguments, error, ENVIRONMENT)
+    code = _refuse(arguments, error, INTERNAL)
+    if not isinstance(error, driver.WorkerCrash):
         _say(f"this is a defect of rumpus ({type(error).__name__}); -v shows where")
-        return INTERNAL
+    return code
 
 
 def _refuse(arguments: argparse.Namespace, error: Exception, code: int) -> int:
@@ -68,7 +82,7 @@ def _say(words: str, style: str = "") -> None:
     notices().print(f"rumpus: {words}", style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
@@ -79,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rumpus {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> _Command:
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
         # An abbreviation would mean something else once there is a longer option.
         added = commands.add_parser(
             name,
@@ -87,128 +101,48 @@ def _parser() -> argparse.ArgumentParser:
             description=f"{summary[0].upper()}{summary[1:]}.",
             allow_abbrev=False,
         )
-        added.set_defaults(command=run)
+        added.set_defaults(command=f"{name}_command")
         added.add_argument("-v", "--verbose", action="store_true", help="show traces of errors")
         return added
 
-    _add_run_options(command("run", run_command, "run a workload under faults and judge it"))
+    run = command("run", "run a workload under faults and judge it")
+    if "run" in words[:1]:
+        importlib.import_module("rumpus.run_options").add_run_options(run)
 
-    listing = command("list", list_command, "workloads, recipes with their promises, and faults")
-    listing.add_argument("--json", action="store_true", help=_JSON)
+    listing = command("list", "workloads, recipes with their promises, faults, and models")
+    listing.add_argument("--json", action="store_true", help=JSON)
 
-    check = command("check", check_command, "judge a run again from disk, or a history alone")
-    check.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help="runs/latest, for example")
-    check.add_argument("--json", action="store_true", help=_JSON)
+    _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
 
-    doctor = command("doctor", doctor_command, "what this host can do, and what is missing")
-    doctor.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=_RUNS)
+    doctor = command("doctor", "what this host can do, and what is missing")
+    doctor.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
 
-    clean = command("clean", clean_command, "remove the containers that killed runs left")
+    clean = command("clean", "remove the containers that killed runs left")
     clean.add_argument("--all", action="store_true", help="those of runs that still go on, too")
     return parser
 
 
-_Command = argparse.ArgumentParser
-_JSON = "one JSON document on standard output, and nothing else there"
-_RUNS = "where runs are kept (default: runs)"
-
-
-def _add_run_options(run: _Command) -> None:
-    run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
-    run.add_argument("--recipe", default="fair", help="see `rumpus list` (default: fair)")
-    run.add_argument(
-        "--ensemble", choices=["docker"], default="docker", help="what the servers are"
+def _add_check_options(check: argparse.ArgumentParser) -> None:
+    check.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help="runs/latest, for example")
+    check.add_argument(
+        "--model",
+        metavar="MODEL",
+        help="what its operations must follow: see `rumpus list`; or package.module:Class",
     )
-    run.add_argument(
-        "--nodes", type=_count(1, 9), default=3, metavar="N", help="servers (default: 3)"
+    check.add_argument("--initial", metavar="VALUE", help="the model's first value, JSON or text")
+    check.add_argument(
+        "--format",
+        choices=["auto", "jsonl", "edn", "porcupine-etcd", "porcupine-kv"],
+        default="auto",
+        help="what the history is written in (default: auto, by its content)",
     )
-    run.add_argument(
-        "--clients", type=_count(1, 100), default=5, metavar="N", help="clients (default: 5)"
+    check.add_argument(
+        "--budget",
+        type=seconds(),
+        metavar="SECONDS",
+        help="how long to search before the answer is unknown (default: 60)",
     )
-    run.add_argument(
-        "--time-limit",
-        type=_seconds(),
-        default=60.0,
-        metavar="S",
-        help="seconds of load (default: 60)",
-    )
-    run.add_argument(
-        "--nemesis",
-        type=_kinds,
-        metavar="KINDS",
-        help=f"faults, with commas between, or none (default: all: {', '.join(FAULTS)})",
-    )
-    run.add_argument(
-        "--nemesis-interval",
-        type=_seconds(),
-        default=10.0,
-        metavar="S",
-        help="seconds from one fault to the next (default: 10, or less so that every kind fits)",
-    )
-    run.add_argument(
-        "--seed", type=int, metavar="N", help="of every random choice (default: a new one)"
-    )
-    run.add_argument(
-        "--plan", type=Path, metavar="FILE", help="a fault plan (plan.json of a run), not chance"
-    )
-    run.add_argument("--image", type=_name, help="another ZooKeeper image (default: our own)")
-    run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=_RUNS)
-    run.add_argument("--fencing", action="store_true", help="the resource checks fencing tokens")
-    run.add_argument(
-        "--session-timeout",
-        # What servers grant: 2 to 20 ticks.
-        type=_seconds(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
-        default=2.0,
-        metavar="S",
-        help="seconds that a session outlives its client (default: 2)",
-    )
-    run.add_argument("--strict", action="store_true", help="hazards fail the run too")
-    run.add_argument("--json", action="store_true", help=_JSON)
-
-
-def _count(least: int, most: int) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{number} is not from {least} to {most}")
-        return number
-
-    return count
-
-
-def _seconds(least: float = 0.001, most: float = 10_000_000) -> Callable[[str], float]:
-    def seconds(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not from {least:g} to {most:g} seconds")
-        return number
-
-    return seconds
-
-
-def _kinds(text: str) -> list[str]:
-    kinds = [kind.strip() for kind in text.split(",")]
-    if kinds == ["none"]:
-        return []
-    there = f"there are {', '.join(FAULTS)}; or none, by itself"
-    if kinds == [""]:
-        raise argparse.ArgumentTypeError(f"it is empty; {there}")
-    unknown = [kind for kind in kinds if kind not in FAULTS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"unknown fault {', '.join(map(repr, unknown))}; {there}")
-    return [kind for kind in FAULTS if kind in kinds]
-
-
-def _name(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("it is empty")
-    return text
+    check.add_argument("--json", action="store_true", help=JSON)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pytest
 from harness.driver import WorkerCrash
 from harness.ensemble import EnvironmentRefusal
 from nemesis.registry import FAULTS
-from rumpus import command_line
+from rumpus import list_command
 from rumpus.version import __version__
 from workloads.registry import WORKLOADS
 
@@ -141,7 +141,7 @@ def test_traces_are_shown_on_request_only(rumpus, monkeypatch, error, code, word
     def fail(_arguments):
         raise error
 
-    monkeypatch.setattr(command_line, "list_command", fail)
+    monkeypatch.setattr(list_command, "list_command", fail)
     refused(rumpus("list"), code, *words)
     answer = rumpus("list", "-v")
     assert answer.code == code

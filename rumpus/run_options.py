@@ -1,0 +1,76 @@
+"""The options of ``rumpus run``."""
+
+import argparse
+from pathlib import Path
+
+from nemesis.registry import FAULTS
+from rumpus.argument_types import JSON, RUNS, count, name, seconds
+from rumpus.run_command import TICK_MS
+from workloads.registry import WORKLOADS
+
+
+def add_run_options(run: argparse.ArgumentParser) -> None:
+    """Add everything that a run can be told."""
+    run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
+    run.add_argument("--recipe", default="fair", help="see `rumpus list` (default: fair)")
+    run.add_argument(
+        "--ensemble", choices=["docker"], default="docker", help="what the servers are"
+    )
+    run.add_argument(
+        "--nodes", type=count(1, 9), default=3, metavar="N", help="servers (default: 3)"
+    )
+    run.add_argument(
+        "--clients", type=count(1, 100), default=5, metavar="N", help="clients (default: 5)"
+    )
+    run.add_argument(
+        "--time-limit",
+        type=seconds(),
+        default=60.0,
+        metavar="S",
+        help="seconds of load (default: 60)",
+    )
+    run.add_argument(
+        "--nemesis",
+        type=_kinds,
+        metavar="KINDS",
+        help=f"faults, with commas between, or none (default: all: {', '.join(FAULTS)})",
+    )
+    run.add_argument(
+        "--nemesis-interval",
+        type=seconds(),
+        default=10.0,
+        metavar="S",
+        help="seconds from one fault to the next (default: 10, or less so that every kind fits)",
+    )
+    run.add_argument(
+        "--seed", type=int, metavar="N", help="of every random choice (default: a new one)"
+    )
+    run.add_argument(
+        "--plan", type=Path, metavar="FILE", help="a fault plan (plan.json of a run), not chance"
+    )
+    run.add_argument("--image", type=name, help="another ZooKeeper image (default: our own)")
+    run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
+    run.add_argument("--fencing", action="store_true", help="the resource checks fencing tokens")
+    run.add_argument(
+        "--session-timeout",
+        # What servers grant: 2 to 20 ticks.
+        type=seconds(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
+        default=2.0,
+        metavar="S",
+        help="seconds that a session outlives its client (default: 2)",
+    )
+    run.add_argument("--strict", action="store_true", help="hazards fail the run too")
+    run.add_argument("--json", action="store_true", help=JSON)
+
+
+def _kinds(text: str) -> list[str]:
+    kinds = [kind.strip() for kind in text.split(",")]
+    if kinds == ["none"]:
+        return []
+    there = f"there are {', '.join(FAULTS)}; or none, by itself"
+    if kinds == [""]:
+        raise argparse.ArgumentTypeError(f"it is empty; {there}")
+    unknown = [kind for kind in kinds if kind not in FAULTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown fault {', '.join(map(repr, unknown))}; {there}")
+    return [kind for kind in FAULTS if kind in kinds]
