@@ -6,6 +6,7 @@ from checker.specialised.barrier import BARRIER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
+from checker.specialised.fifo_queue import FIFO_QUEUE
 
 ENTRIES: tuple[ModelEntry, ...] = (
     REGISTER,
@@ -14,6 +15,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     BARRIER,
     FENCING_TOKENS,
     UNIQUE_IDS,
+    FIFO_QUEUE,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}

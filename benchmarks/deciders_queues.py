@@ -1,0 +1,74 @@
+"""Histories of queues, sets and counters for the deciders' benchmark."""
+
+import numpy as np
+
+from benchmarks.decider_case import Case
+from checker.operation_table import INFO, MISSING, NEVER, OperationTable, Values
+
+CLIENTS = 20
+LOST = 0.001
+"""Share of operations of unknown outcome."""
+
+
+def table(
+    functions: tuple[str, ...],
+    f: np.ndarray,
+    point: np.ndarray,
+    argument: np.ndarray,
+    result: Values,
+    rng: np.random.Generator,
+    fields: dict[str, Values] | None = None,
+) -> OperationTable:
+    """Operations around the points at which they took effect, about ``CLIENTS`` open at once.
+
+    A call precedes its point, and a return follows, by at most half as many steps of 1 µs.
+    """
+    rows = len(f)
+    reach = CLIENTS * 500
+    call = point - rng.integers(0, reach, rows)
+    returned = point + rng.integers(0, reach, rows)
+    lost = rng.random(rows) < LOST
+    if "dequeue" in functions:
+        lost &= f != functions.index("dequeue")
+    order = np.argsort(call, kind="stable")
+    return OperationTable(
+        functions=functions,
+        f=f[order].astype(np.int16),
+        outcome=np.where(lost, INFO, 0)[order].astype(np.int8),
+        process=(np.arange(rows) % CLIENTS)[order],
+        call=call[order],
+        returned=np.where(lost, NEVER, returned)[order],
+        argument=Values(argument[order]),
+        result=Values(np.where(lost & (result.numbers != MISSING), MISSING, result.numbers)[order])
+        if result.objects is None
+        else result[order],
+        fields={name: column[order] for name, column in (fields or {}).items()},
+    )
+
+
+def fifo(rows: int) -> OperationTable:
+    """A queue with about ten elements inside, found empty now and then."""
+    rng = np.random.default_rng(rows)
+    puts = rows * 49 // 100
+    gap = np.where(np.arange(puts) % 100 == 0, 60_000, 2_000)
+    put = np.cumsum(gap)
+    take = np.maximum.accumulate(put + rng.integers(1, 20_000, puts))
+    value = np.arange(puts)
+    empties = rows - 2 * puts
+    # Long after an element has come out the next one is put in.
+    empty = put[np.arange(empties) % max(1, puts // 100) * 100] - 2_000
+    nothing = np.full(puts, MISSING)
+    f = np.repeat([0, 1, 1], (puts, puts, empties))
+    return table(
+        ("enqueue", "dequeue"),
+        f,
+        np.concatenate((put, take, empty)),
+        np.concatenate((value, nothing, np.full(empties, MISSING))),
+        Values(np.concatenate((nothing, value, np.full(empties, MISSING)))),
+        rng,
+    )
+
+
+CASES = {
+    "fifo-queue": Case("fifo-queue", fifo, target=0.5, largest=10**7),
+}
