@@ -69,7 +69,7 @@ def refute_empty(
     surely = ~queue.stayed & (queue.inside < queue.leaving)
     starts, ends = queue.inside[surely], queue.leaving[surely]
     waiting = np.sort(queue.inside[queue.stayed])
-    points = np.unique(np.concatenate((ends, unknown.calls, low)))
+    points = np.sort(np.concatenate((ends, unknown.calls, low)))
     free = covered(starts, ends, points) == 0
     free &= np.searchsorted(waiting, points, side="left") <= unknown.by(points)
     wrong = ~any_within(points, free, low, high)
