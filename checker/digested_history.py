@@ -64,7 +64,7 @@ class DigestedHistory:
         kept, cuts = found
         self._seen |= kept
         self._leaders[epoch(probe.zxid)] = kept
-        # Several only if the last ones changed nothing: then it is between the servers' files.
+        # Several only if the last ones changed no znode: then links and snapshots are all there is.
         cuts = [cut for cut in cuts if cut <= min(links, default=cut)] or cuts
         cuts = [cut for cut in cuts if cut in attempts] or cuts
         return Cuts(min(cuts), max(cuts), "no log tells whether the next leader had them")
@@ -127,7 +127,7 @@ class DigestedHistory:
         return None
 
     def go_on(self, e: int, cuts: Cuts) -> None:
-        """Add an epoch to the history."""
+        """Add the epoch that `settled` was asked about to the history."""
         if self._trees is None:
             return
         cut = cuts.low if cuts.high is None else cuts.high
@@ -135,7 +135,6 @@ class DigestedHistory:
         if zxids[:cut] != [e << 32 | k + 1 for k in range(cut)]:
             self._trees = None
             return
-        self._trees.enter([self._proposals[zxid] for zxid in zxids[:cut]])
         self._read_snapshots(e << 32 | cut)
         dropped = {
             tuple(self._proposals[zxid] for zxid in zxids[cut:] if zxid in node.records)

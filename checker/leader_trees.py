@@ -16,6 +16,7 @@ Kept = frozenset[int]
 """By what a tree differs from that of the history: zxids it has all the same."""
 
 _MOST_TREES = 32
+"""More are not followed: where servers differ in so many ways, a leader's tree may fit none."""
 
 
 class LeaderTrees:
@@ -75,17 +76,21 @@ class LeaderTrees:
         """
         for walk in self._walks.values():
             walk.to(cut)
+        self._walks = {}
         for txns in dropped:
-            for kept, tree in list(self._trees.items()):
+            # Each variant before the tree it comes of: what was seen last stays the last.
+            found: dict[Kept, DigestedTree] = {}
+            for kept, tree in self._trees.items():
                 variant = kept | {txn.zxid for txn in txns}
                 if variant not in self._trees:
-                    self._trees[variant] = tree.copy()
+                    found[variant] = tree.copy()
                     for txn in txns:
-                        self._trees[variant].apply(txn)
+                        found[variant].apply(txn)
+                found[kept] = tree
+            self._trees = found
         for kept in list(self._trees)[:-_MOST_TREES]:
             if kept:
                 del self._trees[kept]
-        self._walks = {}
 
 
 class _Walk:
