@@ -161,14 +161,16 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
         )
     alive = history.alive(discarded)
     for e, group in groupby(sorted(alive), key=epoch):
-        span = span_of(e, [counter(zxid) for zxid in group])
-        names = ", ".join(
-            sorted({name for zxid in alive if epoch(zxid) == e for name in alive[zxid]})
+        dropped = list(group)
+        names = sorted({name for zxid in dropped for name in alive[zxid]})
+        where = (
+            "are, or come back with a restart, in the tree of "
+            f"{', '.join(names)}: its servers differ"
+            if names
+            else "were in a later leader's tree for a time: its servers differed"
         )
-        reasons.append(
-            f"uncertain: {span}; the ensemble went on without them, but they are, or come back "
-            f"with a restart, in the tree of {names}: its servers differ"
-        )
+        span = span_of(e, [counter(zxid) for zxid in dropped])
+        reasons.append(f"uncertain: {span}; the ensemble went on without them, but they {where}")
     uncertain += [txn for txn in discarded if txn.zxid in alive] + lacking
     lacked = {txn.zxid for txn in lacking}
     committed = [txn for txn in committed if txn.zxid not in lacked]

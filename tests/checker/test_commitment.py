@@ -336,6 +336,13 @@ def test_what_came_back_in_a_later_leaders_tree_is_uncertain():
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
     assert "in the tree of n1" in found.reasons[0]
+    nodes["n1"] = with_digests(
+        node(log, current=4, snapshots="2.1 4.2"), digests, "1.1 2.1 3.1 4.1 4.2"
+    )
+    nodes["n3"] = replace(nodes["n3"], digest=(zxid(3, 1), digest(zs("1.1 2.1 3.1"))))
+    found = decide(nodes)
+    assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
+    assert "were in a later leader's tree for a time: its servers differed" in found.reasons[0]
 
 
 def test_a_digest_that_fits_nothing_decides_nothing():
