@@ -21,6 +21,19 @@ def picture(height: float, parts: Iterable[str], description: str) -> Markup:
     )
 
 
+def document(drawn: Markup, height: float, style: str) -> str:
+    """A file of its own with a whole picture.
+
+    Args:
+        drawn: by `picture`.
+        height: the picture's.
+        style: CSS for it, of our own.
+    """
+    size = f'xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{_n(height)}"'
+    opened, _, rest = str(drawn).partition(">")
+    return f"{opened.replace('<svg', f'<svg {size}', 1)}><style>{style}</style>{rest}\n"
+
+
 def rect(x: float, y: float, width: float, height: float, style: str, title: str = "") -> str:
     """A rectangle; ``title`` is shown when the pointer rests on it."""
     shape = (
