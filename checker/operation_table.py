@@ -155,9 +155,10 @@ class ValuesBuilder:
         one = types - {type(None)}
         if len(one) == 1 and one <= _HASHABLE:
             numbers = self._numbers_of(next(iter(one)))
-            for value in dict.fromkeys(values):
-                if value is not None and value not in numbers:
-                    self._take(numbers, value)
+            assert self._objects is not None
+            new = [v for v in dict.fromkeys(values) if v is not None and v not in numbers]
+            numbers.update(zip(new, range(len(self._objects), 1 << 62), strict=False))
+            self._objects.extend(new)
             find = numbers.get if nulls else numbers.__getitem__
             found = map(find, values)
             return np.fromiter(
@@ -170,19 +171,15 @@ class ValuesBuilder:
     def _number(self, value: Any) -> int:
         if value is None:
             return MISSING
+        assert self._objects is not None
         frozen = freeze(value)
-        numbers = self._numbers_of(type(frozen))
-        at = numbers.get(frozen)
-        return self._take(numbers, frozen) if at is None else at
+        at = self._numbers_of(type(frozen)).setdefault(frozen, len(self._objects))
+        if at == len(self._objects):
+            self._objects.append(frozen)
+        return at
 
     def _numbers_of(self, kind: type) -> dict[Hashable, int]:
         return self._known.setdefault(kind, {})
-
-    def _take(self, numbers: dict[Hashable, int], value: Hashable) -> int:
-        assert self._objects is not None
-        numbers[value] = len(self._objects)
-        self._objects.append(value)
-        return numbers[value]
 
 
 _PLAIN = {int, type(None)}

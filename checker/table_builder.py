@@ -12,6 +12,7 @@ sorts, the first of which finds a recorded run nearly in order.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -83,24 +84,22 @@ class TableBuilder:
     def _take_values(self, name: str, values: list[Any], records: Ints) -> None:
         """Put values into the column ``name``, or taken apart into the columns of `FIELDS`."""
         if dict in set(map(type, values)):
-            parts: dict[str, tuple[list[int], list[Any]]] = {}
-            whole: tuple[list[int], list[Any]] = [], []
-            is_ours = FIELDS.issuperset
-            for record, value in zip(records.tolist(), values, strict=True):
-                if type(value) is not dict or not value or not is_ours(value):
-                    whole[0].append(record)
-                    whole[1].append(value)
+            # Values of one form are taken apart together, a column at a time.
+            forms = [tuple(value) if type(value) is dict else None for value in values]
+            number = {form: at for at, form in enumerate(dict.fromkeys(forms))}
+            numbers = np.array([number[form] for form in forms])
+            by_form = np.argsort(numbers, kind="stable")
+            ends = np.cumsum(np.bincount(numbers))
+            for form, places in zip(number, np.split(by_form, ends[:-1]), strict=True):
+                of_form = [values[at] for at in places.tolist()]
+                if not form or not FIELDS.issuperset(form):
+                    self._columns[name].add(records[places], of_form)
                     continue
-                for part, each in value.items():
-                    column = whole if part == "value" else parts.get(part)
-                    if column is None:
-                        column = parts[part] = [], []
-                    column[0].append(record)
-                    column[1].append(each)
-            for part, (at, found) in parts.items():
-                column_of_part = self._columns.setdefault(part, _Column())
-                column_of_part.add(np.array(at, dtype=np.int64), found)
-            records, values = np.array(whole[0], dtype=np.int64), whole[1]
+                parts = zip(*map(dict.values, of_form), strict=True)
+                for part, column in zip(form, parts, strict=True):
+                    known = self._columns.setdefault(name if part == "value" else part, _Column())
+                    known.add(records[places], column)
+            return
         self._columns[name].add(records, values)
 
     def build(self) -> OperationTable:
@@ -188,7 +187,7 @@ class _Column:
         self._values = ValuesBuilder()
         self.used = False
 
-    def add(self, records: Ints, values: list[Any]) -> None:
+    def add(self, records: Ints, values: Sequence[Any]) -> None:
         self.used = self.used or bool(values)
         self._records.append(records)
         self._values.extend(values)
@@ -206,7 +205,7 @@ class _Column:
 
 def _bounded(ops: Sequence[Op], name: str, least: int, below: int) -> Ints:
     """A property of records, as numbers."""
-    found = [getattr(op, name) for op in ops]
+    found = list(map(attrgetter(name), ops))
     try:
         numbers = np.array(found, dtype=np.int64)
     except OverflowError:
