@@ -69,6 +69,16 @@ def fifo(rows: int) -> OperationTable:
     )
 
 
+def counter(rows: int) -> OperationTable:
+    """Increments by one, and as many reads among them."""
+    rng = np.random.default_rng(rows)
+    f = rng.integers(0, 2, rows)
+    total = np.where(f == 1, np.cumsum(f == 0), MISSING)
+    point = np.arange(rows) * 1_000
+    return table(("add", "read"), f, point, np.where(f == 0, 1, MISSING), Values(total), rng)
+
+
 CASES = {
     "fifo-queue": Case("fifo-queue", fifo, target=0.5, largest=10**7),
+    "counter": Case("counter", counter, target=0.5, largest=10**7),
 }
