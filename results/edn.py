@@ -111,6 +111,8 @@ class _Window:
             self.position = blanks.end()
             if self.ended or len(self.text) - self.position >= MAX_FORM:
                 return
+            if self.position == len(self.text) and ";" in blanks[0].rpartition("\n")[2]:
+                self.text += ";"  # the comment goes on in what is still to be read
             self._read_on()
 
     def _read_on(self) -> None:
@@ -184,10 +186,10 @@ def _not_a_token(window: _Window, stack: list[_Frame]) -> MalformedEdn:
     if at < len(text) and text[at] != '"':
         window.position = at
         return window.malformed(f"{text[at : at + 20]!r} is no EDN")
-    what = "a string" if at < len(text) else "what"
+    what = "a string that" if at < len(text) else "what"
     if at == len(text) and stack:
         window.position = stack[0].start
-    return window.malformed(f"the file ends inside {what} that begins here: it was cut off")
+    return window.malformed(f"the file ends inside {what} begins here: it was cut off")
 
 
 def _open(stack: list[_Frame], kind: str, position: int) -> None:
