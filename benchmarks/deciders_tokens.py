@@ -67,8 +67,36 @@ def meetings(rows: int, number: int = 20) -> OperationTable:
     )
 
 
+def transactions(rows: int) -> OperationTable:
+    """Transactions of five participants who all vote yes, and then learn that it commits."""
+    rng = np.random.default_rng(rows)
+    row = np.arange(rows - rows % 10)
+    decides = row % 10 >= 5
+    call = row // 10 * 1_000 + np.where(decides, 500, 0) + rng.integers(0, 200, len(row))
+    history = table(
+        ("vote", "decide"),
+        decides,
+        call,
+        call + rng.integers(1, 200, len(row)),
+        row % 5,
+        Values(np.where(decides, MISSING, 0), ["yes"]),
+    )
+    return OperationTable(
+        functions=history.functions,
+        f=history.f,
+        outcome=history.outcome,
+        process=history.process,
+        call=history.call,
+        returned=history.returned,
+        argument=history.argument,
+        result=Values(np.where(history.f == 1, 0, MISSING), ["commit"]),
+        fields={"key": Values(history.call // 1_000)},
+    )
+
+
 CASES = {
     "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
     "unique-ids": Case("unique-ids", ids),
+    "atomic-commitment": Case("atomic-commitment", transactions, 5),
     "barrier": Case("barrier", meetings, 20),
 }

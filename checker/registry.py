@@ -2,24 +2,28 @@
 
 from checker.decide import ModelEntry
 from checker.models.multi_register import MULTI_REGISTER
+from checker.specialised.atomic_commitment import ATOMIC_COMMITMENT
 from checker.specialised.barrier import BARRIER
+from checker.specialised.counter import COUNTER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
+from checker.specialised.fifo_queue import FIFO_QUEUE
 from checker.specialised.mutex import MUTEX
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
-from checker.specialised.fifo_queue import FIFO_QUEUE
-from checker.specialised.counter import COUNTER
+from checker.specialised.multiset_queue import MULTISET_QUEUE
 
 ENTRIES: tuple[ModelEntry, ...] = (
     REGISTER,
     CAS_REGISTER,
     MULTI_REGISTER,
     MUTEX,
+    ATOMIC_COMMITMENT,
     BARRIER,
     FENCING_TOKENS,
     UNIQUE_IDS,
     FIFO_QUEUE,
     COUNTER,
+    MULTISET_QUEUE,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}
