@@ -80,5 +80,6 @@ def counter(rows: int) -> OperationTable:
 
 CASES = {
     "fifo-queue": Case("fifo-queue", fifo, target=0.5, largest=10**7),
+    "queue": Case("queue", fifo),
     "counter": Case("counter", counter, target=0.5, largest=10**7),
 }

@@ -7,10 +7,10 @@ from checker.specialised.barrier import BARRIER
 from checker.specialised.counter import COUNTER
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
+from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
-from checker.specialised.multiset_queue import MULTISET_QUEUE
 
 ENTRIES: tuple[ModelEntry, ...] = (
     REGISTER,

@@ -126,6 +126,15 @@ def orderly(rng, step, *, most=7, distinct=True, priorities=None, drains=False):
 
 def corrupt(rng, rows):
     """One thing is changed: results swapped, doubled, made up or lost; an interval moved."""
+    drains = [row for row in rows if row["f"] == "drain" and row["outcome"] == OK]
+    if drains and rng.random() < 0.5:
+        listed = rng.choice(drains)["result"]
+        put = [row["argument"] for row in rows if row["f"] == "enqueue"]
+        if listed and rng.random() < 0.7:
+            listed.pop()
+        elif put:
+            listed.append(rng.choice(put))
+        return
     takes = [row for row in rows if row["f"] == "dequeue" and row["outcome"] == OK]
     kind = rng.choice(("swap", "swap", "double", "empty", "make up", "shrink", "move", "move"))
     if kind in ("shrink", "move") or not takes:
