@@ -32,7 +32,15 @@ class Operations:
 
 @final
 class Search:
-    def __new__(cls, operations: Operations, forgotten: bytes | bytearray = b"") -> Search: ...
+    def __new__(
+        cls,
+        operations: Operations,
+        forgotten: bytes | bytearray = b"",
+        *,
+        by_levels: bool = False,
+    ) -> Search: ...
+    @property
+    def unknowns(self) -> bool: ...
     @property
     def bytes(self) -> int: ...
     @property

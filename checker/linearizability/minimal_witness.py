@@ -17,12 +17,14 @@ so no more.
 from collections.abc import Callable
 from typing import Any
 
+from checker.linearizability.windowed_search import InTurns
+
 SLICE = 10_000
 
 
 def minimal_positions(
     operations: Any,
-    search: Callable[[Any, bytearray], Any],
+    search: Callable[..., Any],
     stuck: int,
     until: Callable[[], bool],
 ) -> tuple[list[int], bool]:
@@ -49,7 +51,7 @@ def minimal_positions(
         for k in tried:
             forgotten[k] = 1
         answer = None
-        attempt = search(operations, forgotten)
+        attempt = InTurns(search, operations, forgotten)
         while answer is None and not until():
             answer = attempt.run(SLICE)
         if answer is False:

@@ -18,8 +18,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from checker.decision import Budget, Decision, accepted, undecided
-from checker.linearizability import operation_types, windowed_search
+from checker.linearizability import operation_types
 from checker.linearizability.explanation import explain_refusal
+from checker.linearizability.windowed_search import InTurns, Search
 from checker.model import REFUSED, UNKNOWN, Model
 from checker.operation_table import (
     INFO,
@@ -55,7 +56,7 @@ PYTHON = Engine(
     "plain Python",
     operation_types.Transitions,
     operation_types.Operations,
-    windowed_search.Search,
+    Search,
 )
 C: Engine | None = None
 WHY_NOT_C = ""
@@ -130,7 +131,7 @@ def check_linearizable(
                 turn.operations = using.operations(
                     transitions, table, arguments, model.refusable, turn.rows
                 )
-                turn.search = using.search(turn.operations)
+                turn.search = InTurns(using.search, turn.operations)
             held -= turn.bytes
             left = allowance
             answer = None
@@ -149,7 +150,7 @@ def check_linearizable(
                     table,
                     arguments,
                     turn.operations,
-                    turn.search,
+                    turn.search.ended,
                     using.search,
                     budget,
                     minimise=explain,

@@ -52,10 +52,21 @@ typedef struct {
     uint64_t *table;           /* high half of the hash, then the record's number + 1 */
     size_t table_size, heads;
     size_t record_count, configurations;
+    /* By levels. A record goes on with flags and how many unknown were used, and whence it came. */
+    int by_levels;
+    uint32_t *queue;           /* the next record that waits in the same place */
+    size_t queue_room;
+    uint32_t *waiting;         /* index -> the first that waits for that level */
+    uint32_t *at_count;        /* unknowns used -> the first that waits in this level */
+    size_t count, unknown_count, farthest;
     /* Where an order is written to, if it is asked for. */
     int64_t *emitted;
     size_t emitted_count;
 } Search;
+
+#define DOMINATED UINT64_C(1)
+#define IDLE UINT64_C(2)
+#define COUNT_SHIFT 2
 
 #define BIT(slot) (UINT64_C(1) << ((slot) & 63))
 #define WORD(slot) ((slot) >> 6)
@@ -277,32 +288,28 @@ visit(Search *self)
     if (head && !self->used_words) {
         return 0;
     }
-    /* Of those that are dominated by it the first is replaced, and the others are left out. */
-    int placed = 0;
-    uint32_t *link = NULL;
+    /* Those that it dominates leave the chain. None can dominate it then, for of those in the
+     * chain none dominates another. */
+    uint32_t survivors = head, *link = &survivors;
     for (uint32_t number = head; number; number = self->next[number - 1]) {
         uint64_t *used = record(self, number - 1) + key_words;
-        if (!placed && no_more(self, used, self->used)) {
+        if (no_more(self, used, self->used)) {
             return 0;
         }
-        if (!no_more(self, self->used, used)) {
-            link = &self->next[number - 1];
-        } else if (!placed) {
-            memcpy(used, self->used, self->used_words * 8);
-            placed = 1;
-            link = &self->next[number - 1];
-        } else {
+        if (no_more(self, self->used, used)) {
             *link = self->next[number - 1];
+            if (self->by_levels) {
+                used[self->used_words] |= DOMINATED;
+            }
+        } else {
+            link = &self->next[number - 1];
         }
     }
     self->configurations++;
-    if (placed) {
-        return 1;
-    }
     memcpy(fresh + key_words, self->used, self->used_words * 8);
     uint32_t number = (uint32_t)++self->record_count;
     if (self->used_words) {
-        self->next[number - 1] = head;
+        self->next[number - 1] = survivors;
     }
     self->heads += !head;
     self->table[at] = tag | number;
@@ -440,6 +447,126 @@ choose(Search *self, const State *marks)
     }
 }
 
+/* A new record waits to be followed up: in this level, or in a later one. */
+static int
+enqueue(Search *self, uint64_t count, size_t from, int64_t position, size_t level)
+{
+    size_t number = self->record_count;
+    if (reserve((void **)&self->queue, &self->queue_room, number, 4)) {
+        return -1;
+    }
+    uint64_t *more = record(self, number - 1) + 1 + self->mask_words + self->used_words;
+    more[0] = count << COUNT_SHIFT | (self->idle ? IDLE : 0);
+    more[1] = (uint64_t)from << 32 | (uint32_t)position;
+    uint32_t *first = self->index == level ? &self->at_count[count] : &self->waiting[self->index];
+    self->queue[number - 1] = *first;
+    *first = (uint32_t)number;
+    if (self->index > self->reached) {
+        self->reached = self->index;
+        self->farthest = number;
+    }
+    return 0;
+}
+
+/* Follow up a record; as `search_by_levels`, and 2 when that is done. */
+static int
+follow(Search *self, const State *marks, size_t number)
+{
+    const uint64_t *from = record(self, number - 1);
+    const uint64_t *more = from + 1 + self->mask_words + self->used_words;
+    if (more[0] & DOMINATED) {
+        return 2;
+    }
+    uint64_t count = more[0] >> COUNT_SHIFT;
+    size_t level = self->index;
+    self->state = (int32_t)(from[0] >> 32);
+    self->idle = !!(more[0] & IDLE);
+    self->cursor = 0;
+    memcpy(self->mask, from + 1, self->mask_words * 8);
+    memcpy(self->used, from + 1 + self->mask_words, self->used_words * 8);
+    int found;
+    while ((found = choose(self, marks)) > 0) {
+        if (self->index == self->returns) {
+            self->reached = self->returns;
+            return 1;
+        }
+        int fresh = visit(self);
+        /* Behind the slots come the unknown outcomes. */
+        int unknown = (self->stack[1] >> 1) > self->slots + 1;
+        if (fresh < 0 ||
+            (fresh && enqueue(self, count + (uint64_t)unknown, number, self->path[0], level))) {
+            return -1;
+        }
+        pop(self);
+    }
+    return found < 0 ? -1 : 2;
+}
+
+/* Search on, by index, and within one by how many unknown outcomes were used: as `search_on`. */
+static int
+search_by_levels(Search *self, const State *marks, size_t limit)
+{
+    size_t signals = 0;
+    limit = limit > SIZE_MAX - self->configurations ? SIZE_MAX : self->configurations + limit;
+    while (self->index < self->returns) {
+        for (; self->count <= self->unknown_count; self->count++) {
+            uint32_t number;
+            while ((number = self->at_count[self->count]) != 0) {
+                self->at_count[self->count] = self->queue[number - 1];
+                if (++signals % SIGNALS_EVERY == 0 && PyErr_CheckSignals()) {
+                    return -1;
+                }
+                int answer = follow(self, marks, number);
+                if (answer != 2) {
+                    return answer;
+                }
+                if (self->configurations >= limit) {
+                    return 2;
+                }
+            }
+        }
+        do {
+            advance(self);
+        } while (self->index < self->returns && !self->waiting[self->index]);
+        if (self->index == self->returns) {
+            break;
+        }
+        for (uint32_t number = self->waiting[self->index]; number;) {
+            uint32_t next = self->queue[number - 1];
+            const uint64_t *more =
+                record(self, number - 1) + 1 + self->mask_words + self->used_words;
+            uint32_t *first = &self->at_count[more[0] >> COUNT_SHIFT];
+            self->queue[number - 1] = *first;
+            *first = number;
+            number = next;
+        }
+        self->count = 0;
+    }
+    if (self->reached == self->returns) {
+        return 1;
+    }
+    /* The way to the farthest record, from its end. */
+    size_t depth = 0;
+    for (size_t pass = 0; pass < 2; pass++) {
+        size_t left = depth;
+        for (size_t number = self->farthest; number > 1;) {
+            uint64_t whence =
+                record(self, number - 1)[2 + self->mask_words + self->used_words];
+            if (pass) {
+                self->longest[--left] = (int64_t)(uint32_t)whence;
+            } else {
+                depth++;
+            }
+            number = whence >> 32;
+        }
+        if (!pass && reserve((void **)&self->longest, &self->longest_room, depth, 8)) {
+            return -1;
+        }
+    }
+    self->longest_depth = depth;
+    return 0;
+}
+
 /* Search on: 1 linearizable, 0 not, 2 the limit was reached, -1 on errors. */
 static int
 search_on(Search *self, const State *marks, size_t limit)
@@ -575,6 +702,7 @@ group_unknowns(Search *self, const uint8_t *forgotten)
         PyMem_Free(group_of);
         return -1;
     }
+    self->unknown_count = total;
     size_t first = 0;
     unsigned bits = 0;
     for (size_t i = 0; i < self->group_count; i++) {
@@ -642,13 +770,15 @@ begin(Search *self, const State *marks)
 static PyObject *
 search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operations", "forgotten", NULL};
+    static char *names[] = {"operations", "forgotten", "by_levels", NULL};
     State *marks = PyType_GetModuleState(type);
     PyObject *operations;
     Py_buffer forgotten = {0};
+    int by_levels = 0;
     if (marks == NULL ||
-        !PyArg_ParseTupleAndKeywords(args, keywords, "O!|y*:Search", names,
-                                     marks->operations_type, &operations, &forgotten)) {
+        !PyArg_ParseTupleAndKeywords(args, keywords, "O!|y*$p:Search", names,
+                                     marks->operations_type, &operations, &forgotten,
+                                     &by_levels)) {
         return NULL;
     }
     Search *self = NULL;
@@ -668,7 +798,8 @@ search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     if (open_windows(self, outside) || group_unknowns(self, outside)) {
         goto failed;
     }
-    self->record_words = 1 + self->mask_words + self->used_words;
+    self->by_levels = by_levels;
+    self->record_words = 1 + self->mask_words + self->used_words + (by_levels ? 2 : 0);
     self->stride = 2 + self->mask_words + self->used_words;
     for (size_t i = 0; self->returns && i < self->called[0]; i++) {
         open_call(self, self->calls[i]);
@@ -676,8 +807,14 @@ search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     if (begin(self, marks) || visit(self) < 0) {
         goto failed;
     }
-    self->configurations = 0;
     self->reached = self->index;
+    if (by_levels) {
+        self->waiting = zeroed(self->returns + 1, 4);
+        self->at_count = zeroed(self->unknown_count + 1, 4);
+        if (!self->waiting || !self->at_count || enqueue(self, 0, 0, 0, self->index)) {
+            goto failed;
+        }
+    }
     if (forgotten.obj) {
         PyBuffer_Release(&forgotten);
     }
@@ -708,7 +845,8 @@ search_dealloc(PyObject *object)
     void *memory[] = {self->order, self->calls,    self->called,    self->slot,     self->groups,
                       self->members, self->since,  self->guards,    self->mask,     self->used,
                       self->mutators, self->observers, self->occupant, self->stack, self->path,
-                      self->longest, self->records, self->next,     self->table};
+                      self->longest, self->records, self->next,     self->table, self->queue,
+                      self->waiting, self->at_count};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         PyMem_Free(memory[i]);
     }
@@ -737,7 +875,9 @@ search_run(PyObject *object, PyObject *argument)
     if (marks == NULL || (limit == -1 && PyErr_Occurred()) || enter(self)) {
         return NULL;
     }
-    int answer = search_on(self, marks, limit > 0 ? (size_t)limit : 1);
+    size_t most = limit > 0 ? (size_t)limit : 1;
+    int answer = self->by_levels ? search_by_levels(self, marks, most)
+                                 : search_on(self, marks, most);
     self->busy = 0;
     if (answer < 0) {
         self->broken = 1;
@@ -861,13 +1001,20 @@ search_get_bytes(PyObject *object, void *Py_UNUSED(closure))
     const Search *self = (const Search *)object;
     size_t words = self->stack_room + self->path_room + self->longest_room + self->records_room +
                    self->table_size + 3 * self->operations->size;
-    return PyLong_FromSize_t(words * 8 + self->next_room * 4);
+    size_t halves = self->next_room + self->queue_room + self->returns;
+    return PyLong_FromSize_t(words * 8 + halves * 4);
 }
 
 static PyObject *
 search_get_configurations(PyObject *object, void *Py_UNUSED(closure))
 {
     return PyLong_FromSize_t(((Search *)object)->configurations);
+}
+
+static PyObject *
+search_get_unknowns(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(((Search *)object)->unknown_count > 0);
 }
 
 static PyObject *
@@ -885,6 +1032,7 @@ search_get_reached(PyObject *object, void *Py_UNUSED(closure))
 static PyGetSetDef search_properties[] = {
     {"bytes", search_get_bytes, NULL, "About how much memory it takes.", NULL},
     {"configurations", search_get_configurations, NULL, "How many were visited.", NULL},
+    {"unknowns", search_get_unknowns, NULL, "Whether something may have happened, or not.", NULL},
     {"returns", search_get_returns, NULL, "How many operations were acknowledged.", NULL},
     {"reached", search_get_reached, NULL, "How many of them some order explains.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -1,0 +1,213 @@
+"""What is open at each return of a history, and where a configuration may lead from there.
+
+The words are those of `checker.linearizability.windowed_search`.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from checker.linearizability.operation_types import Operations
+
+# Plain tuples, for they are made in the inner loops.
+_Open = tuple[int, int, int]
+"""An open operation: the bit of its slot, its type, its position."""
+_Unknown = tuple[int, int, int, list[int], list[int], bool]
+"""Operations of unknown outcome of one type: the type; shift and mask of the field that counts
+the used ones; for each, the first return that does not precede its call; their positions; and
+whether they are blind."""
+Configuration = tuple[int, int, int, int, bool]
+"""Index, mask, state, counts of the used unknown outcomes, and whether the last choice was a blind
+write of unknown outcome that nobody has seen yet."""
+
+
+class Windows:
+    """The acknowledged operations in order of return, and what may have happened beside them.
+
+    Args:
+        operations: of one part of a history.
+        forgotten: a byte for each of ``operations``, or none at all: those with another than 0
+            are taken for operations that may have happened at any time, or never
+            (see `checker.decision.Witness`).
+
+    Attributes:
+        returns: how many acknowledged operations there are.
+        order: their positions in ``operations``, in order of return.
+        slots: how many are open at once, at most.
+        guards: the guard bits of the counts; 0 if nothing is unknown.
+    """
+
+    def __init__(self, operations: Operations, forgotten: bytes | bytearray = b"") -> None:
+        self._operations = operations
+        self._transitions = operations.transitions
+        self._open_windows(forgotten)
+        self._group_unknowns(forgotten)
+
+    def _open_windows(self, forgotten: bytes | bytearray) -> None:
+        """For each return in order: what is open there, in which slots."""
+        operations = self._operations
+        types, call, returned = operations.types, operations.call, operations.returned
+        observes = self._transitions.observes
+        calls = [k for k, unknown in enumerate(operations.optional) if not unknown]
+        if forgotten:
+            calls = [k for k in calls if not forgotten[k]]
+        self.order = sorted(calls, key=returned.__getitem__)
+        self.returns = len(self.order)
+        self._bits: list[int] = []
+        self._mutators: list[list[_Open]] = []
+        self._observers: list[list[_Open]] = []
+        self._called: list[list[_Open]] = []
+        mutators: dict[int, _Open] = {}
+        observers: dict[int, _Open] = {}
+        free: list[int] = []
+        slots = at = 0
+        size = len(calls)
+        for returning in self.order:
+            time = returned[returning]
+            called: list[_Open] = []
+            while at < size and call[k := calls[at]] <= time:
+                at += 1
+                if not free:
+                    free.append(1 << slots)
+                    slots += 1
+                type_ = types[k]
+                entry = (free.pop(), type_, k)
+                if observes[type_]:
+                    observers[k] = entry
+                    called.append(entry)
+                else:
+                    mutators[k] = entry
+            self._called.append(called)
+            self._observers.append(list(observers.values()))
+            if returning in mutators:
+                first = mutators.pop(returning)
+                self._mutators.append([first, *mutators.values()])
+            else:
+                first = observers.pop(returning)
+                self._mutators.append(list(mutators.values()))
+            self._bits.append(first[0])
+            free.append(first[0])
+        self.slots = slots
+
+    def _group_unknowns(self, forgotten: bytes | bytearray) -> None:
+        """What may have happened, by type, with the return from which on each may be used."""
+        operations = self._operations
+        observes, overwrites = self._transitions.observes, self._transitions.overwrites
+        times = [operations.returned[k] for k in self.order]
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for k, unknown in enumerate(operations.optional):
+            type_ = operations.types[k]
+            if forgotten and forgotten[k]:
+                if not observes[type_]:
+                    groups.setdefault(type_, []).append((0, k))
+            elif unknown:
+                groups.setdefault(type_, []).append((bisect_left(times, operations.call[k]), k))
+        self._unknowns: list[_Unknown] = []
+        self.guards = shift = 0
+        for type_, group in sorted(groups.items(), key=lambda item: min(item[1])):
+            group.sort()
+            width = len(group).bit_length()
+            since = [first for first, _ in group]
+            members = [k for _, k in group]
+            self._unknowns.append(
+                (type_, shift, (1 << width) - 1, since, members, overwrites[type_])
+            )
+            self.guards |= 1 << (shift + width)
+            shift += width + 1
+        firsts = [unknown[3][0] for unknown in self._unknowns]
+        self._usable = [bisect_right(firsts, index) for index in range(self.returns)]
+
+    def first(self) -> Configuration:
+        """Where all orders begin."""
+        state = self._transitions.initial
+        index, mask = self._settle(0, 0, state, [])
+        return index, mask, state, 0, False
+
+    def moves(self, configuration: Configuration) -> Iterator[tuple[Configuration, int]]:
+        """Each configuration that one more operation leads to, and the operation.
+
+        First the operation that has to return next, then the other open ones, then those of
+        unknown outcome. The index may be that behind the last return.
+        """
+        index, mask, state, used, idle = configuration
+        rows, overwrites = self._transitions.rows, self._transitions.overwrites
+        row = rows[state]
+        for bit, type_, position in self._mutators[index]:
+            if mask & bit or (idle and overwrites[type_]):
+                continue
+            after = row[type_]
+            if after >= 0:
+                yield self._follow(index, mask | bit, state, after, used, idle=False), position
+        for type_, shift, field, since, members, blind in self._unknowns[: self._usable[index]]:
+            times = used >> shift & field
+            if (idle and blind) or times == len(since) or since[times] > index:
+                continue
+            after = row[type_]
+            if after >= 0 and after != state:
+                spent = used + (1 << shift)
+                yield (
+                    self._follow(index, mask, state, after, spent, idle=blind),
+                    members[times],
+                )
+
+    def _follow(
+        self, index: int, mask: int, before: int, state: int, used: int, *, idle: bool
+    ) -> Configuration:
+        """Linearize what follows at once: observers that are legal, and returns of what is done."""
+        sees = self._transitions.rows[state]
+        if state != before:
+            for bit, type_, _ in self._observers[index]:
+                if not mask & bit and sees[type_] == state:
+                    mask |= bit
+                    idle = False
+        bits, called = self._bits, self._called
+        while mask & (bit := bits[index]):
+            mask ^= bit
+            index += 1
+            idle = False
+            if index == self.returns:
+                break
+            for bit, type_, _ in called[index]:
+                if sees[type_] == state:
+                    mask |= bit
+        return index, mask, state, used, idle
+
+    def _settle(self, index: int, mask: int, state: int, order: list[int]) -> tuple[int, int]:
+        """Linearize what follows at once; adds the operations to an order."""
+        if index == self.returns:
+            return index, mask
+        sees = self._transitions.rows[state]
+        for bit, type_, position in self._observers[index]:
+            if not mask & bit and sees[type_] == state:
+                mask |= bit
+                order.append(position)
+        while index < self.returns and mask & (bit := self._bits[index]):
+            mask ^= bit
+            index += 1
+            for bit, type_, position in self._called[index] if index < self.returns else ():
+                if sees[type_] == state:
+                    mask |= bit
+                    order.append(position)
+        return index, mask
+
+    def replay(self, choices: Sequence[int]) -> tuple[list[int], int | None]:
+        """The whole order that some choices make, with what follows each at once.
+
+        Args:
+            choices: positions of operations.
+
+        Returns:
+            Positions in order, and the last one that changed the state, if any.
+        """
+        slot = {k: bit for window in self._mutators for bit, _, k in window}
+        types, rows = self._operations.types, self._transitions.rows
+        order: list[int] = []
+        changed = None
+        state = self._transitions.initial
+        index, mask = self._settle(0, 0, state, order)
+        for position in choices:
+            order.append(position)
+            before, state = state, rows[state][types[position]]
+            if state != before:
+                changed = position
+            index, mask = self._settle(index, mask | slot.get(position, 0), state, order)
+        return order, changed
