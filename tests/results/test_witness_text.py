@@ -7,7 +7,6 @@ from results.witness_scene import width, witness_scene
 from results.witness_text import MOST_OPERATIONS, witness_text
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
-
 TWO_HOLDERS = """\
 process 3   ┣ acquire() -> token 9 ━━━━━━━━┫══┣ release() ━━━━┫
 process 5                                      ┣ acquire() -> ? ━━━━━━▶
