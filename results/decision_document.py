@@ -7,6 +7,7 @@ import msgspec
 from checker.decision import Decision
 from checker.operation_table import OperationTable
 from checker.verdict import Valid
+from results.witness_scene import plain
 
 _HEADLINES = {
     True: "✔ Valid: the operations follow the model",
@@ -49,11 +50,8 @@ class DecisionDocument(msgspec.Struct, kw_only=True):
         return _HEADLINES[self.valid]
 
     def remarks(self) -> list[str]:
-        """Why it is not valid, in words."""
-        if self.description is None:
-            return self.unknown
-        states = ", ".join(self.states)
-        return [self.description, *([f"possible before it: {states}"] if states else [])]
+        """Why it is not valid, in words; what is hostile in a history stands as escapes."""
+        return self.unknown if self.description is None else [plain(self.description)]
 
     def facts(self) -> list[str]:
         """What was decided, how, and in what time."""

@@ -20,7 +20,7 @@ def check_command(arguments: argparse.Namespace) -> int:
         UnreadableRun: there is no run or history, or it is malformed.
         UsageError: it takes a model to judge it.
     """
-    for option in ("initial", "budget"):
+    for option in ("initial", "budget", "svg"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} says nothing without --model")
     console = notices()

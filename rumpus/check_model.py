@@ -10,12 +10,15 @@ from rich.padding import Padding
 from rich.text import Text
 
 from checker.decide import decide
-from checker.decision import Budget
+from checker.decision import Budget, Decision
 from checker.operation_table import OperationTable, WrongOperations
+from results.atomic_file import write_atomically
 from results.decision_document import DecisionDocument, decision_document
 from results.history_formats import FORMATS, detect_format, read_table
 from results.run_directory import open_run
-from results.store_error import UnreadableRun
+from results.store_error import StoreError, UnreadableRun
+from results.witness_drawing import witness_document
+from results.witness_text import witness_text
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.model_choice import chosen_model, fitting_models, initial_value
 from rumpus.usage_error import UsageError
@@ -23,6 +26,7 @@ from rumpus.usage_error import UsageError
 BUDGET = 60.0
 """Seconds that a search may take unless told otherwise."""
 
+_WIDEST = 100  # columns of a drawing
 _STYLES = {True: "green", False: "red", "unknown": "yellow"}
 
 
@@ -32,7 +36,6 @@ def check_model(arguments: argparse.Namespace) -> int:
     Raises:
         UnreadableRun: the file cannot be read, or the model does not know its operations.
         UsageError: there is no such model, or a model of the user's own fails.
-        StoreError: the picture cannot be written.
     """
     entry = chosen_model(arguments.model)
     initial = initial_value(arguments.initial)
@@ -54,10 +57,30 @@ def check_model(arguments: argparse.Namespace) -> int:
         seconds=time.monotonic() - read,
         read_seconds=read - began,
     )
-    _print(notices() if arguments.json else answers(), document)
+    console = notices() if arguments.json else answers()
+    _print(console, document)
+    if decision.witness is not None:
+        console.print()
+        drawn = witness_text(table, decision.witness, min(console.width, _WIDEST))
+        console.print(Text(drawn), end="", soft_wrap=True)
     if arguments.json:
         print_json(document.to_json())
+    if arguments.svg is not None:
+        _draw(arguments.svg, table, decision, console)
     return document.exit_code
+
+
+def _draw(file: Path, table: OperationTable, decision: Decision, console: Console) -> None:
+    """Write the picture. That it cannot be written does not change what was found."""
+    if decision.witness is None:
+        console.print(Text(f"{file}: not written, as there is no contradiction"), soft_wrap=True)
+        return
+    try:
+        write_atomically(file, witness_document(table, decision.witness))
+    except StoreError as error:
+        console.print(Text(str(error), style="red"), soft_wrap=True)
+    else:
+        console.print(Text(f"picture:    {shown(file)}"), soft_wrap=True)
 
 
 def history_file(path: Path, name: str) -> tuple[Path, str]:

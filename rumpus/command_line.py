@@ -20,6 +20,7 @@ from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 
 USAGE, UNDECIDED, ENVIRONMENT, INTERNAL = 2, 3, 4, 5
+_CONTROLS = {code: f"\\x{code:02x}" for code in [*range(10), *range(11, 32), *range(127, 160)]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,7 +79,9 @@ def _refuse(arguments: argparse.Namespace, error: Exception, code: int) -> int:
 
 
 def _say(words: str, style: str = "") -> None:
-    # One line, however long: what it names must stay in one piece to be copied.
+    # One line, however long: what it names must stay in one piece to be copied. What a hostile
+    # file put into it must not reach the terminal as a command.
+    words = words.translate(_CONTROLS)
     notices().print(f"rumpus: {words}", style=style, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -142,6 +145,7 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long to search before the answer is unknown (default: 60)",
     )
+    check.add_argument("--svg", type=Path, metavar="FILE", help="draw the contradiction there")
     check.add_argument("--json", action="store_true", help=JSON)
 
 
