@@ -11,10 +11,12 @@ from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
+from checker.specialised.versioned_register import VERSIONED_REGISTER
 
 ENTRIES: tuple[ModelEntry, ...] = (
     REGISTER,
     CAS_REGISTER,
+    VERSIONED_REGISTER,
     MULTI_REGISTER,
     MUTEX,
     ATOMIC_COMMITMENT,
