@@ -8,15 +8,15 @@ from tests.checker.brute_force import Act
 AT_ANY_TIME = -1
 
 
-def calls(rng, functions, *, most=9, unknown=0.15, length=5):
+def calls(rng, functions, *, most=9, unknown=0.15, length=4):
     """Up to ``most`` calls of up to four processes, each with a ``point`` at which it happens.
 
     The point is None if it never happens. Times are small, so that there are many ties.
     """
     rows = []
-    for process in range(rng.randint(1, 4)):
+    for process in range(max(rng.randint(1, 4), rng.randint(1, 4))):
         time = rng.randint(0, 10)
-        for _ in range(rng.randint(1, 5)):
+        for _ in range(max(rng.randint(1, 5), rng.randint(1, 5))):
             outcome = rng.choices((OK, INFO, FAIL), (1 - unknown, unknown, 0.05))[0]
             returned = time + rng.randint(0, length)
             latest = returned + 12 * (outcome == INFO)
