@@ -135,7 +135,7 @@ def impossible_alone(answers: Answers) -> Contradiction | None:
         assert start is not None
         most = start + len(answers.writes) + len(answers.lost)
         for above in (answers.writes[of_writes > most], answers.reads[of_reads > most]):
-            if found := alone(above, f"only {most - start} writes may have happened at all"):
+            if found := alone(above, f"all writes together lead to version {most} at most"):
                 return found
     unwritten = np.ones(answers.values, dtype=np.bool_)
     unwritten[answers.written] = False
