@@ -183,7 +183,7 @@ class _Column:
     """Values of some records, in pieces."""
 
     def __init__(self) -> None:
-        self._records: list[Ints] = []
+        self._records: list[Ints] = [np.zeros(0, dtype=np.int64)]
         self._values = ValuesBuilder()
         self.used = False
 

@@ -36,7 +36,7 @@ from checker.operation_table import MAX_DEPTH, freeze
 MAX_FORM = 16 * 1024 * 1024
 """Longest form that is read, in characters."""
 
-MAX_DIGITS = 1000
+MAX_DIGITS = 4300
 """Longest number that is read, in characters."""
 
 
@@ -193,7 +193,7 @@ def _not_a_token(window: _Window, stack: list[_Frame]) -> MalformedEdn:
 
 
 def _open(stack: list[_Frame], kind: str, position: int) -> None:
-    if len(stack) == MAX_DEPTH:
+    if len(stack) > MAX_DEPTH:  # a record around a value does not count
         raise ValueError(f"nested more than {MAX_DEPTH} deep")
     stack.append(_Frame(kind, position, []))
 

@@ -8,7 +8,7 @@ object around the value.
 
 To Jepsen a ``fail`` says that the operation did not happen, not that the system looked and said
 no, so one without an error is given one here. ``:refused true`` marks those that are an answer
-(`export_edn` writes it; Jepsen and Knossos pass over keys that they do not know).
+(``results.edn_export`` writes it; Jepsen and Knossos pass over keys that they do not know).
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,6 @@ class _Records:
 
     def __init__(self) -> None:
         self._count = 0
-        self._index = -1
         self._time = -1
         self._timed: bool | None = None
 
@@ -84,10 +83,10 @@ class _Records:
                 raise MalformedEdn(line, f":f is {_short(f)}")
             f = _short(f)
         index = form.get("index", self._count)
-        if type(index) is not int or index <= self._index:
-            raise MalformedEdn(line, f":index is {_short(index)} after {self._index}")
+        if type(index) is not int or index < 0:
+            raise MalformedEdn(line, f":index is {_short(index)}")
         time = self._time_of(line, form, client=isinstance(process, int))
-        self._count, self._index, self._time = self._count + 1, index, time
+        self._count, self._time = self._count + 1, time
         return Op(
             index=index,
             time=time,

@@ -117,6 +117,18 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
 
+    export = command("export", "write a history in a form that other checkers read")
+    export.add_argument(
+        "path", type=Path, metavar="RUN_OR_HISTORY", help="runs/latest, for example"
+    )
+    export.add_argument(
+        "--format",
+        choices=["edn", "porcupine-kv"],
+        required=True,
+        help="edn: Jepsen and Knossos; porcupine-kv: get, put and append by key",
+    )
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="not to standard output")
+
     doctor = command("doctor", "what this host can do, and what is missing")
     doctor.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
 

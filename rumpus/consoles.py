@@ -4,7 +4,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -32,8 +32,14 @@ def answers() -> Console:
 
 def print_json(document: bytes) -> None:
     """Put a JSON document on standard output; likewise."""
+    print_text([document.decode()])
+
+
+def print_text(pieces: Iterable[str]) -> None:
+    """Put text on standard output as it is; likewise."""
     stream = _Unheeded(sys.stdout, BrokenPipeError)
-    stream.write(document.decode())
+    for piece in pieces:
+        stream.write(piece)
     stream.flush()
 
 

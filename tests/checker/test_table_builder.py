@@ -130,6 +130,11 @@ def test_columns_of_a_small_history():
     assert list(table.field("timeout")) == [5.0, None, None, None]
 
 
+def test_values_that_have_only_other_fields():
+    ops = [op(1, 0, "invoke", "acquire", {"timeout": 5.0}), op(2, 0, "ok", "acquire", {"token": 7})]
+    same(built(ops, 2), OperationTable.from_history(History(ops)))
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
