@@ -9,9 +9,15 @@ one stays necessary when more is forgotten later. Runs of operations are tried a
 many after each success and half as many after each failure, which costs a number of searches in
 the size of the witness, with the logarithm of the history as a factor.
 
-Observers are forgotten first: they cost nothing forgotten, for they are left out, whereas a
-forgotten write may be used anywhere and makes the search harder; with few observers left it does
-so no more.
+First are forgotten the operations of unknown outcome, for they are what makes a search hard;
+then observers, which cost nothing, for they are left out; then the others, of which each may be
+used anywhere from then on, when little is left that they could be used for. Those first go by
+type: what contradicts a stale read is all writes of its value, and none of others.
+
+Whether the rest is acceptable is first asked as if what is forgotten could have happened **any
+number of times**, for then nothing has to be counted and the answer comes soon. A "no" holds all
+the more when it happened at most once; and so does a "yes" whose order uses nothing more often
+than it is there. What is doubtful is kept, and searched in earnest when little else is left.
 """
 
 from collections.abc import Callable
@@ -23,10 +29,7 @@ SLICE = 10_000
 
 
 def minimal_positions(
-    operations: Any,
-    search: Callable[..., Any],
-    stuck: int,
-    until: Callable[[], bool],
+    operations: Any, search: Callable[..., Any], stuck: int, until: Callable[[], bool]
 ) -> tuple[list[int], bool]:
     """Operations that contradict each other.
 
@@ -40,30 +43,82 @@ def minimal_positions(
         Positions in ``operations``, in order; and whether it is known that none of them can be
         forgotten.
     """
-    forgotten = bytearray(len(operations))
-    observing = operations.observing
-    order = sorted(range(len(operations)), key=lambda k: (not observing[k], -abs(k - stuck)))
-    kept: list[int] = []
-    at = 0
-    run = max(1, len(order) // 2)
-    while at < len(order):
-        tried = order[at : at + run]
-        for k in tried:
-            forgotten[k] = 1
-        answer = None
-        attempt = InTurns(search, operations, forgotten)
-        while answer is None and not until():
-            answer = attempt.run(SLICE)
-        if answer is False:
-            at += len(tried)
-            run *= 2
-            continue
-        for k in tried:
-            forgotten[k] = 0
-        if answer is None:
-            return sorted([*kept, *order[at:]]), False
-        if len(tried) == 1:
-            kept += tried
-            at += 1
-        run = max(1, len(tried) // 2)
-    return sorted(kept), True
+    forgetting = _Forgetting(operations, search, until)
+    unknown: list[int] = []
+    observers: list[int] = []
+    by_type: dict[int, list[int]] = {}
+    columns = zip(operations.types, operations.optional, operations.observing, strict=True)
+    for k, (type_, optional, observes) in enumerate(columns):
+        if optional:
+            unknown.append(k)
+        elif observes:
+            observers.append(k)
+        else:
+            by_type.setdefault(type_, []).append(k)
+    for some in (unknown, observers):
+        forgetting.forget([[k] for k in sorted(some, key=lambda k: -abs(k - stuck))])
+    types = forgetting.forget(sorted(by_type.values(), key=len))
+    forgetting.forget([[k] for group in types for k in group])
+    minimal = forgetting.settle()
+    return [k for k, is_forgotten in enumerate(forgetting.forgotten) if not is_forgotten], minimal
+
+
+class _Forgetting:
+    """What is forgotten so far: a byte for each operation."""
+
+    def __init__(
+        self, operations: Any, search: Callable[..., Any], until: Callable[[], bool]
+    ) -> None:
+        self.forgotten = bytearray(len(operations))
+        self._operations = operations
+        self._search = search
+        self._until = until
+        self._necessary: set[int] = set()
+
+    def forget(self, groups: list[list[int]]) -> list[list[int]]:
+        """Forget as many groups as may be; what is left of them."""
+        left: list[list[int]] = []
+        at, run = 0, len(groups)
+        while at < len(groups) and not self._until():
+            tried = groups[at : at + run]
+            changed = [k for group in tried for k in group]
+            self._set(changed, 1)
+            search = self._search(self._operations, self.forgotten, by_levels=True, unlimited=True)
+            answer = self._answer(search)
+            if answer is False:
+                at += len(tried)
+                run *= 2
+                continue
+            self._set(changed, 0)
+            if len(tried) == 1:
+                left += tried
+                at += 1
+                if len(changed) == 1 and answer and not search.repeats():
+                    self._necessary.update(changed)
+            run = max(1, len(tried) // 2)
+        return left + groups[at:]
+
+    def settle(self) -> bool:
+        """Search in earnest where it is doubtful; whether nothing is doubtful then."""
+        for k, is_forgotten in enumerate(self.forgotten):
+            if is_forgotten or k in self._necessary:
+                continue
+            self._set([k], 1)
+            answer = self._answer(InTurns(self._search, self._operations, self.forgotten))
+            if answer is not False:
+                self._set([k], 0)
+            if answer is None:
+                return False
+        return True
+
+    def _set(self, positions: list[int], value: int) -> None:
+        for k in positions:
+            self.forgotten[k] = value
+
+    def _answer(self, search: Any) -> bool | None:
+        """Whether some order explains the rest; None if the time is up before."""
+        while not self._until():
+            answer: bool | None = search.run(SLICE)
+            if answer is not None:
+                return answer
+        return None

@@ -40,6 +40,7 @@ and Korach, Testing shared memories, SIAM J. Comput. 1997), linear for a bounded
 and few unknown outcomes.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
@@ -57,6 +58,7 @@ class Search:
         operations: of one part of a history.
         forgotten: as for `Windows`.
         by_levels: whether to search by levels instead of depth first.
+        unlimited: as for `Windows`.
 
     Attributes:
         returns: how many acknowledged operations there are.
@@ -71,11 +73,12 @@ class Search:
         forgotten: bytes | bytearray = b"",
         *,
         by_levels: bool = False,
+        unlimited: bool = False,
     ) -> None:
-        self._windows = windows = Windows(operations, forgotten)
+        self._windows = windows = Windows(operations, forgotten, unlimited=unlimited)
         self._states = operations.transitions.states
         self.returns = windows.returns
-        self.unknowns = bool(windows.guards)
+        self.unknowns = bool(windows.unsure)
         self.configurations = 0
         self._visited: list[dict[tuple[int, int], tuple[int, ...]]] = [
             {} for _ in range(self.returns + 1)
@@ -166,6 +169,7 @@ class Search:
         if self.reached == self.returns:
             yield True
         moves = self._windows.moves
+        unsure = self._windows.unsure
         found = [(first, 0, -1)]  # configuration, from which, by what
         farthest = 0
         # index -> how many unknown outcomes were used -> where in what was found
@@ -186,24 +190,29 @@ class Search:
                         if not self._visit(after):
                             continue
                         level = levels.setdefault(after[0], {})
-                        more = count + (after[3] != used)
+                        more = count + (position in unsure)
                         level.setdefault(more, []).append(len(found))
                         if after[0] > self.reached:
                             self.reached = after[0]
                             farthest = len(found)
-                            if self.reached == self.returns:
-                                yield True
                         found.append((after, at, position))
+                        if self.reached == self.returns:
+                            self._longest = _way(found, farthest)
+                            yield True
                     yield None
                 del counts[count]
             levels.pop(index, None)
             index += 1
-        while farthest:
-            _, before_that, position = found[farthest]
-            self._longest.append(position)
-            farthest = before_that
-        self._longest.reverse()
+        self._longest = _way(found, farthest)
         yield False
+
+    def repeats(self) -> bool:
+        """Whether the order that was found by levels uses something more often than it is there.
+
+        It can, if the search is unlimited.
+        """
+        times = Counter(self._longest)
+        return any(times[k] > there for k, there in self._windows.unlimited.items())
 
     def prefix(self) -> tuple[list[int], int | None]:
         """Operations in an order that explains as many returns as were reached.
@@ -223,6 +232,16 @@ class Search:
         """The states that were possible when the stuck operation had to follow."""
         numbers = dict.fromkeys(state for _, state in self._visited[self.reached])
         return [self._states[number] for number in numbers]
+
+
+def _way(found: list[tuple[Configuration, int, int]], to: int) -> list[int]:
+    """The choices that led to what was found, from its predecessors."""
+    way = []
+    while to:
+        _, before, position = found[to]
+        way.append(position)
+        to = before
+    return way[::-1]
 
 
 class InTurns:

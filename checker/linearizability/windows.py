@@ -6,15 +6,15 @@ The words are those of `checker.linearizability.windowed_search`.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from checker.linearizability.operation_types import Operations
+from checker.linearizability.operation_types import NOT_LEGAL, Operations
 
 # Plain tuples, for they are made in the inner loops.
 _Open = tuple[int, int, int]
 """An open operation: the bit of its slot, its type, its position."""
-_Unknown = tuple[int, int, int, list[int], list[int], bool]
-"""Operations of unknown outcome of one type: the type; shift and mask of the field that counts
-the used ones; for each, the first return that does not precede its call; their positions; and
-whether they are blind."""
+_Unknown = tuple[int, int, int, int, list[int], list[int], bool]
+"""Operations of unknown outcome of one type: the type; one in the field that counts the used ones,
+the field's shift and mask; for each, the first return that does not precede its call; their
+positions; and whether they are blind."""
 Configuration = tuple[int, int, int, int, bool]
 """Index, mask, state, counts of the used unknown outcomes, and whether the last choice was a blind
 write of unknown outcome that nobody has seen yet."""
@@ -28,19 +28,30 @@ class Windows:
         forgotten: a byte for each of ``operations``, or none at all: those with another than 0
             are taken for operations that may have happened at any time, or never
             (see `checker.decision.Witness`).
+        unlimited: whether what is forgotten may even have happened any number of times. That is
+            easier to decide, for nothing has to be counted, and allows more.
 
     Attributes:
         returns: how many acknowledged operations there are.
         order: their positions in ``operations``, in order of return.
         slots: how many are open at once, at most.
-        guards: the guard bits of the counts; 0 if nothing is unknown.
+        guards: the guard bits of the counts; 0 if nothing is counted.
+        unsure: positions of what may or may not have happened.
+        unlimited: for operations that may have happened any number of times, one position that
+            stands for all of that type -> how many were forgotten.
     """
 
-    def __init__(self, operations: Operations, forgotten: bytes | bytearray = b"") -> None:
+    def __init__(
+        self,
+        operations: Operations,
+        forgotten: bytes | bytearray = b"",
+        *,
+        unlimited: bool = False,
+    ) -> None:
         self._operations = operations
         self._transitions = operations.transitions
         self._open_windows(forgotten)
-        self._group_unknowns(forgotten)
+        self._group_unknowns(forgotten, unlimited=unlimited)
 
     def _open_windows(self, forgotten: bytes | bytearray) -> None:
         """For each return in order: what is open there, in which slots."""
@@ -88,7 +99,7 @@ class Windows:
             free.append(first[0])
         self.slots = slots
 
-    def _group_unknowns(self, forgotten: bytes | bytearray) -> None:
+    def _group_unknowns(self, forgotten: bytes | bytearray, *, unlimited: bool) -> None:
         """What may have happened, by type, with the return from which on each may be used."""
         operations = self._operations
         observes, overwrites = self._transitions.observes, self._transitions.overwrites
@@ -102,18 +113,27 @@ class Windows:
             elif unknown:
                 groups.setdefault(type_, []).append((bisect_left(times, operations.call[k]), k))
         self._unknowns: list[_Unknown] = []
+        self.unlimited: dict[int, int] = {}
+        self._unlimited_moves: dict[int, list[_Unknown]] = {}
+        self.unsure = frozenset(k for group in groups.values() for _, k in group)
         self.guards = shift = 0
         for type_, group in sorted(groups.items(), key=lambda item: min(item[1])):
             group.sort()
-            width = len(group).bit_length()
             since = [first for first, _ in group]
             members = [k for _, k in group]
+            blind = overwrites[type_]
+            if unlimited and forgotten and forgotten[members[0]]:
+                # Others of the type, which are not forgotten, are there only since their call.
+                self.unlimited[members[0]] = sum(forgotten[k] > 0 for k in members)
+                self._unknowns.append((type_, 0, 0, 0, since, members, blind))
+                continue
+            width = len(group).bit_length()
             self._unknowns.append(
-                (type_, shift, (1 << width) - 1, since, members, overwrites[type_])
+                (type_, 1 << shift, shift, (1 << width) - 1, since, members, blind)
             )
             self.guards |= 1 << (shift + width)
             shift += width + 1
-        firsts = [unknown[3][0] for unknown in self._unknowns]
+        firsts = [unknown[4][0] for unknown in self._unknowns]
         self._usable = [bisect_right(firsts, index) for index in range(self.returns)]
 
     def first(self) -> Configuration:
@@ -137,17 +157,31 @@ class Windows:
             after = row[type_]
             if after >= 0:
                 yield self._follow(index, mask | bit, state, after, used, idle=False), position
-        for type_, shift, field, since, members, blind in self._unknowns[: self._usable[index]]:
+        for type_, one, shift, field, since, members, blind in self._unknowns[
+            : self._usable[index]
+        ]:
             times = used >> shift & field
             if (idle and blind) or times == len(since) or since[times] > index:
                 continue
             after = row[type_]
             if after >= 0 and after != state:
-                spent = used + (1 << shift)
                 yield (
-                    self._follow(index, mask, state, after, spent, idle=blind),
+                    self._follow(index, mask, state, after, used + one, idle=blind),
                     members[times],
                 )
+
+    def _without_limit(self, state: int) -> list[_Unknown]:
+        """What may happen any number of times and leads to another state, one for each."""
+        found = self._unlimited_moves.get(state)
+        if found is None:
+            row = self._transitions.rows[state]
+            leads: dict[int, _Unknown] = {}
+            for unknown in self._unknowns[: len(self.unlimited)]:
+                leads.setdefault(row[unknown[0]], unknown)
+            leads.pop(NOT_LEGAL, None)
+            leads.pop(state, None)
+            found = self._unlimited_moves[state] = list(leads.values())
+        return found
 
     def _follow(
         self, index: int, mask: int, before: int, state: int, used: int, *, idle: bool

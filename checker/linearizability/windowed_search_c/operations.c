@@ -373,28 +373,19 @@ operations_length(PyObject *self)
     return (Py_ssize_t)((Operations *)self)->size;
 }
 
+/* A list with one of the columns, which the closure names. */
 static PyObject *
-operations_get_rows(PyObject *object, void *Py_UNUSED(closure))
+operations_get_column(PyObject *object, void *closure)
 {
-    Operations *self = (Operations *)object;
+    const Operations *self = (const Operations *)object;
+    char which = *(const char *)closure;
     PyObject *list = PyList_New((Py_ssize_t)self->size);
     for (size_t i = 0; list != NULL && i < self->size; i++) {
-        PyObject *row = PyLong_FromLongLong(self->rows[i]);
-        if (row == NULL || PyList_SetItem(list, (Py_ssize_t)i, row)) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
-}
-
-static PyObject *
-operations_get_observing(PyObject *object, void *Py_UNUSED(closure))
-{
-    Operations *self = (Operations *)object;
-    PyObject *list = PyList_New((Py_ssize_t)self->size);
-    for (size_t i = 0; list != NULL && i < self->size; i++) {
-        PyObject *observes = PyBool_FromLong(self->flags[self->types[i]] & OBSERVES);
-        if (observes == NULL || PyList_SetItem(list, (Py_ssize_t)i, observes)) {
+        PyObject *item = which == 'r'   ? PyLong_FromLongLong(self->rows[i])
+                         : which == 't' ? PyLong_FromLong(self->types[i])
+                         : which == 'o' ? PyBool_FromLong(self->flags[self->types[i]] & OBSERVES)
+                                        : PyBool_FromLong(self->optional[i]);
+        if (item == NULL || PyList_SetItem(list, (Py_ssize_t)i, item)) {
             Py_CLEAR(list);
         }
     }
@@ -402,8 +393,10 @@ operations_get_observing(PyObject *object, void *Py_UNUSED(closure))
 }
 
 static PyGetSetDef operations_properties[] = {
-    {"rows", operations_get_rows, NULL, "Rows of the table.", NULL},
-    {"observing", operations_get_observing, NULL, "Which of them are observers.", NULL},
+    {"rows", operations_get_column, NULL, "Rows of the table.", "r"},
+    {"types", operations_get_column, NULL, "Equal where the types are.", "t"},
+    {"observing", operations_get_column, NULL, "Which of them are observers.", "o"},
+    {"optional", operations_get_column, NULL, "Which may or may not have happened.", "u"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

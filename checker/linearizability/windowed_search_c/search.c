@@ -9,7 +9,8 @@ typedef struct {
     size_t first, count;       /* where its members are, and how many */
     size_t word;               /* where the used ones are counted */
     unsigned shift;
-    uint64_t field;
+    uint64_t one, field;       /* 0 if it may have happened any number of times */
+    size_t forgotten;          /* how many of it were, if so */
 } Group;
 
 typedef struct {
@@ -24,8 +25,11 @@ typedef struct {
     int32_t *slot;             /* position -> slot */
     size_t slots, mask_words;
     /* Unknown outcomes. */
-    Group *groups;
-    size_t group_count;
+    Group *groups;             /* first those that may have happened any number of times */
+    size_t group_count, unlimited_count;
+    Map unlimited_from;        /* state -> place in `unlimited`: how many lead on, and which */
+    int32_t *unlimited;
+    size_t unlimited_used, unlimited_room;
     int64_t *members;          /* positions, group by group */
     size_t *since;             /* the first return that does not precede the call */
     size_t used_words;
@@ -365,6 +369,48 @@ keep_path(Search *self)
     return 0;
 }
 
+/* Which of the unlimited groups lead to another state, one for each. 0, or -1 on errors. */
+static int
+moves_without_limit(Search *self, const State *marks, int32_t *place)
+{
+    *place = map_get(&self->unlimited_from, 0, (uint64_t)self->state, -1);
+    if (*place >= 0) {
+        return 0;
+    }
+    Map met = {NULL, 0, 0};
+    size_t start = self->unlimited_used++, count = 0;
+    int failed = -1;
+    for (size_t i = 0; i < self->unlimited_count; i++) {
+        int32_t after;
+        if (step_to(self, marks, self->state, self->groups[i].type, &after)) {
+            goto done;
+        }
+        if (after == NOT_LEGAL || after == self->state ||
+            map_get(&met, 0, (uint64_t)after, 0)) {
+            continue;
+        }
+        if (map_put(&met, 0, (uint64_t)after, 1) ||
+            reserve((void **)&self->unlimited, &self->unlimited_room, start + count + 2, 4)) {
+            goto done;
+        }
+        self->unlimited[start + ++count] = (int32_t)i;
+    }
+    if (start + count >= INT32_MAX) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (reserve((void **)&self->unlimited, &self->unlimited_room, start + 1, 4)) {
+        goto done;
+    }
+    self->unlimited[start] = (int32_t)count;
+    self->unlimited_used += count;
+    *place = (int32_t)start;
+    failed = map_put(&self->unlimited_from, 0, (uint64_t)self->state, *place);
+done:
+    PyMem_Free(met.cells);
+    return failed;
+}
+
 /* Make the next choice that leads on: 1, or 0 if there is none, or -1 on errors. It is pushed. */
 static int
 choose(Search *self, const State *marks)
@@ -416,8 +462,21 @@ choose(Search *self, const State *marks)
         self->state = after;
         return settle(self, marks, moved) ? -1 : 1;
     }
+    int32_t place = 0;
+    size_t free_moves = 0;
+    if (self->unlimited_count) {
+        if (moves_without_limit(self, marks, &place)) {
+            return -1;
+        }
+        free_moves = (size_t)self->unlimited[place];
+    }
     for (;;) {
         size_t number = self->cursor - self->slots - 1;
+        if (number < free_moves) {
+            number = (size_t)self->unlimited[place + 1 + (int32_t)number];
+        } else {
+            number += self->unlimited_count - free_moves;
+        }
         if (number >= self->group_count) {
             return 0;
         }
@@ -426,7 +485,8 @@ choose(Search *self, const State *marks)
             return 0; /* groups are in order of first call */
         }
         self->cursor++;
-        uint64_t times = self->used[group->word] >> group->shift & group->field;
+        uint64_t times =
+            group->one ? self->used[group->word] >> group->shift & group->field : 0;
         if ((self->idle && group->blind) || times == group->count ||
             self->since[group->first + times] > self->index) {
             continue;
@@ -440,7 +500,9 @@ choose(Search *self, const State *marks)
         if (push(self, self->members[group->first + times])) {
             return -1;
         }
-        self->used[group->word] += UINT64_C(1) << group->shift;
+        if (group->one) {
+            self->used[group->word] += group->one;
+        }
         self->idle = group->blind;
         self->state = after;
         return settle(self, marks, 1) ? -1 : 1;
@@ -455,6 +517,9 @@ enqueue(Search *self, uint64_t count, size_t from, int64_t position, size_t leve
     if (reserve((void **)&self->queue, &self->queue_room, number, 4)) {
         return -1;
     }
+    if (count > self->unknown_count) {
+        count = self->unknown_count; /* what is unlimited may be used more often than it is there */
+    }
     uint64_t *more = record(self, number - 1) + 1 + self->mask_words + self->used_words;
     more[0] = count << COUNT_SHIFT | (self->idle ? IDLE : 0);
     more[1] = (uint64_t)from << 32 | (uint32_t)position;
@@ -464,6 +529,27 @@ enqueue(Search *self, uint64_t count, size_t from, int64_t position, size_t leve
     if (self->index > self->reached) {
         self->reached = self->index;
         self->farthest = number;
+    }
+    return 0;
+}
+
+/* The choices that led to a record, and perhaps one more. */
+static int
+keep_way(Search *self, size_t to, int64_t last)
+{
+    size_t more = 1 + self->mask_words + self->used_words, depth = last >= 0;
+    for (size_t number = to; number > 1; number = record(self, number - 1)[more + 1] >> 32) {
+        depth++;
+    }
+    if (reserve((void **)&self->longest, &self->longest_room, depth, 8)) {
+        return -1;
+    }
+    self->longest_depth = depth;
+    if (last >= 0) {
+        self->longest[--depth] = last;
+    }
+    for (size_t number = to; number > 1; number = record(self, number - 1)[more + 1] >> 32) {
+        self->longest[--depth] = (int64_t)(uint32_t)record(self, number - 1)[more + 1];
     }
     return 0;
 }
@@ -488,7 +574,7 @@ follow(Search *self, const State *marks, size_t number)
     while ((found = choose(self, marks)) > 0) {
         if (self->index == self->returns) {
             self->reached = self->returns;
-            return 1;
+            return keep_way(self, number, self->path[0]) ? -1 : 1;
         }
         int fresh = visit(self);
         /* Behind the slots come the unknown outcomes. */
@@ -545,26 +631,7 @@ search_by_levels(Search *self, const State *marks, size_t limit)
     if (self->reached == self->returns) {
         return 1;
     }
-    /* The way to the farthest record, from its end. */
-    size_t depth = 0;
-    for (size_t pass = 0; pass < 2; pass++) {
-        size_t left = depth;
-        for (size_t number = self->farthest; number > 1;) {
-            uint64_t whence =
-                record(self, number - 1)[2 + self->mask_words + self->used_words];
-            if (pass) {
-                self->longest[--left] = (int64_t)(uint32_t)whence;
-            } else {
-                depth++;
-            }
-            number = whence >> 32;
-        }
-        if (!pass && reserve((void **)&self->longest, &self->longest_room, depth, 8)) {
-            return -1;
-        }
-    }
-    self->longest_depth = depth;
-    return 0;
+    return keep_way(self, self->farthest, -1);
 }
 
 /* Search on: 1 linearizable, 0 not, 2 the limit was reached, -1 on errors. */
@@ -668,7 +735,7 @@ open_windows(Search *self, const uint8_t *forgotten)
 
 /* What may have happened: forgotten operations from the start on, others from their call. */
 static int
-group_unknowns(Search *self, const uint8_t *forgotten)
+group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
 {
     const Operations *operations = self->operations;
     size_t size = operations->size, types = operations->known_count, total = 0;
@@ -693,6 +760,7 @@ group_unknowns(Search *self, const uint8_t *forgotten)
                 group_of[type] = (int32_t)++self->group_count;
             }
             self->groups[group_of[type] - 1].count++;
+            self->groups[group_of[type] - 1].forgotten += unlimited && is_forgotten;
             total++;
         }
     }
@@ -703,10 +771,20 @@ group_unknowns(Search *self, const uint8_t *forgotten)
         return -1;
     }
     self->unknown_count = total;
+    while (self->unlimited_count < self->group_count &&
+           self->groups[self->unlimited_count].forgotten) {
+        self->unlimited_count++;
+    }
     size_t first = 0;
     unsigned bits = 0;
     for (size_t i = 0; i < self->group_count; i++) {
         Group *group = &self->groups[i];
+        group->first = first;
+        first += group->count;
+        if (group->forgotten) {
+            group->count = 0;
+            continue;
+        }
         unsigned width = 64 - (unsigned)__builtin_clzll(group->count);
         if (bits + width + 1 > 64) {
             bits = 0;
@@ -714,13 +792,12 @@ group_unknowns(Search *self, const uint8_t *forgotten)
         self->used_words += bits == 0;
         group->word = self->used_words - 1;
         group->shift = bits;
+        group->one = UINT64_C(1) << bits;
         group->field = (UINT64_C(1) << width) - 1;
         bits += width + 1;
         if (bits == 64) {
             bits = 0;
         }
-        group->first = first;
-        first += group->count;
         group->count = 0;
     }
     for (int pass = 0; pass < 2; pass++) {
@@ -749,7 +826,9 @@ group_unknowns(Search *self, const uint8_t *forgotten)
     }
     for (size_t i = 0; i < self->group_count; i++) {
         const Group *group = &self->groups[i];
-        self->guards[group->word] |= (group->field + 1) << group->shift;
+        if (group->one) {
+            self->guards[group->word] |= (group->field + 1) << group->shift;
+        }
     }
     return 0;
 }
@@ -770,15 +849,15 @@ begin(Search *self, const State *marks)
 static PyObject *
 search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operations", "forgotten", "by_levels", NULL};
+    static char *names[] = {"operations", "forgotten", "by_levels", "unlimited", NULL};
     State *marks = PyType_GetModuleState(type);
     PyObject *operations;
     Py_buffer forgotten = {0};
-    int by_levels = 0;
+    int by_levels = 0, unlimited = 0;
     if (marks == NULL ||
-        !PyArg_ParseTupleAndKeywords(args, keywords, "O!|y*$p:Search", names,
+        !PyArg_ParseTupleAndKeywords(args, keywords, "O!|y*$pp:Search", names,
                                      marks->operations_type, &operations, &forgotten,
-                                     &by_levels)) {
+                                     &by_levels, &unlimited)) {
         return NULL;
     }
     Search *self = NULL;
@@ -795,7 +874,7 @@ search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     Py_INCREF(operations);
     self->operations = (Operations *)operations;
     const uint8_t *outside = forgotten.len ? forgotten.buf : NULL;
-    if (open_windows(self, outside) || group_unknowns(self, outside)) {
+    if (open_windows(self, outside) || group_unknowns(self, outside, unlimited)) {
         goto failed;
     }
     self->by_levels = by_levels;
@@ -846,7 +925,8 @@ search_dealloc(PyObject *object)
                       self->members, self->since,  self->guards,    self->mask,     self->used,
                       self->mutators, self->observers, self->occupant, self->stack, self->path,
                       self->longest, self->records, self->next,     self->table, self->queue,
-                      self->waiting, self->at_count};
+                      self->waiting, self->at_count, self->unlimited,
+                      self->unlimited_from.cells};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         PyMem_Free(memory[i]);
     }
@@ -955,6 +1035,23 @@ done:
 }
 
 static PyObject *
+search_repeats(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    const Search *self = (const Search *)object;
+    for (size_t i = 0; i < self->group_count; i++) {
+        const Group *group = &self->groups[i];
+        size_t times = 0;
+        for (size_t at = 0; group->forgotten && at < self->longest_depth; at++) {
+            times += self->longest[at] == self->members[group->first];
+        }
+        if (times > group->forgotten) {
+            Py_RETURN_TRUE;
+        }
+    }
+    Py_RETURN_FALSE;
+}
+
+static PyObject *
 search_stuck(PyObject *object, PyObject *Py_UNUSED(none))
 {
     Search *self = (Search *)object;
@@ -1041,6 +1138,7 @@ static PyGetSetDef search_properties[] = {
 static PyMethodDef search_methods[] = {
     {"run", search_run, METH_O, "Search on, until so many more configurations were visited."},
     {"prefix", search_prefix, METH_NOARGS, "The longest order, and what changed the state last."},
+    {"repeats", search_repeats, METH_NOARGS, "Whether an order uses more than is there."},
     {"stuck", search_stuck, METH_NOARGS, "The operation that cannot follow the prefix."},
     {"states", search_states, METH_NOARGS, "The states that were possible there."},
     {NULL, NULL, 0, NULL},
