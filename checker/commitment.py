@@ -28,9 +28,10 @@ lead with this tree (the digests then alternate from leader to leader), and its 
 So what is above a cut is discarded only if it can be in nobody's tree: a server that has it in
 its log has written a snapshot since, the digest of which shows a tree without it, or has not
 entered the epoch that began without it, and gives it up (by TRUNC or SNAP) when it enters.
-All else above a cut is uncertain, and so is what a leader's digest has shown to be in its tree
-although the one before had dropped it. What is below a cut is uncertain only if a server's
-snapshot has a digest that no known tree has.
+All else above a cut is *forked*: the history of the ensemble, that of its leaders, is without it,
+and what a client saw through some server may be with it. Uncertain is what a leader's digest has
+shown to be in its tree although the one before had dropped it. What is below a cut is uncertain
+only if a server's snapshot has a digest that no known tree has.
 
 **Links.** Without digests a cut is told by a server's log that has (a,k) followed directly by
 (b,1) of a later epoch *b*: that server's history had exactly *k* proposals of *a* and none of
@@ -90,14 +91,17 @@ from checker.txnlog import Txn
 class Commitment:
     """Every proposal found, by its fate, each in order of zxid.
 
-    ``reasons`` says in words what is missing or contradictory in the files, and why something
-    is uncertain; empty when all is clear.
+    ``forked``: the ensemble went on without them, but they are in the tree of some server, or
+    may be after its restart. ``reasons`` says in words what is missing or contradictory in the
+    files; ``notes`` why something is uncertain or forked. Both are empty when all is clear.
     """
 
     committed: tuple[Txn, ...]
     discarded: tuple[Txn, ...]
     uncertain: tuple[Txn, ...]
     reasons: tuple[str, ...]
+    forked: tuple[Txn, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -117,6 +121,7 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     """
     size = max(len(nodes), ensemble_size or 0)
     reasons: list[str] = []
+    notes: list[str] = []
     if len(nodes) < size:
         reasons.append(f"the files of {size - len(nodes)} of {size} servers are missing")
     proposals: dict[int, Txn] = {}
@@ -147,7 +152,7 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
                 uncertain.append(txn)
                 open_counters.append(k)
         if open_counters:
-            reasons.append(f"uncertain: {span_of(e, open_counters)}; {cuts.why}")
+            notes.append(f"uncertain: {span_of(e, open_counters)}; {cuts.why}")
         known = set(counters)
         if lost := [k for k in range(1, cuts.low + 1) if k not in known]:
             reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
@@ -155,28 +160,42 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
     strange, lacking = history.strange_trees(committed)
     reasons += [f"the tree in the newest snapshot of {name} fits no history" for name in strange]
     if lacking:
-        reasons.append(
+        notes.append(
             f"uncertain: {len(lacking)} transactions that {', '.join(strange)} may lack: "
             "its servers differ"
         )
     alive = history.alive(discarded)
-    for e, group in groupby(sorted(alive), key=epoch):
+    back = {txn.zxid for txn in discarded if history.was_led_with(txn.zxid)}
+    for e, group in groupby(sorted(alive.keys() | back), key=epoch):
         dropped = list(group)
-        names = sorted({name for zxid in dropped for name in alive[zxid]})
-        where = (
-            "are, or come back with a restart, in the tree of "
-            f"{', '.join(names)}: its servers differ"
-            if names
-            else "were in a later leader's tree for a time: its servers differed"
-        )
-        span = span_of(e, [counter(zxid) for zxid in dropped])
-        reasons.append(f"uncertain: {span}; the ensemble went on without them, but they {where}")
-    uncertain += [txn for txn in discarded if txn.zxid in alive] + lacking
+        for fate, zxids in (
+            ("forked", [zxid for zxid in dropped if zxid not in back]),
+            ("uncertain", [zxid for zxid in dropped if zxid in back]),
+        ):
+            if not zxids:
+                continue
+            names = sorted({name for zxid in zxids for name in alive.get(zxid, ())})
+            where = []
+            if fate == "uncertain":
+                where.append("were in a later leader's tree for a time")
+            if names:
+                where.append(f"are, or come back with a restart, in the tree of {', '.join(names)}")
+            span = span_of(e, [counter(zxid) for zxid in zxids])
+            notes.append(
+                f"{fate}: {span}; the ensemble went on without them, but they "
+                f"{' and '.join(where)}: its servers differ"
+            )
     lacked = {txn.zxid for txn in lacking}
-    committed = [txn for txn in committed if txn.zxid not in lacked]
-    discarded = [txn for txn in discarded if txn.zxid not in alive]
+    uncertain += [txn for txn in discarded if txn.zxid in back] + lacking
     uncertain.sort(key=lambda txn: txn.zxid)
-    return Commitment(tuple(committed), tuple(discarded), tuple(uncertain), tuple(reasons))
+    return Commitment(
+        committed=tuple(txn for txn in committed if txn.zxid not in lacked),
+        discarded=tuple(txn for txn in discarded if txn.zxid not in alive.keys() | back),
+        uncertain=tuple(uncertain),
+        reasons=tuple(reasons),
+        forked=tuple(txn for txn in discarded if txn.zxid in alive.keys() - back),
+        notes=tuple(notes),
+    )
 
 
 def _links(nodes: Iterable[ServerLine], epochs: list[int]) -> dict[int, _Evidence]:

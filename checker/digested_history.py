@@ -184,7 +184,7 @@ class DigestedHistory:
                 node.kept = self._leaders.get(epoch(newest))
 
     def alive(self, discarded: list[Txn]) -> dict[int, list[str]]:
-        """What was dropped and is not gone for good: zxid -> servers that may have it."""
+        """What was dropped and may be in trees all the same: zxid -> servers that may have it."""
         found: dict[int, list[str]] = {}
         for txn in discarded:
             zxid = txn.zxid
@@ -193,6 +193,10 @@ class DigestedHistory:
                 continue
             names = [node.name for node in self._nodes if node.may_have(zxid, since)]
             names += ["a server whose files are missing"] * (not self._complete)
-            if names or zxid in self._seen:
+            if names:
                 found[zxid] = names
         return found
+
+    def was_led_with(self, zxid: int) -> bool:
+        """Whether a leader's tree had it although the epoch of the leader before it had not."""
+        return zxid in self._seen

@@ -29,6 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
+from math import inf
 
 from checker.history import History, Op
 from checker.holds import Hold, Words
@@ -72,13 +73,16 @@ class ServerView:
     """The server's timeline as the checkers need it.
 
     ``ends`` has an entry for every session that ended; ``known`` is every session of which
-    the logs tell whether and when it ended. ``reasons`` says in words what they leave open.
+    the logs tell whether and when it ended. ``doubts``: between when and when (nanoseconds, in
+    order) a session may have ended for some server, though not in the history of the ensemble.
+    ``reasons`` says in words what they leave open.
     ``turns``: for nodes of a sequential line when each came to be first, None if it never did;
     nodes of which the logs do not tell for certain are left out.
     """
 
     ends: Mapping[str, SessionEnd] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    doubts: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     owners: Sequence[Ownership] = ()
     reasons: Sequence[str] = ()
     turns: Mapping[str, int | None] = field(default_factory=dict)
@@ -86,6 +90,17 @@ class ServerView:
     def ended(self, session: str | None) -> SessionEnd | None:
         """When a session ended; None when it lives on."""
         return self.ends.get(session) if session is not None else None
+
+    def tells(self, session: str | None, at: int) -> bool:
+        """Whether it is known if a session was alive at that time (nanoseconds)."""
+        if session not in self.known:
+            return False
+        return not any(start <= at < end for start, end in self.doubts.get(session, ()))
+
+    def told_until(self, session: str | None, at: int) -> float:
+        """When after that time the next doubt about a session begins; infinite if none does."""
+        spans = self.doubts.get(session, ()) if session is not None else ()
+        return min((start for start, _ in spans if start > at), default=inf)
 
 
 def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
@@ -235,17 +250,19 @@ class _Judge:
         self._overlapping[second].append((end, first))
         who = f"c{first.client} and c{second.client}"
         sessions = {first.session, second.session}
-        known = self._server.known if self._server else frozenset()
-        if self._server is None or not sessions <= known:
-            missing = sorted(str(session) for session in sessions - known)
+        server = self._server
+        missing = sorted(str(s) for s in sessions if server is None or not server.tells(s, start))
+        if server is None or missing:
             self.result.unknown.append(
                 f"{who} both believed that they held the {self._thing} between {self._at(start)} "
                 f"and {self._at(end)}, and the servers' logs at hand do not tell when their "
                 f"sessions ended ({', '.join(missing)})"
             )
             return
-        ends = {hold: self._server.ended(hold.session) for hold in (first, second)}
+        ends = {hold: server.ended(hold.session) for hold in (first, second)}
         lived_until = min((e.time for e in ends.values() if e is not None), default=None)
+        # Where a session may have ended unseen, what is certain ends.
+        end = int(min([end, *(server.told_until(session, start) for session in sessions)]))
         anomaly = Anomaly(
             kind="split-brain",
             description="",
@@ -328,10 +345,12 @@ class _Judge:
 
     def untold_lateness(self) -> None:
         """Long beliefs, in sessions of whose end nothing is known, that no release settled."""
-        known = self._server.known if self._server else frozenset()
         for hold in self._holds:
             long = hold.believed_until - hold.granted > self._tolerance
-            if long and hold.session not in known and not hold.released:
+            told = self._server and self._server.tells(
+                hold.session, hold.believed_until - self._tolerance
+            )
+            if long and not told and not hold.released:
                 self.result.unknown.append(
                     f"c{hold.client} believed from {self._at(hold.granted)} to "
                     f"{self._at(hold.believed_until)} that it held the {self._thing}, and the "

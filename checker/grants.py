@@ -77,7 +77,7 @@ def check_order(history: History, holds: Sequence[Hold], server: ServerView | No
             other = numbered[other_position][0]
             if other.session == hold.session:
                 continue
-            if server is None or other.session not in server.known:
+            if server is None or not server.tells(other.session, hold.granted):
                 result.unknown.append(
                     f"c{hold.client} was granted number {number} before c{other.client} with a "
                     "lower one, and the servers' logs at hand do not tell whether that one's "

@@ -83,14 +83,18 @@ class ServerTruth:
         committed: history, in order of zxid; refused requests are in it as ``error``.
         discarded: proposals that no future contains.
         uncertain: proposals whose fate the files at hand do not tell.
+        forked: proposals that the ensemble went on without, but some server may not have.
         reasons: in plain words, what is missing or contradictory; empty when all is clear.
+        notes: the same, why something is uncertain or forked.
     """
 
     def __init__(self, commitment: Commitment) -> None:
         self.committed = commitment.committed
         self.discarded = commitment.discarded
         self.uncertain = commitment.uncertain
+        self.forked = commitment.forked
         self.reasons = list(commitment.reasons)
+        self.notes = list(commitment.notes)
 
     def sessions(self) -> dict[str, SessionLife]:
         """Session id in hex -> its life, in order of opening."""

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from checker.clock import WallClock
-from checker.exclusion import Ownership, ServerView, SessionEnd
+from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
 from checker.grants import sequence_number
+from checker.node_files import epoch
 from checker.server_truth import ServerTruth, ZnodeLife
-from checker.txnlog import session_hex
+from checker.txnlog import Txn, session_hex
+
+_EVER = 1 << 63
 
 
 def server_view(
@@ -24,7 +27,7 @@ def server_view(
         mark: see ``kind``.
     """
     sessions = truth.sessions()
-    unsettled = {session_hex(txn.session) for txn in truth.uncertain}
+    unsettled: set[str] = set()
     if truth.reasons:
         # Something is missing: who is not known to have ended may have, unseen.
         unsettled |= {name for name, life in sessions.items() if life.closed_ms is None}
@@ -39,25 +42,91 @@ def server_view(
         for name, life in sessions.items()
         if life.closed_ms is not None
     }
+    astray = [txn for txn in truth.uncertain + truth.forked for txn in txn.effects]
+    contested = {path for txn in astray for path in (txn.path, *(txn.paths or ()))}
     turns: dict[str, int | None] = {}
     if kind == "sequential":
         lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]
         owners = list(_first_in_line(lives, clock))
         if clock.steady and not truth.reasons:
-            turns = {life.path: None for life in lives} | {o.path: o.start for o in owners}
+            turns = _turns(lives, owners, [life for life in lives if life.path in contested])
     else:
         lives = [life for life in truth.znodes(path) if life.path == path]
         owners = [
-            _ownership(life, life.czxid, life.created_ms, clock, gapless=not truth.reasons)
+            _ownership(
+                life,
+                life.czxid,
+                life.created_ms,
+                clock,
+                gapless=not truth.reasons and path not in contested,
+            )
             for life in lives
         ]
     return ServerView(
         ends=ends,
         known=frozenset(sessions) - unsettled,
+        doubts=_doubts(truth, clock, astray),
         owners=owners,
         reasons=tuple(truth.reasons),
         turns=turns,
     )
+
+
+def _doubts(
+    truth: ServerTruth, clock: WallClock, astray: list[Txn]
+) -> dict[str, list[tuple[int, int]]]:
+    """When sessions that were closed in a history that the ensemble left may have been dead.
+
+    From that closing on; but a transaction that was committed for a session, its end included,
+    proves that it was alive since the beginning of that epoch: a leader does not take back what
+    it has closed.
+    """
+    closings: dict[str, int] = {}
+    for txn in astray:
+        if txn.name == "closeSession":
+            since = clock.monotonic(txn.time_ms) - CLOCK_SLACK_NS
+            name = session_hex(txn.session)
+            closings[name] = min(since, closings.get(name, since))
+    alive: dict[str, dict[int, int]] = {name: {} for name in closings}
+    for txn in truth.committed if closings else ():
+        name = session_hex(txn.session)
+        if name in closings:
+            alive[name][epoch(txn.zxid)] = clock.monotonic(txn.time_ms)
+    epochs = truth.epochs()
+    sessions = truth.sessions()
+    doubts: dict[str, list[tuple[int, int]]] = {}
+    for name, closing in closings.items():
+        life = sessions.get(name)
+        end = clock.monotonic(life.closed_ms) if life and life.closed_ms is not None else _EVER
+        unproven = closing
+        doubts[name] = []
+        for number, last in alive[name].items():
+            start = clock.monotonic(epochs[number].first_ms)
+            if unproven < start:
+                doubts[name].append((unproven, start))
+            unproven = max(unproven, last)
+        if unproven < end:
+            doubts[name].append((unproven, end))
+    return doubts
+
+
+def _turns(
+    lives: list[ZnodeLife], owners: list[Ownership], contested: list[ZnodeLife]
+) -> dict[str, int | None]:
+    """When each node came to be first; without those that stood behind a contested one.
+
+    A node is contested if some server may have had another fate for it: then whoever asked
+    that server saw another line.
+    """
+    turns = {life.path: None for life in lives} | {owner.path: owner.start for owner in owners}
+    firsts = {owner.path: owner.grant for owner in owners}
+    for doubtful in contested:
+        for life in lives:
+            behind = doubtful.deleted_zxid is None or life.czxid < doubtful.deleted_zxid
+            waited = firsts.get(life.path, doubtful.czxid) >= doubtful.czxid
+            if behind and waited:
+                turns.pop(life.path, None)
+    return turns
 
 
 def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:

@@ -48,7 +48,8 @@ def with_digests(files: NodeFiles, digests: dict[int, int], tree: str | None = N
 
 
 def fates(found) -> tuple[str, str, str]:
-    return names(found.committed), names(found.discarded), names(found.uncertain)
+    open_ = sorted(found.uncertain + found.forked, key=lambda txn: txn.zxid)
+    return names(found.committed), names(found.discarded), names(open_)
 
 
 def test_no_files_and_empty_files():
@@ -65,9 +66,9 @@ def test_in_the_last_epoch_what_a_quorum_logged_is_committed_and_the_rest_is_ope
         }
     )
     assert fates(found) == ("1.1 1.2 1.3", "", "1.4")
-    (reason,) = found.reasons
-    assert "0x100000004" in reason
-    assert "too few servers" in reason
+    (note,) = found.notes
+    assert "0x100000004" in note
+    assert "too few servers" in note
 
 
 def test_a_standalone_server_commits_what_it_logs():
@@ -171,7 +172,7 @@ def test_when_all_came_by_snapshot_no_log_tells():
         }
     )
     assert fates(found) == ("3.1", "", "1.1")
-    assert any("no log tells" in reason for reason in found.reasons)
+    assert any("no log tells" in note for note in found.notes)
 
 
 def test_missing_files_leave_only_what_a_quorum_has():
@@ -287,7 +288,7 @@ def test_records_that_the_next_leader_did_not_have_are_not_committed_though_all_
     }
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1", "", "1.2 1.3")
-    (reason,) = found.reasons
+    (reason,) = found.notes
     names = "n1, n2" if third == "1.1 2.1" else "n1, n2, n3"
     assert "2 transactions, 0x100000002 to 0x100000003; the ensemble went on" in reason
     assert f"in the tree of {names}: its servers differ" in reason
@@ -335,14 +336,15 @@ def test_what_came_back_in_a_later_leaders_tree_is_uncertain():
     }
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
-    assert "in the tree of n1" in found.reasons[0]
+    assert "in the tree of n1" in found.notes[0]
+    assert not found.forked
     nodes["n1"] = with_digests(
         node(log, current=4, snapshots="2.1 4.2"), digests, "1.1 2.1 3.1 4.1 4.2"
     )
     nodes["n3"] = replace(nodes["n3"], digest=(zxid(3, 1), digest(zs("1.1 2.1 3.1"))))
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
-    assert "were in a later leader's tree for a time: its servers differed" in found.reasons[0]
+    assert "were in a later leader's tree for a time: its servers differ" in found.notes[0]
 
 
 def test_a_digest_that_fits_nothing_decides_nothing():
@@ -403,7 +405,7 @@ def test_who_leads_already_may_lack_what_is_logged():
     }
     found = decide(nodes)
     assert fates(found) == ("1.1", "", "1.2")
-    assert "who leads epoch 2 may lack them" in found.reasons[0]
+    assert "who leads epoch 2 may lack them" in found.notes[0]
     nodes["n1"] = with_digests(node("1.1 1.2", current=2, snapshots="1.2"), digests, "1.1 1.2")
     assert fates(decide(nodes)) == ("1.1 1.2", "", "")
 
@@ -468,13 +470,16 @@ def assert_decided_as_it_was(zab: Zab, hidden: str) -> str:
     files = zab.files()
     found = decide(files)
     committed, discarded, uncertain = (
-        {txn.zxid for txn in txns} for txns in (found.committed, found.discarded, found.uncertain)
+        {txn.zxid for txn in txns}
+        for txns in (found.committed, found.discarded, found.uncertain + found.forked)
     )
+    assert len(proposals) == len(found.committed + found.discarded + found.uncertain + found.forked)
     assert committed | discarded | uncertain == proposals
     assert committed <= certain
     assert not discarded & possible
-    assert bool(uncertain) == any("uncertain" in reason for reason in found.reasons)
-    untold = any("no log tells" in reason for reason in found.reasons)
+    for fate, txns in (("uncertain", found.uncertain), ("forked", found.forked)):
+        assert bool(txns) == any(note.startswith(fate) for note in found.notes)
+    untold = any("no log tells" in note for note in found.notes)
     if not untold and not zab.late:
         assert uncertain == proposals & (possible - certain)
         lost = any("in no log at hand" in reason for reason in found.reasons)

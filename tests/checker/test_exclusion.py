@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +66,16 @@ def test_the_overlap_before_an_expiry_is_split_brain():
     (anomaly,) = check(two_believe(until=6000), view(s1=(5500, True))).anomalies
     assert anomaly.kind == "split-brain"
     assert anomaly.length_ms == 500
+
+
+def test_what_is_certain_of_an_overlap_ends_where_a_session_is_in_doubt():
+    doubt = replace(view(), doubts={"0x1": [(5500 * MS, 9000 * MS)]})
+    (anomaly,) = check(two_believe(until=6000), doubt).anomalies
+    assert (anomaly.kind, anomaly.length_ms) == ("split-brain", 500)
+    before = replace(view(), doubts={"0x1": [(4000 * MS, 5001 * MS)]})
+    found = check(two_believe(until=6000), before)
+    assert found.anomalies == []
+    assert "do not tell when their sessions ended" in found.unknown[0]
 
 
 def test_however_short_an_overlap_of_living_sessions_is_split_brain():

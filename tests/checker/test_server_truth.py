@@ -192,7 +192,7 @@ def test_only_what_was_committed_counts():
     assert found.committed == (first, new)
     assert found.discarded == (lost,)
     assert found.uncertain == (last,)
-    assert len(found.reasons) == 1
+    assert len(found.notes) == 1
 
 
 def test_the_size_of_the_ensemble_can_be_told():

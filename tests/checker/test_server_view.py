@@ -1,3 +1,5 @@
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,10 +26,23 @@ def txn(zxid, name, session=1, **fields):
     )
 
 
-def view(*txns, reasons=(), uncertain=(), kind="sequential", path="/l", mark="lock", clock=CLOCK):
+def view(
+    *txns,
+    reasons=(),
+    uncertain=(),
+    forked=(),
+    kind="sequential",
+    path="/l",
+    mark="lock",
+    clock=CLOCK,
+):
     truth = ServerTruth(
         Commitment(
-            committed=tuple(txns), discarded=(), uncertain=tuple(uncertain), reasons=tuple(reasons)
+            committed=tuple(txns),
+            discarded=(),
+            uncertain=tuple(uncertain),
+            reasons=tuple(reasons),
+            forked=tuple(forked),
         )
     )
     return server_view(truth, clock, kind=kind, path=path, mark=mark)
@@ -121,7 +136,72 @@ def test_a_session_whose_end_may_be_missing_is_not_known():
     assert view(opened(1), opened(2)).known == {"0x1", "0x2"}
     closed = txn(9, "closeSession", 2, cxid=0, paths=())
     assert view(opened(1), opened(2), closed, reasons=["n2 is missing"]).known == {"0x2"}
-    assert view(opened(1), opened(2), uncertain=[closed]).known == {"0x1"}
+
+
+@pytest.mark.parametrize("fate", ["uncertain", "forked"])
+def test_a_session_that_may_have_ended_for_some_server_is_in_doubt_from_then_on(fate):
+    closed = txn(9, "closeSession", 2, cxid=0, paths=())
+    other = txn(10, "delete", 1, path="/l/a-lock-0000000001")
+    seen = view(opened(1), opened(2), **{fate: [closed, other]})
+    assert seen.tells("0x2", 80 * MS)
+    assert not seen.tells("0x2", 90 * MS)
+    assert seen.tells("0x1", 900 * MS)
+    again = txn(12, "closeSession", 2, cxid=0, paths=())
+    seen = view(opened(1), opened(2), again, **{fate: [closed]})
+    assert not seen.tells("0x2", 100 * MS)
+    assert seen.tells("0x2", 120 * MS)
+
+
+def test_what_was_committed_for_a_session_ends_the_doubt_of_that_epoch():
+    e = 1 << 32
+    closed = txn(9, "closeSession", 2, cxid=0, paths=())
+
+    def at(zxid, ms, name, session):
+        return msgspec.structs.replace(create(zxid, name, session), time_ms=ms)
+
+    seen = view(
+        opened(1),
+        opened(2),
+        at(e + 1, 200, "/x", 1),
+        at(e + 2, 300, "/y", 2),
+        at(2 * e + 1, 400, "/z", 1),
+        forked=[closed],
+    )
+    asked = {ms: seen.tells("0x2", ms * MS) for ms in (80, 90, 150, 200, 250, 299, 301, 400, 900)}
+    assert asked == {
+        80: True,
+        90: False,
+        150: False,
+        200: True,
+        250: True,
+        299: True,
+        301: False,
+        400: False,
+        900: False,
+    }
+    assert seen.told_until("0x2", 80 * MS) == 87 * MS
+
+
+@pytest.mark.parametrize("fate", ["uncertain", "forked"])
+def test_turns_behind_a_node_that_servers_differ_on_are_left_out(fate):
+    first, second, third, last = (f"/l/{name}-lock-000000000{n}" for n, name in enumerate("abcd"))
+    txns = [
+        create(11, first, 1),
+        txn(12, "delete", 1, path=first),
+        create(13, second, 2),
+        create(14, third, 3),
+        txn(15, "delete", 2, path=second),
+        txn(16, "delete", 3, path=third),
+        create(17, last, 1),
+    ]
+    seen = view(*txns, **{fate: [txn(20, "closeSession", 2, cxid=0, paths=(second,))]})
+    assert seen.turns == {first: 110 * MS, last: 170 * MS}
+
+
+def test_a_single_node_that_servers_differ_on_may_have_been_deleted_between():
+    txns = [create(11, "/l", 1), create(12, "/l", 2)]
+    forked = [txn(13, "delete", 1, path="/l")]
+    assert [o.loss for o in view(*txns, kind="single", forked=forked).owners] == [12, None]
 
 
 def test_a_session_that_ended_while_the_clock_was_set_is_not_known():

@@ -87,13 +87,13 @@ def standing(truth):
 
 
 def differing(tree, truth):
-    """Where a server's tree is not what the truth says, other than by what is uncertain.
+    """Where a server's tree is not what the truth says, other than by what is uncertain or forked.
 
     ZooKeeper 3.8 itself can leave servers with different trees (see `checker.commitment`).
     """
     open_ends = {
         path
-        for txn in truth.uncertain
+        for txn in truth.uncertain + truth.forked
         for effect in txn.effects
         for path in (effect.path, *(effect.paths or ()))
     }
@@ -113,19 +113,18 @@ def agreed(ensemble, connect, gather):
             before = {node: synced_tree(client) for node, client in clients.items()}
             truth, place = gather()
             after = {node: synced_tree(client) for node, client in clients.items()}
-            if after == before and not any(OPEN_END in reason for reason in truth.reasons):
+            if after == before and not any(OPEN_END in note for note in truth.notes):
                 break
         else:
             changed = {node: before[node].items() ^ after[node].items() for node in before}
             raise AssertionError(
                 f"the ensemble did not come to rest: changed {changed}, "
-                f"uncertain {truth.reasons}, files {place}"
+                f"uncertain {truth.notes}, files {place}"
             )
         for node, found in before.items():
             assert not differing(found, truth), f"{node}, files {place}"
-        forked = [reason for reason in truth.reasons if "its servers differ" in reason]
-        assert truth.reasons == forked
-        assert bool(truth.uncertain) == bool(forked)
+        assert truth.reasons == []
+        assert all("its servers differ" in note for note in truth.notes)
         return truth, place
 
     return read

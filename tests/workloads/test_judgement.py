@@ -44,7 +44,9 @@ def final(recorded, ms, *, stuck=(), left=()):
 class Truth:
     """What servers' logs tell: sessions that lived, and nodes that stood in the line."""
 
+    committed = ()
     uncertain = ()
+    forked = ()
     reasons = ()
 
     def __init__(self, sessions=3, nodes=()):
