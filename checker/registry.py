@@ -2,6 +2,7 @@
 
 from checker.decide import ModelEntry
 from checker.models.multi_register import MULTI_REGISTER
+from checker.specialised.append_only_register import APPEND
 from checker.specialised.atomic_commitment import ATOMIC_COMMITMENT
 from checker.specialised.barrier import BARRIER
 from checker.specialised.counter import COUNTER
@@ -17,6 +18,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     REGISTER,
     CAS_REGISTER,
     VERSIONED_REGISTER,
+    APPEND,
     MULTI_REGISTER,
     MUTEX,
     ATOMIC_COMMITMENT,

@@ -1,0 +1,405 @@
+"""A value at whose end pieces are put: each read shows which pieces came, and in which order.
+
+**Decided**: linearizability of ``append(piece)``, ``read() -> whole`` (or ``get``) and, for
+strings, ``put(whole)`` (or ``write``), which replaces what is there. The whole is a string (as in
+Porcupine's key-value logs) or a list; None is the empty one. It is decided here if every put and
+piece that some read shows was written once, and the reads can be taken apart in one way only
+(`checker.specialised.pieces`); else by the general search.
+
+**Algorithm.** A read shows after which put it came (or that it came before all), and which pieces
+had been appended since, in which order. All that is shown after one put is an *era*. In any order
+of the operations that explains the reads, an era is one piece: the put, then the appends and reads
+in the order of their places: append i, then the reads that end with it, then append i + 1. So
+
+1. every read must be a put (or the beginning) and pieces that somebody appended, none of them
+   twice, and of two reads of an era one must begin the other;
+2. within an era, time must allow the order (`checker.specialised.version_order`);
+3. the eras must fit beside each other (`checker.specialised.zones`), that of the beginning before
+   all others, and so must acknowledged puts and appends that no read shows, each by itself: such
+   an append belongs at the end of some era, for inside of one, where the last is a read or the
+   put alone, a read would show it.
+
+If all this holds, the eras in the order that the zones allow, each in its own order, explain
+everything.
+
+*Unknown outcomes*: an unknown put or append that is shown did take effect, and its return bounds
+nothing; one that nobody saw is left out.
+
+**Cost**: near-linear in the total length of the texts.
+
+Source: eras are the clusters of Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997;
+that appends show their order: Kingsbury and Alvaro, Elle, VLDB 2020, section 3.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decision import Budget, Decision, accepted, refused
+from checker.linearizability.search import check_linearizable
+from checker.models.append import AppendRegister
+from checker.operation_table import FAIL, MISSING, OK, Ints, OperationTable, freeze
+from checker.specialised.forgetting import forgetting, minimal_witness
+from checker.specialised.pieces import ListPieces, StringPieces, TooLong
+from checker.specialised.version_order import out_of_order
+from checker.specialised.zones import contradicting_clusters
+from checker.wording import at, who
+
+_ERAS = Algorithm(
+    name="prefix order",
+    when="each put and each piece that is read was written once, and reads can be taken apart",
+    cost="near-linear in the total length of the texts",
+    source=(
+        "Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997; Kingsbury and Alvaro, "
+        "Elle, VLDB 2020"
+    ),
+)
+_SEARCH = Algorithm(
+    name="windowed search",
+    when="otherwise",
+    cost="exponential in the operations that are open at once, else linear",
+    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+)
+
+READS, PUTS, APPENDS = ("read", "get"), ("write", "put"), ("append",)
+BEGINNING = -1
+"""Stands for the row of a put before everything."""
+MOST_SHOWN = 40
+"""Characters of a value in a sentence."""
+
+
+class Undecidable(ValueError):  # noqa: N818 - reads as the state it names
+    """The history is not one that can be decided here."""
+
+
+class Contradiction(NamedTuple):
+    """Rows among which a contradiction is, and why in words."""
+
+    rows: list[int]
+    words: Callable[[OperationTable], str]
+
+
+@dataclass
+class Era:
+    """A put and all that is shown after it.
+
+    Attributes:
+        put: its row, or `BEGINNING`.
+        appends: rows of the appends that are shown, in their order.
+        reads: rows of the reads, and how many appends each shows.
+        longest: row of a read that shows them all.
+    """
+
+    put: int
+    appends: list[int]
+    reads: list[tuple[int, int]]
+    longest: int
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """Rows in the order in which they must be, and the rank of each."""
+        ranked = [] if self.put == BEGINNING else [(0, self.put)]
+        ranked += [(2 * place, row) for place, row in enumerate(self.appends, start=1)]
+        ranked += [(2 * shown + 1, row) for row, shown in self.reads]
+        columns = np.array(ranked, dtype=np.int64).reshape(-1, 2)
+        return columns[:, 1], columns[:, 0]
+
+
+def decide_appends(table: OperationTable, initial: Hashable = None) -> Decision | None:
+    """Whether appends to one value are linearizable.
+
+    Args:
+        table: operations ``append``, ``read``/``get`` and ``put``/``write``.
+        initial: the value before everything; None if it is empty.
+
+    Returns:
+        None if the history is not one that can be decided here.
+    """
+    try:
+        find = partial(contradiction, initial=freeze(initial), kind=_kind(table, initial))
+        found = find(table)
+        if found is None:
+            return accepted()
+        rows, minimal = minimal_witness(table, found.rows, lambda part: find(part) is not None)
+        shown = find(forgetting(table, rows))
+    except (Undecidable, TooLong):
+        return None
+    assert shown is not None
+    return refused(rows, shown.words(table), minimal=minimal)
+
+
+def _kind(table: OperationTable, initial: Hashable) -> type[str] | type[tuple[Any, ...]]:
+    """What kind of texts there are: strings, or lists.
+
+    Raises:
+        Undecidable: both, or others.
+    """
+    read = table.result[table.is_f(*READS) & (table.outcome == OK)]
+    put = table.argument[table.is_f(*PUTS) & (table.outcome != FAIL)]
+    kinds = {type(text) for text in (freeze(initial), *read, *put) if text is not None}
+    if kinds <= {tuple}:
+        return tuple
+    if kinds == {str}:
+        return str
+    raise Undecidable
+
+
+def contradiction(
+    table: OperationTable, initial: Hashable, kind: type[str] | type[tuple[Any, ...]]
+) -> Contradiction | None:
+    """What cannot be, if anything.
+
+    Args:
+        table: the operations, in any order.
+        initial: the value before everything; None if it is empty.
+        kind: of the texts.
+
+    Raises:
+        Undecidable: the history is not one that can be decided here.
+        TooLong: to take its texts apart would take too long.
+    """
+    value = _Value(table, kind() if initial is None else initial)
+    eras = value.eras()
+    if isinstance(eras, Contradiction):
+        return eras
+    found = (_out_of_order(table, era) for era in eras)
+    return next(filter(None, found), None) or _out_of_place(table, eras, value.unseen(eras))
+
+
+def _told(table: OperationTable, row: int) -> str:
+    """An operation in words: ``read() -> 'ab' of process 3``."""
+    f, argument = table.function(row), table.argument[row]
+    call = f"{f}({'' if argument is None else _short(argument)})"
+    shown = f"{call} -> {_short(table.result[row])}" if f in READS else call
+    return f"{shown} of {who(table, row)}"
+
+
+def _short(value: Hashable) -> str:
+    """A value in words; of a long one the end, where the news are."""
+    words = repr(list(value) if isinstance(value, tuple) else value)
+    return words if len(words) <= MOST_SHOWN else f"...{words[-MOST_SHOWN:]}"
+
+
+class _Value:
+    """What was written to one value, and what was read of it."""
+
+    def __init__(self, table: OperationTable, initial: Any) -> None:
+        self.table = table
+        self.initial = initial
+        possible = table.outcome != FAIL
+        puts = np.flatnonzero(table.is_f(*PUTS) & possible).tolist()
+        appends = np.flatnonzero(table.is_f(*APPENDS) & possible).tolist()
+        self.puts = {row: table.argument[row] for row in puts}
+        self.appends = {row: table.argument[row] for row in appends}
+        if isinstance(initial, str):
+            self._of_strings()
+        else:
+            self._of_lists()
+        self.read: dict[Any, list[int]] = defaultdict(list)
+        for row in np.flatnonzero(table.is_f(*READS) & (table.outcome == OK)).tolist():
+            text = table.result[row]
+            self.read[type(initial)() if text is None else text].append(row)
+        written = Counter([*self.puts.values(), *self.appends.values(), self.initial])
+        self.repeated = {text for text, times in written.items() if times > 1}
+        self.put_of = {text: row for row, text in self.puts.items()}
+        self.append_of = {piece: row for row, piece in self.appends.items()}
+
+    def _of_strings(self) -> None:
+        # To append nothing changes nothing; to put nothing looks like the beginning.
+        self.appends = {row: piece for row, piece in self.appends.items() if piece != ""}
+        pieces = [*self.puts.values(), *self.appends.values()]
+        if not all(isinstance(piece, str) and piece for piece in pieces):
+            raise Undecidable
+        try:
+            self.pieces: Any = StringPieces([*pieces, *filter(None, [self.initial])])
+        except ValueError:
+            raise Undecidable from None
+
+    def _of_lists(self) -> None:
+        # Elements of a list that was put could not be told from elements that were appended.
+        if self.puts or {None, ""} & set(self.appends.values()):
+            raise Undecidable
+        self.pieces = ListPieces(self.appends.values())
+
+    def eras(self) -> list[Era] | Contradiction:
+        """What was read, by the put that it came after.
+
+        Raises:
+            Undecidable: something was read that was written more than once.
+        """
+        by_put: dict[int, list[Any]] = defaultdict(list)
+        for text in self.read:
+            put = self._put_before(text)
+            if put is None:
+                return self._alone(text, f"nobody put that, and it began with {self.initial!r}")
+            by_put[put].append(text)
+        eras: list[Era] = []
+        disagree: Contradiction | None = None
+        for put, texts in by_put.items():
+            texts.sort(key=len, reverse=True)
+            longest = texts[0]
+            shown = self._shown(put, longest)
+            if isinstance(shown, Contradiction):
+                return shown
+            places = {end: place for place, end in enumerate(shown)}
+            era = Era(put, list(shown.values())[1:], [], self.read[longest][0])
+            for text in texts:
+                if len(text) in places and longest[: len(text)] == text:
+                    era.reads += [(row, places[len(text)]) for row in self.read[text]]
+                    continue
+                other = self._shown(put, text)
+                if isinstance(other, Contradiction):
+                    return other
+                disagree = disagree or self._disagree(era.longest, self.read[text][0])
+            eras.append(era)
+        return disagree or eras
+
+    def unseen(self, eras: Sequence[Era]) -> list[int]:
+        """Rows of acknowledged puts and appends that no read shows."""
+        seen = {row for era in eras for row in (era.put, *era.appends)}
+        unseen = (row for row in (*self.puts, *self.appends) if row not in seen)
+        return [row for row in unseen if self.table.outcome[row] == OK]
+
+    def _put_before(self, text: Any) -> int | None:
+        """Of what was read, the row of the put that it begins with; None if it cannot be."""
+        if self.puts and text:
+            first = self.pieces.first(text)
+            if first in self.put_of:
+                return self.put_of[first]
+        return BEGINNING if text[: len(self.initial)] == self.initial else None
+
+    def _shown(self, put: int, text: Any) -> dict[int, int] | Contradiction:
+        """A text taken apart: where it ends after the put and after each append, and their rows."""
+        whole = self.initial if put == BEGINNING else self.puts[put]
+        apart = self.pieces.apart(text, len(whole))
+        if apart.left is not None:
+            rest = _short(text[apart.left :][:MOST_SHOWN])
+            return self._alone(
+                text, f"nobody appended what stands there from {apart.left} on, {rest}"
+            )
+        if not self.repeated.isdisjoint(apart.pieces) or (
+            put != BEGINNING and whole in self.repeated
+        ):
+            raise Undecidable
+        for piece in apart.pieces:
+            if piece not in self.append_of:
+                return self._alone(text, f"{_short(piece)} was put, and cannot follow anything")
+        times = Counter(apart.pieces)
+        if len(times) < len(apart.pieces):
+            piece = times.most_common(1)[0][0]
+            return self._alone(text, f"{_short(piece)} stands there twice, and was appended once")
+        rows = (self.append_of[piece] for piece in apart.pieces)
+        return {len(whole): put, **dict(zip(apart.ends, rows, strict=True))}
+
+    def _alone(self, text: Any, why: str) -> Contradiction:
+        row = self.read[text][0]
+        return Contradiction([row], lambda table: f"{_told(table, row)}: {why}")
+
+    def _disagree(self, one: int, other: int) -> Contradiction:
+        return Contradiction(
+            [one, other],
+            lambda table: (
+                f"{_told(table, one)}, and {_told(table, other)}: neither is the beginning of the "
+                "other, though nothing was put in between"
+            ),
+        )
+
+
+def _out_of_order(table: OperationTable, era: Era) -> Contradiction | None:
+    """Two operations of one era whom time forbids."""
+    rows, ranks = era.ranks()
+    pair = out_of_order(ranks, table.call[rows], table.returned[rows])
+    if pair is None:
+        return None
+    late, early = (int(rows[place]) for place in pair)
+    longest = era.longest
+
+    def words(table: OperationTable) -> str:
+        if table.function(late) in READS:
+            reason = (
+                "which does not show it"
+                if table.function(early) not in READS
+                else "which shows less"
+            )
+        elif table.function(early) in READS:
+            reason = "which it shows"
+        else:
+            reason = f"which comes first in {_told(table, longest)}"
+        return f"{_before(table, early, late)}, {reason}"
+
+    return Contradiction([late, early, longest], words)
+
+
+def _before(table: OperationTable, row: int, later: int) -> str:
+    returned, call = int(table.returned[row]), int(table.call[later])
+    return (
+        f"{_told(table, row)} returned at {at(table, returned, call)}, before "
+        f"{_told(table, later)} was called at {at(table, call, returned)}"
+    )
+
+
+def _out_of_place(
+    table: OperationTable, eras: Sequence[Era], unseen: Sequence[int]
+) -> Contradiction | None:
+    """Two eras that do not fit beside each other, or one and something that no read shows."""
+    parts = [era.ranks()[0].tolist() for era in eras] + [[row] for row in unseen]
+    returned, call = table.returned, table.call
+    ends = [min(parts_, key=lambda row: int(returned[row])) for parts_ in parts]
+    begins = [max(parts_, key=lambda row: int(call[row])) for parts_ in parts]
+    first_return = [int(returned[row]) for row in ends]
+    for place, era in enumerate(eras):
+        if era.put == BEGINNING:
+            first_return[place] = MISSING
+    pair = contradicting_clusters(
+        np.array(first_return, dtype=np.int64), call[np.array(begins, dtype=np.int64)]
+    )
+    if pair is None:
+        return None
+    one, other = sorted(pair, key=lambda place: first_return[place])
+    shown = [eras[place].longest for place in pair if place < len(eras)]
+
+    def words(table: OperationTable) -> str:
+        again = _before(table, ends[other], begins[one])
+        lone = next((parts[place][0] for place in pair if place >= len(eras)), None)
+        if lone is not None and table.function(lone) in APPENDS:
+            reason = f"and no read shows {_told(table, lone)}"
+        else:
+            reason = "and what was replaced by a put does not come back"
+        if first_return[one] == MISSING:
+            return f"{again}; {reason}"
+        return f"{_before(table, ends[one], begins[other])}; but {again}; {reason}"
+
+    rows = [ends[one], begins[one], ends[other], begins[other], *shown]
+    return Contradiction(list(dict.fromkeys(rows)), words)
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+    return by_key(table, partial(_decide_part, initial=initial, budget=budget))
+
+
+def _decide_part(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+    decision = decide_appends(table, initial)
+    if decision is None:
+        return check_linearizable(AppendRegister(initial), table, budget)
+    decision.algorithm = _ERAS.name
+    return decision
+
+
+APPEND = ModelEntry(
+    name="append",
+    summary="a string or list at whose end pieces are put; reads show all of it",
+    functions={
+        "append": "(piece)",
+        "read": "() -> whole",
+        "get": "() -> whole",
+        "write": "(whole)",
+        "put": "(whole)",
+    },
+    initial="the value before everything (empty)",
+    algorithms=(_ERAS, _SEARCH),
+    decide=_decide,
+)
