@@ -44,8 +44,12 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             strict=record.strict,
         )
     )
-    if problems and verdict.outcome in ("unknown", "inconclusive"):
+    if verdict.outcome in ("unknown", "inconclusive"):
         verdict.reasons += problems
+        if truth is not None:
+            verdict.reasons += [
+                f"the servers' logs: {what}" for what in truth.reasons + truth.notes
+            ]
     if record.interrupted:
         weigh_interruption(verdict)
     return record, history, verdict
