@@ -1,4 +1,4 @@
-"""``rumpus list``: workloads, recipes with their promises, faults with their availability."""
+"""``rumpus list``: workloads, recipes with their promises, faults that can be had, and models."""
 
 import argparse
 from typing import Any
@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from checker.registry import MODELS
 from harness.docker_engine import connect
 from harness.docker_ensemble import DockerEnsemble
 from harness.ensemble import Availability, EnvironmentRefusal
@@ -63,7 +64,7 @@ def catalogue() -> dict[str, Any]:
             }
             for name, found in docker.items()
         ],
-        "models": sorted({workload.model for workload in WORKLOADS.values()}),
+        "models": sorted(MODELS),
     }
 
 
@@ -104,3 +105,6 @@ def _print(document: dict[str, Any], console: Console) -> None:
         say(f"{mark} {fault['name']}{why}", 2)
     if len(reasons) == 1:
         say(f"[red]{escape(reasons.pop())}[/]", 6)
+    say("[bold]models[/], for rumpus check --model", 0)
+    for name in document["models"]:
+        say(f"{name}: {escape(MODELS[name].summary)}", 2)

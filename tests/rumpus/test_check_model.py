@@ -223,3 +223,19 @@ def test_a_history_that_was_exported_gets_the_same_verdict(rumpus, tmp_path):
         )
         assert first["valid"] is again["valid"]
         assert first["witness"] == again["witness"]
+
+
+def test_the_example_of_the_readme(rumpus, file, monkeypatch, tmp_path):
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = page.split("$ cat history.edn\n")[1].split("```")[0]
+    history, said = shown.split("$ rumpus check history.edn --model register\n")
+    file(history)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    answer = rumpus("check", "history.edn", "--model", "register")
+    assert answer.code == 1
+    told = [line.rstrip() for line in answer.out.splitlines()]
+    expected = said.splitlines()
+    assert len(told) == len(expected)
+    for one, other in zip(told, expected, strict=True):
+        assert one == other or one.startswith("time:")

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from checker.registry import MODELS
 from checker.verdict import ANOMALIES
 from nemesis.registry import FAULTS
 from workloads.registry import WORKLOADS
@@ -25,7 +26,7 @@ def test_the_document_has_every_workload_with_recipes_and_promises(rumpus):
         for recipe in workload["recipes"]:
             assert set(recipe["promises"]["prevents"]) <= ANOMALIES.keys()
             assert isinstance(recipe["promises"]["tokens"], bool)
-    assert document["models"] == ["leader-election", "mutex"]
+    assert document["models"] == sorted(MODELS)
 
 
 @pytest.mark.usefixtures("no_engine")
@@ -45,7 +46,9 @@ def test_people_read_the_reason_once_and_lines_keep_their_indent(rumpus):
     assert " ".join(answer.out.split()).count("no Docker engine answers") == 1
     assert all(line.startswith(" ") for line in answer.out.splitlines() if "prevents" in line)
     unindented = {line.split(":")[0].strip() for line in answer.out.splitlines() if line[0] != " "}
-    assert unindented == {*WORKLOADS, "faults"}
+    assert unindented == {*WORKLOADS, "faults", "models, for rumpus check --model"}
+    for name, entry in MODELS.items():
+        assert f"{name}: {' '.join(entry.summary.split())}" in " ".join(answer.out.split())
     for workload in WORKLOADS.values():
         for recipe in workload.recipes.values():
             assert " ".join(recipe.mistake.split()) in " ".join(answer.out.split())
