@@ -10,6 +10,9 @@ from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
 from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
+from checker.specialised.read_write_lock import READ_WRITE_LOCK
+from checker.specialised.reentrant_mutex import REENTRANT_MUTEX
+from checker.specialised.semaphore import SEMAPHORE
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
 from checker.specialised.versioned_register import VERSIONED_REGISTER
@@ -21,6 +24,9 @@ ENTRIES: tuple[ModelEntry, ...] = (
     APPEND,
     MULTI_REGISTER,
     MUTEX,
+    REENTRANT_MUTEX,
+    SEMAPHORE,
+    READ_WRITE_LOCK,
     ATOMIC_COMMITMENT,
     BARRIER,
     FENCING_TOKENS,

@@ -1,0 +1,55 @@
+"""A mutex: one process holds it at a time, and only the holder can release it.
+
+**Decided** as a lock of capacity one (`checker.specialised.exclusion`: the algorithm and why it
+is right), with tries to acquire that were refused (`checker.specialised.refused_tries`).
+
+**Cost**: O(n log n) by sorting, O(n) where times come in order. No search.
+"""
+
+from collections.abc import Hashable
+
+from checker.decide import ModelEntry, by_key
+from checker.decision import Budget, Decision
+from checker.operation_table import OperationTable
+from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion_witness import Lock
+from checker.specialised.holds_table import Nesting, granted
+
+LOCK = Lock(capacity=1, nesting=Nesting.NONE)
+
+FUNCTIONS = {
+    "acquire": "ok: an object of session, token, node, or nothing",
+    "release": "by the holder",
+    "lock": "as acquire",
+    "unlock": "as release",
+    "campaign": "as acquire",
+    "resign": "as release",
+    "try_acquire": "ok: got it; refused, or ok with false: it was held",
+    "work": "no part of the model",
+    "lead": "no part of the model",
+}
+
+
+def decide_mutex(table: OperationTable) -> Decision:
+    """Whether the operations of one mutex follow the model.
+
+    Raises:
+        WrongOperations: a process calls something while its last operation is still open.
+    """
+    acquires, releases, _ = granted(table)
+    return decide_exclusion(table, LOCK, acquires, releases)
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
+    decision = by_key(table, decide_mutex)
+    decision.algorithm = OVERLAP.name
+    return decision
+
+
+MUTEX = ModelEntry(
+    name="mutex",
+    summary="a lock that one process holds at a time",
+    functions=FUNCTIONS,
+    algorithms=(OVERLAP,),
+    decide=_decide,
+)

@@ -1,0 +1,48 @@
+"""A re-entrant mutex: its holder may acquire it again, and must release it as often.
+
+**Decided** as a mutex over outermost holds (`checker.specialised.exclusion`: the algorithm and
+why it is right): what a process acquires within a hold of its own is always granted, and so only
+counts towards the release that ends the hold.
+
+**Cost**: O(n log n) by sorting. No search.
+"""
+
+from collections.abc import Hashable
+
+from checker.decide import ModelEntry, by_key
+from checker.decision import Budget, Decision
+from checker.operation_table import OperationTable
+from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion_witness import Lock
+from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, Nesting, granted
+
+LOCK = Lock(capacity=1, nesting=Nesting.OUTERMOST)
+
+
+def decide_reentrant_mutex(table: OperationTable) -> Decision:
+    """Whether the operations of one re-entrant mutex follow the model.
+
+    Raises:
+        WrongOperations: a process calls something while its last operation is still open.
+    """
+    acquires, releases, _ = granted(table)
+    return decide_exclusion(table, LOCK, acquires, releases)
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
+    decision = by_key(table, decide_reentrant_mutex)
+    decision.algorithm = OVERLAP.name
+    return decision
+
+
+REENTRANT_MUTEX = ModelEntry(
+    name="reentrant-mutex",
+    summary="a lock that its holder may acquire again",
+    functions={
+        **dict.fromkeys(ACQUIRES, "ok: an object of session, token, node, or nothing"),
+        **dict.fromkeys(RELEASES, "by the holder, as often as it acquired"),
+        **dict.fromkeys(IGNORED, "no part of the model"),
+    },
+    algorithms=(OVERLAP,),
+    decide=_decide,
+)

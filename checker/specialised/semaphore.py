@@ -1,0 +1,80 @@
+"""A semaphore: so many permits can be held at once, by whomever.
+
+**Decided** as a lock of that capacity (`checker.specialised.exclusion`: the algorithm and why it
+is right). A process may hold several permits, and releases those that it acquired last.
+
+**Cost**: O(n log n) by sorting. No search.
+"""
+
+from collections.abc import Hashable
+from functools import partial
+
+import numpy as np
+
+from checker.decide import ModelEntry, by_key
+from checker.decision import Budget, Decision
+from checker.operation_table import Ints, OperationTable, WrongOperations
+from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion_witness import Lock
+from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, Nesting, granted
+
+
+def decide_semaphore(table: OperationTable, permits: int) -> Decision:
+    """Whether the operations of one semaphore follow the model.
+
+    Args:
+        table: the operations.
+        permits: how many there are.
+
+    Raises:
+        WrongOperations: a process calls something while its last operation is still open, or
+            a number of permits is no positive integer.
+    """
+    acquires, releases, _ = granted(table)
+    lock = Lock(
+        capacity=permits,
+        nesting=Nesting.COUNTED,
+        weight=_weights(table),
+        share=lambda weight: f"{weight} permit{'s' if weight > 1 else ''}",
+        crowd=lambda held: f"{held} permits were held of {permits}",
+    )
+    return decide_exclusion(table, lock, acquires, releases)
+
+
+def _weights(table: OperationTable) -> Ints | None:
+    """How many permits each row acquires or releases; None if all of them do one."""
+    weight = None
+    for name, values in (("argument", table.argument), ("permits", table.field("permits"))):
+        if not values.present.any():
+            continue
+        numbers = values.ints(f"a number of permits ({name})")
+        if (numbers[values.present] < 1).any():
+            wrong = int(numbers[values.present].min())
+            raise WrongOperations(f"a number of permits must be positive, and {wrong} is not")
+        weight = np.where(values.present, numbers, 1 if weight is None else weight)
+    return weight
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
+    if type(initial) is not int or initial < 1:
+        raise WrongOperations(
+            "a semaphore needs its number of permits as the initial value, a positive integer, "
+            f"and {initial!r} is none"
+        )
+    decision = by_key(table, partial(decide_semaphore, permits=initial))
+    decision.algorithm = OVERLAP.name
+    return decision
+
+
+SEMAPHORE = ModelEntry(
+    name="semaphore",
+    summary="a number of permits that can be held at once",
+    functions={
+        **dict.fromkeys(ACQUIRES, "number of permits, as argument or field permits; else 1"),
+        **dict.fromkeys(RELEASES, "number of permits, as above, of those that the process holds"),
+        **dict.fromkeys(IGNORED, "no part of the model"),
+    },
+    initial="the number of permits",
+    algorithms=(OVERLAP,),
+    decide=_decide,
+)

@@ -1,0 +1,200 @@
+"""What a lock of any kind is, by definition; and small histories of one, for all its deciders.
+
+A process holds a stack of weights, each in a session or in none. Acquires and releases take
+effect in the order of their process, but for those of unknown outcome, which may do so at any
+later time. A
+session may expire at any time, with what it holds; after that none of its operations succeeds.
+"""
+
+from math import inf
+
+from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY, Nesting
+from tests.checker.brute_force import Act, linearizable
+
+
+def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozenset()):
+    """Whether some linearization explains all rows but those that are forgotten."""
+    processes = sorted(set(table.process.tolist()))
+    sessions = table.field("session")
+    acts = []
+    named = {session for session in sessions if session is not None}
+    unknown_expire = bool(named)
+    acts = [Act(-1, inf, ("expire", session), optional=True) for session in named]
+    for row in range(len(table)):
+        f, outcome = table.function(row), table.outcome[row]
+        busy = f == TRY and (table.refused[row] or table.result[row] is False)
+        if outcome == FAIL and not busy:
+            continue
+        kind = (
+            "busy"
+            if busy
+            else "acquire"
+            if f in (*ACQUIRES, TRY)
+            else "release"
+            if f in RELEASES
+            else "other"
+        )
+        place = processes.index(int(table.process[row]))
+        known = row not in forgotten
+        session = sessions[row] if known and (outcome == OK or kind == "acquire") else None
+        if kind == "acquire" and outcome == INFO and session is None and unknown_expire:
+            session = f"of row {row}"
+            acts.append(Act(-1, inf, ("expire", session), optional=True))
+        late = outcome == INFO and known
+        operation = (kind, place, None if kind == "other" else row, weight(row), session, late)
+        if not known:
+            acts.append(Act(-1, inf, operation, optional=True))
+        elif outcome == INFO:
+            acts.append(Act(int(table.call[row]), inf, operation, optional=True))
+        else:
+            acts.append(Act(int(table.call[row]), int(table.returned[row]), operation))
+    empty = tuple(() for _ in processes)
+    begin = (tuple(-1 for _ in processes), empty, frozenset())
+
+    def total(stacks):
+        if nesting is Nesting.OUTERMOST:
+            return sum(bool(stack) for stack in stacks)
+        return sum(own for stack in stacks for own, _ in stack)
+
+    def step(state, operation):
+        done, stacks, dead = state
+        if operation[0] == "expire":
+            session = operation[1]
+            left = tuple(tuple(h for h in stack if h[1] != session) for stack in stacks)
+            return [(done, left, dead | {session})]
+        kind, place, row, amount, session, late = operation
+        if row is not None:
+            if done[place] > row and not late:
+                return []
+            done = (*done[:place], max(row, done[place]), *done[place + 1 :])
+        if session in dead:
+            return []
+        stack = stacks[place]
+        if kind == "busy":
+            others = total((*stacks[:place], *stacks[place + 1 :]))
+            full = others if nesting is Nesting.OUTERMOST else total(stacks)
+            return [(done, stacks, dead)] if full + amount > capacity else []
+        if kind == "acquire":
+            again = nesting is Nesting.OUTERMOST and stack
+            if not again and total(stacks) + amount > capacity:
+                return []
+            stack = (*stack, (amount, session))
+        elif kind == "release":
+            stack = released(stack, amount)
+            if stack is None:
+                return []
+        return [(done, (*stacks[:place], stack, *stacks[place + 1 :]), dead)]
+
+    def released(stack, amount):
+        if nesting is Nesting.WHOLE:
+            places = [at for at, (own, _) in enumerate(stack) if amount in (0, own)]
+            return stack[: places[-1]] + stack[places[-1] + 1 :] if places else None
+        while amount:
+            if not stack:
+                return None
+            own, session = stack[-1]
+            stack = stack[:-1] + (((own - amount, session),) if own > amount else ())
+            amount = max(0, amount - own)
+        return stack
+
+    return linearizable(acts, begin, step)
+
+
+def generate(rng, *, size, shares, arguments=None, nests=0.0, tries=0.0, orderly=1.0):
+    """A small history of a lock.
+
+    Args:
+        rng: all choices.
+        size: about how many operations.
+        shares: of outcomes: unknown, failed.
+        arguments: function, what was acquired last (or None), rng -> argument of a row.
+        nests: how often a process acquires again what it holds, or releases out of turn.
+        tries: how often it tries, and is refused.
+        orderly: how often a process whose operation has an unknown outcome keeps to the rules.
+    """
+    with_sessions = rng.random() < 0.5
+    clients = rng.randint(2, 4)
+    rows = []
+    last_process = clients
+    spread = rng.choice([1, 3])
+    for client in range(clients):
+        process, session, held = client, f"s{client}", []
+        time = rng.randint(0, 4)
+        if rng.random() < 0.1:
+            session = "s0"
+        for _ in range(rng.randint(1, max(1, 2 * size // clients - 1))):
+            if len(rows) >= size:
+                break
+            returned = time + rng.randint(0, 3)
+            acquires = not held
+            if rng.random() < nests:
+                acquires = not acquires
+            f = "acquire" if acquires else "release"
+            draw = rng.random()
+            outcome = INFO if draw < shares[0] else FAIL if draw < sum(shares) else OK
+            row = {
+                "f": f,
+                "process": process,
+                "call": time,
+                "returned": NEVER if outcome == INFO else returned,
+                "outcome": outcome,
+            }
+            if arguments is not None:
+                row["argument"] = arguments(f, held[-1] if held else None, rng)
+            if acquires and outcome == OK and with_sessions and rng.random() < 0.9:
+                row["session"] = session
+            if acquires and rng.random() < tries:
+                row["f"] = TRY
+                if outcome == OK and rng.random() < 0.6:
+                    answer = rng.random() < 0.5
+                    row.update({"result": False} if answer else {"outcome": FAIL, "refused": True})
+                    row.pop("session", None)
+                    outcome = FAIL
+            rows.append(row)
+            time = returned + rng.randint(0, spread)
+            if outcome == OK and with_sessions and rng.random() < 0.15 and len(rows) < size:
+                rows.append(
+                    {
+                        "f": "work",
+                        "process": process,
+                        "call": time,
+                        "returned": time + 1,
+                        "session": session,
+                    }
+                )
+                time += 1 + rng.randint(0, spread)
+            if outcome == OK:
+                if acquires:
+                    held.append(row.get("argument"))
+                elif held:
+                    held.pop()
+            if with_sessions and rng.random() < 0.15:
+                session, held = f"{session}'", []
+            if outcome == INFO and rng.random() < orderly:
+                if acquires and rng.random() < 0.7 and len(rows) < size:
+                    clean = rng.random() < 0.8
+                    rows.append(
+                        {
+                            "f": "release",
+                            "process": process,
+                            "call": time,
+                            "returned": time + rng.randint(0, 3) if clean else NEVER,
+                            "outcome": OK if clean else INFO,
+                            "argument": row.get("argument"),
+                        }
+                    )
+                    time += rng.randint(0, 3)
+                process, held, last_process = last_process, [], last_process + 1
+    return OperationTable.from_rows(rows)
+
+
+def in_words(table):
+    """A history, a line an operation, to go with a failure."""
+    sessions = table.field("session")
+    return "\n".join(
+        f"{row}: p{table.process[row]} {table.function(row)}({table.argument[row]}) "
+        f"[{table.call[row]}, {'...' if table.returned[row] == NEVER else table.returned[row]}] "
+        f"{['ok', 'fail', 'info'][table.outcome[row]]} {table.result[row]} {sessions[row]}"
+        for row in range(len(table))
+    )
