@@ -1,6 +1,7 @@
 """All models by name, with the fixed table of algorithms."""
 
 from checker.decide import ModelEntry
+from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
 from checker.models.multi_register import MULTI_REGISTER
 from checker.specialised.append_only_register import APPEND
 from checker.specialised.atomic_commitment import ATOMIC_COMMITMENT
@@ -34,6 +35,8 @@ ENTRIES: tuple[ModelEntry, ...] = (
     FIFO_QUEUE,
     COUNTER,
     MULTISET_QUEUE,
+    SEQUENTIAL_CONSISTENCY,
+    SESSION_GUARANTEES,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}
