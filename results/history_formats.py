@@ -14,6 +14,7 @@ format              what it is
 import contextlib
 import gc
 import re
+import resource
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -37,6 +38,9 @@ FORMATS: Final[Mapping[str, Callable[[Path], Iterator[list[Op]]]]] = {
 
 KV_FUNCTIONS = frozenset({"get", "put", "append"})
 """What the logs in ``porcupine-kv`` know."""
+
+MOST_MEMORY = 8 << 30
+"""Bytes that a history may take: ten million operations take about 4 GiB."""
 
 _HEAD = 64 * 1024  # bytes that tell the format
 _JSON = re.compile(rb"\s*\{\s*[\"}]")
@@ -87,6 +91,7 @@ def read_table(path: Path, name: str) -> OperationTable:
         try:
             for records in FORMATS[name](path):
                 builder.add(records)
+                _refuse_more_than(MOST_MEMORY, path)
             table = builder.build()
         except ValueError as error:
             raise UnreadableRun(
@@ -103,6 +108,16 @@ def read_table(path: Path, name: str) -> OperationTable:
             "read it with --format edn",
         )
     return table
+
+
+def _refuse_more_than(most: int, path: Path) -> None:
+    """Many records with large nested values are a way to use up memory."""
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > most:
+        raise UnreadableRun(
+            path,
+            f"what is in it takes more than {most >> 20:,} MiB of memory",
+            "judge it in parts, by key or by time",
+        )
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.operation_table import FAIL, INFO, NEVER, OK
+from results import history_formats
 from results.edn_history import NO_REASON, read_edn_records
 from results.history_formats import FORMATS, detect_format, read_table
 from results.store_error import UnreadableRun
@@ -239,6 +240,12 @@ def test_a_line_of_ten_gigabytes_takes_little_memory(tmp_path, name):
     command = [sys.executable, "-c", program, path, name]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "line " in said.stdout, said
+
+
+def test_memory_has_an_end(file, monkeypatch):
+    monkeypatch.setattr(history_formats, "MOST_MEMORY", 1 << 20)
+    with pytest.raises(UnreadableRun, match="more than 1 MiB of memory; judge it in parts"):
+        read_table(file(JSONL), "jsonl")
 
 
 LINES = [line for sample in SAMPLES.values() for line in sample.splitlines(keepends=True)]
