@@ -79,6 +79,13 @@ class Values(Sequence[Any]):
             return None
         return number if self.objects is None else self.objects[number]
 
+    def tolist(self) -> list[Any]:
+        """The values themselves, None where there is none."""
+        objects = self.objects
+        if objects is None:
+            return [None if number == MISSING else number for number in self.numbers.tolist()]
+        return [None if number == MISSING else objects[number] for number in self.numbers.tolist()]
+
     @property
     def present(self) -> NDArray[np.bool_]:
         """Where there is a value."""

@@ -43,10 +43,9 @@ from checker.decide import Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.models.append import AppendRegister
-from checker.operation_table import FAIL, MISSING, OK, Ints, OperationTable, freeze
+from checker.operation_table import FAIL, MISSING, OK, OperationTable, freeze
 from checker.specialised.forgetting import forgetting, minimal_witness
 from checker.specialised.pieces import ListPieces, StringPieces, TooLong
-from checker.specialised.version_order import out_of_order
 from checker.specialised.zones import contradicting_clusters
 from checker.wording import at, who
 
@@ -100,13 +99,30 @@ class Era:
     reads: list[tuple[int, int]]
     longest: int
 
-    def ranks(self) -> tuple[Ints, Ints]:
-        """Rows in the order in which they must be, and the rank of each."""
-        ranked = [] if self.put == BEGINNING else [(0, self.put)]
-        ranked += [(2 * place, row) for place, row in enumerate(self.appends, start=1)]
-        ranked += [(2 * shown + 1, row) for row, shown in self.reads]
-        columns = np.array(ranked, dtype=np.int64).reshape(-1, 2)
-        return columns[:, 1], columns[:, 0]
+    def rows(self) -> list[int]:
+        """All of them."""
+        put = [] if self.put == BEGINNING else [self.put]
+        return [*put, *self.appends, *(row for row, _ in self.reads)]
+
+    def out_of_order(self, call: list[int], returned: list[int]) -> tuple[int, int] | None:
+        """Two rows that time forbids: one that must come first, called after the other returned.
+
+        As `checker.specialised.version_order`, but for eras that are many, and most of them short.
+        """
+        reads: list[list[int]] = [[] for _ in range(len(self.appends) + 1)]
+        for row, shown in self.reads:
+            reads[shown].append(row)
+        writes = [[] if self.put == BEGINNING else [self.put], *([row] for row in self.appends)]
+        latest = None
+        for ranks in zip(writes, reads, strict=True):
+            for rows in ranks:
+                for row in rows:
+                    if latest is not None and call[latest] > returned[row]:
+                        return latest, row
+                if rows:
+                    last = max(rows, key=call.__getitem__)
+                    latest = last if latest is None or call[last] > call[latest] else latest
+        return None
 
 
 def decide_appends(table: OperationTable, initial: Hashable = None) -> Decision | None:
@@ -140,7 +156,9 @@ def _kind(table: OperationTable, initial: Hashable) -> type[str] | type[tuple[An
     """
     read = table.result[table.is_f(*READS) & (table.outcome == OK)]
     put = table.argument[table.is_f(*PUTS) & (table.outcome != FAIL)]
-    kinds = {type(text) for text in (freeze(initial), *read, *put) if text is not None}
+    kinds = {
+        type(text) for text in (freeze(initial), *read.tolist(), *put.tolist()) if text is not None
+    }
     if kinds <= {tuple}:
         return tuple
     if kinds == {str}:
@@ -166,8 +184,11 @@ def contradiction(
     eras = value.eras()
     if isinstance(eras, Contradiction):
         return eras
-    found = (_out_of_order(table, era) for era in eras)
-    return next(filter(None, found), None) or _out_of_place(table, eras, value.unseen(eras))
+    call, returned = table.call.tolist(), table.returned.tolist()
+    for era in eras:
+        if pair := era.out_of_order(call, returned):
+            return _out_of_order(*pair, era.longest)
+    return _out_of_place(eras, value.unseen(eras), call, returned)
 
 
 def _told(table: OperationTable, row: int) -> str:
@@ -193,15 +214,15 @@ class _Value:
         possible = table.outcome != FAIL
         puts = np.flatnonzero(table.is_f(*PUTS) & possible).tolist()
         appends = np.flatnonzero(table.is_f(*APPENDS) & possible).tolist()
-        self.puts = {row: table.argument[row] for row in puts}
-        self.appends = {row: table.argument[row] for row in appends}
+        self.puts = dict(zip(puts, table.argument[puts].tolist(), strict=True))
+        self.appends = dict(zip(appends, table.argument[appends].tolist(), strict=True))
         if isinstance(initial, str):
             self._of_strings()
         else:
             self._of_lists()
         self.read: dict[Any, list[int]] = defaultdict(list)
-        for row in np.flatnonzero(table.is_f(*READS) & (table.outcome == OK)).tolist():
-            text = table.result[row]
+        reads = np.flatnonzero(table.is_f(*READS) & (table.outcome == OK)).tolist()
+        for row, text in zip(reads, table.result[reads].tolist(), strict=True):
             self.read[type(initial)() if text is None else text].append(row)
         written = Counter([*self.puts.values(), *self.appends.values(), self.initial])
         self.repeated = {text for text, times in written.items() if times > 1}
@@ -309,23 +330,16 @@ class _Value:
         )
 
 
-def _out_of_order(table: OperationTable, era: Era) -> Contradiction | None:
-    """Two operations of one era whom time forbids."""
-    rows, ranks = era.ranks()
-    pair = out_of_order(ranks, table.call[rows], table.returned[rows])
-    if pair is None:
-        return None
-    late, early = (int(rows[place]) for place in pair)
-    longest = era.longest
+def _out_of_order(late: int, early: int, longest: int) -> Contradiction:
+    """Two operations of one era whom time forbids, and a read that shows all of the era."""
 
     def words(table: OperationTable) -> str:
-        if table.function(late) in READS:
-            reason = (
-                "which does not show it"
-                if table.function(early) not in READS
-                else "which shows less"
-            )
-        elif table.function(early) in READS:
+        early_reads, late_reads = (table.function(row) in READS for row in (early, late))
+        if early_reads and late_reads:
+            reason = "which shows less"
+        elif late_reads:
+            reason = "which does not show it"
+        elif early_reads:
             reason = "which it shows"
         else:
             reason = f"which comes first in {_told(table, longest)}"
@@ -343,19 +357,19 @@ def _before(table: OperationTable, row: int, later: int) -> str:
 
 
 def _out_of_place(
-    table: OperationTable, eras: Sequence[Era], unseen: Sequence[int]
+    eras: Sequence[Era], unseen: Sequence[int], call: list[int], returned: list[int]
 ) -> Contradiction | None:
     """Two eras that do not fit beside each other, or one and something that no read shows."""
-    parts = [era.ranks()[0].tolist() for era in eras] + [[row] for row in unseen]
-    returned, call = table.returned, table.call
-    ends = [min(parts_, key=lambda row: int(returned[row])) for parts_ in parts]
-    begins = [max(parts_, key=lambda row: int(call[row])) for parts_ in parts]
-    first_return = [int(returned[row]) for row in ends]
+    parts = [*(era.rows() for era in eras), *([row] for row in unseen)]
+    ends = [min(rows, key=returned.__getitem__) for rows in parts]
+    begins = [max(rows, key=call.__getitem__) for rows in parts]
+    first_return = [returned[row] for row in ends]
     for place, era in enumerate(eras):
         if era.put == BEGINNING:
             first_return[place] = MISSING
+    last_call = [call[row] for row in begins]
     pair = contradicting_clusters(
-        np.array(first_return, dtype=np.int64), call[np.array(begins, dtype=np.int64)]
+        np.array(first_return, dtype=np.int64), np.array(last_call, dtype=np.int64)
     )
     if pair is None:
         return None
@@ -366,7 +380,7 @@ def _out_of_place(
         again = _before(table, ends[other], begins[one])
         lone = next((parts[place][0] for place in pair if place >= len(eras)), None)
         if lone is not None and table.function(lone) in APPENDS:
-            reason = f"and no read shows {_told(table, lone)}"
+            reason = "and no read shows it"
         else:
             reason = "and what was replaced by a put does not come back"
         if first_return[one] == MISSING:
