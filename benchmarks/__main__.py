@@ -4,10 +4,19 @@ import argparse
 
 from rich.console import Console
 
-from benchmarks import checking, driver, endurance, ensemble, interpreter, links, lock_cycle
+from benchmarks import (
+    check_file,
+    checking,
+    driver,
+    endurance,
+    ensemble,
+    interpreter,
+    links,
+    lock_cycle,
+)
 from benchmarks.command_line import Scale
 
-ALL = (interpreter, driver, links, lock_cycle, checking, ensemble, endurance)
+ALL = (interpreter, driver, links, lock_cycle, checking, check_file, ensemble, endurance)
 
 
 def main() -> None:

@@ -212,6 +212,16 @@ def test_the_histories_of_knossos_get_their_known_verdicts(rumpus, verdict):
 
 
 @golden
+@pytest.mark.parametrize("verdict", ["ok", "bad"])
+def test_key_value_logs_get_their_known_verdicts(rumpus, verdict):
+    files = sorted((GOLDEN / "porcupine-kv").glob(f"*-{verdict}.txt"))
+    assert files
+    for path in files:
+        answer = rumpus("check", path, "--model", "append", "--json")
+        assert json.loads(answer.out)["valid"] is (verdict == "ok"), path
+
+
+@golden
 def test_a_history_that_was_exported_gets_the_same_verdict(rumpus, tmp_path):
     exported = tmp_path / "exported.edn"
     for number in ("000", "002"):
