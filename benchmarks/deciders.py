@@ -17,7 +17,7 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import deciders_exclusion, deciders_queues, deciders_tokens
+from benchmarks import deciders_exclusion, deciders_queues, deciders_registers, deciders_tokens
 from benchmarks.command_line import Scale
 from benchmarks.decider_case import Case
 from checker.decide import decide
@@ -27,6 +27,7 @@ from checker.registry import MODELS
 CASES: dict[str, Case] = {
     **deciders_exclusion.CASES,
     **deciders_queues.CASES,
+    **deciders_registers.CASES,
     **deciders_tokens.CASES,
 }
 SIZES = (10**4, 10**5, 10**6, 10**7)

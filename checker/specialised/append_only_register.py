@@ -298,13 +298,10 @@ class _Value:
         whole = self.initial if put == BEGINNING else self.puts[put]
         apart = self.pieces.apart(text, len(whole))
         if apart.left is not None:
-            rest = _short(text[apart.left :][:MOST_SHOWN])
-            return self._alone(
-                text, f"nobody appended what stands there from {apart.left} on, {rest}"
-            )
-        if not self.repeated.isdisjoint(apart.pieces) or (
-            put != BEGINNING and whole in self.repeated
-        ):
+            rest = _short(text[apart.left : apart.left + MOST_SHOWN - 10])
+            return self._alone(text, f"nobody wrote what stands there at {apart.left}, {rest}")
+        heads = [] if put == BEGINNING else [whole]
+        if not self.repeated.isdisjoint([*heads, *apart.pieces]):
             raise Undecidable
         for piece in apart.pieces:
             if piece not in self.append_of:
