@@ -239,8 +239,9 @@ CASES = {
         [0, 2, 3],
         (
             "put('p') of process 0 returned at position 1, before put('q') of process 1 was called "
-            "at position 2; but put('q') of process 1 returned at position 3, before get() -> 'pa' of "
-            "process 3 was called at position 4; and what was replaced by a put does not come back"
+            "at position 2; but put('q') of process 1 returned at position 3, before get() -> 'pa' "
+            "of process 3 was called at position 4; and what was replaced by a put does not come "
+            "back"
         ),
     ),
     "a long value is shown by its end": (
