@@ -56,9 +56,23 @@ def decide_exclusion(
         WrongOperations: a process calls something while its last operation is still open.
     """
     holds = extract_holds(table, acquires, releases, lock.nesting, lock.weight)
+    return decide_holds(table, lock, (acquires, releases), holds)
+
+
+def decide_holds(
+    table: OperationTable, lock: Lock, operations: tuple[Flags, Flags], holds: HoldsTable
+) -> Decision:
+    """The same, of holds that are known already.
+
+    Args:
+        table: the operations of one lock.
+        lock: its kind.
+        operations: rows that acquire, and that release, or may have.
+        holds: what `extract_holds` makes of them.
+    """
     conflict = _first_conflict(table, lock, holds)
     if conflict is not None:
-        return explain(table, lock, (acquires, releases), holds, conflict)
+        return explain(table, lock, operations, holds, conflict)
     doubts = [*holds.doubts, *_crowded_sessions(table, holds), *_touching(table, holds)]
     return undecided(*doubts) if doubts else accepted()
 
