@@ -95,6 +95,7 @@ def transactions(rows: int) -> OperationTable:
 
 
 CASES = {
+    "fenced-mutex": Case("fenced-mutex", tokens, target=0.15),
     "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
     "unique-ids": Case("unique-ids", ids),
     "atomic-commitment": Case("atomic-commitment", transactions, 5),

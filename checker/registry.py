@@ -7,10 +7,12 @@ from checker.specialised.append_only_register import APPEND
 from checker.specialised.atomic_commitment import ATOMIC_COMMITMENT
 from checker.specialised.barrier import BARRIER
 from checker.specialised.counter import COUNTER
+from checker.specialised.fenced_mutex import FENCED_MUTEX
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
 from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
+from checker.specialised.priority_queue import PRIORITY_QUEUE
 from checker.specialised.read_write_lock import READ_WRITE_LOCK
 from checker.specialised.reentrant_mutex import REENTRANT_MUTEX
 from checker.specialised.semaphore import SEMAPHORE
@@ -30,6 +32,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     READ_WRITE_LOCK,
     ATOMIC_COMMITMENT,
     BARRIER,
+    FENCED_MUTEX,
     FENCING_TOKENS,
     UNIQUE_IDS,
     FIFO_QUEUE,
@@ -37,6 +40,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     MULTISET_QUEUE,
     SEQUENTIAL_CONSISTENCY,
     SESSION_GUARANTEES,
+    PRIORITY_QUEUE,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}

@@ -25,13 +25,13 @@ from checker.decide import Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, accepted, refused, undecided
 from checker.operation_table import MISSING, OK, Ints, OperationTable
 from checker.specialised.granted_tokens import (
-    ACTS,
     GRANTS,
-    RELEASES,
     own_operations,
     reentries,
     tokens,
+    with_reentries,
 )
+from checker.specialised.holds_table import IGNORED, RELEASES
 from checker.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -56,32 +56,10 @@ def decide_fencing_tokens(table: OperationTable) -> Decision:
         return undecided("no grant has a token")
     if refuse_token_order(table, rows, token) is None:
         return accepted()
-    again = reentries(table, rows, token)
-    decision = refuse_token_order(table, rows[~again], token[~again])
-    return with_reentries(decision, table, rows, token) if decision else accepted()
-
-
-def with_reentries(decision: Decision, table: OperationTable, rows: Ints, token: Ints) -> Decision:
-    """A refusal whose witness tells which of its grants were re-entered.
-
-    Forgotten, a re-entry could have been the grant itself, at another time; so all acquires and
-    releases between the first and the last that were given the same token come along.
-
-    Args:
-        decision: a refusal by `refuse_token_order`.
-        table: the operations.
-        rows: all grants, growing.
-        token: theirs.
-    """
-    witness = decision.witness
-    assert witness is not None
-    for place in np.flatnonzero(np.isin(rows, witness.operations)):
-        same = rows[(token == token[place]) & (table.process[rows] == table.process[rows[place]])]
-        if len(same) > 1:
-            own = own_operations(table, int(same[0]), int(same[-1]))
-            witness.operations = sorted({*witness.operations, *own})
-            witness.minimal = False
-    return decision
+    found = reentries(table, rows, token)
+    new = np.isin(rows, found.again, invert=True)
+    decision = refuse_token_order(table, rows[new], token[new])
+    return with_reentries(decision, table, found) if decision else accepted()
 
 
 def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decision | None:
@@ -95,24 +73,63 @@ def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decisi
     if bool((token[1:] > token[:-1]).all()):
         return None
     order = np.argsort(token)
-    rows, numbers = rows[order], token[order]
-    same = np.flatnonzero(numbers[1:] == numbers[:-1])
-    if len(same):
+    return refuse_order(table, rows[order], token[order])
+
+
+def refuse_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision | None:
+    """The refusal of grants that cannot follow each other in this order.
+
+    Args:
+        table: the operations.
+        rows: grants, in the order of their tokens.
+        numbers: the tokens.
+    """
+    if (numbers[1:] == numbers[:-1]).any():
         return _shared(table, rows, numbers)
-    called = table.call[rows]
-    late = np.flatnonzero(np.maximum.accumulate(called) > table.returned[rows])
+    called, returned = table.call[rows], table.returned[rows]
+    latest = np.maximum.accumulate(called)[:-1]
+    late = 1 + np.flatnonzero(latest >= returned[1:])
     if not len(late):
         return None
+    late = late[latest[late - 1] > returned[late]]
+    if not len(late):
+        return _out_of_process_order(table, rows, numbers)
     # The one that returned first among those too early, and the lowest token that came later.
     high = late[np.argmin(table.returned[rows[late]])]
     low = int(np.argmax(called[:high] > table.returned[rows[high]]))
     before, after = int(rows[high]), int(rows[low])
-    returned, call = int(table.returned[before]), int(table.call[after])
+    by, call = int(table.returned[before]), int(table.call[after])
     return refused(
         [before, after],
         f"{who(table, before)} was granted token {numbers[high]} by "
-        f"{at(table, returned, call)}, and {who(table, after)}, which only called at "
-        f"{at(table, call, returned)}, was granted the lower token {numbers[low]}",
+        f"{at(table, by, call)}, and {who(table, after)}, which only called at "
+        f"{at(table, call, by)}, was granted the lower token {numbers[low]}",
+    )
+
+
+def _out_of_process_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision | None:
+    """The refusal if one process was granted a lower token later, at the very same time.
+
+    Operations of a process follow each other even where their times are equal. Of the others
+    those whose times agree with the order of the tokens need no look.
+
+    Args:
+        table: the operations.
+        rows: grants, in the order of their tokens.
+        numbers: the tokens.
+    """
+    order = np.argsort(table.process[rows], kind="stable")
+    rows, numbers = rows[order], numbers[order]
+    back = (rows[1:] < rows[:-1]) & (table.process[rows[1:]] == table.process[rows[:-1]])
+    if not back.any():
+        return None
+    place = int(np.argmax(back))
+    lower, higher = int(rows[place]), int(rows[place + 1])
+    return refused(
+        [lower, higher],
+        f"{who(table, lower)} was granted token {numbers[place + 1]} by "
+        f"{at(table, int(table.returned[higher]))}, and after that the lower token "
+        f"{numbers[place]}",
     )
 
 
@@ -130,7 +147,7 @@ def _shared(table: OperationTable, rows: Ints, numbers: Ints) -> Decision:
     when = f"by {at(table, first, second)} and by {at(table, second, first)}"
     if own.any():
         description = f"{who(table, one)} was granted token {number} twice, {when}"
-        return refused([one, other], description)
+        return refused(own_operations(table, one, other), description, minimal=False)
     return refused(
         [one, other],
         f"{who(table, one)} and {who(table, other)} were granted the same token {number}, {when}",
@@ -149,7 +166,7 @@ FENCING_TOKENS = ModelEntry(
     functions={
         **dict.fromkeys(GRANTS, "() -> token, or {token}"),
         **dict.fromkeys(RELEASES, "() -> nothing; tells a re-entrant acquire from a new grant"),
-        **dict.fromkeys(ACTS, "ignored"),
+        **dict.fromkeys(IGNORED, "ignored"),
     },
     algorithms=(_ALGORITHM,),
     decide=_decide,

@@ -6,28 +6,24 @@ Chubby lock service for loosely-coupled distributed systems, OSDI 2006, "sequenc
 election's epoch is the same thing).
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
+import numpy as np
+
+from checker.decision import Decision
 from checker.operation_table import (
     FAIL,
     MISSING,
     NEVER,
-    OK,
     Ints,
     OperationTable,
     Values,
     WrongOperations,
 )
+from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY
 
-GRANTS = ("acquire", "lock", "campaign", "elect")
+GRANTS = (*ACQUIRES, TRY)
 """Functions that are granted, under all their names."""
-
-RELEASES = ("release", "unlock", "resign")
-"""Functions that give a grant back."""
-
-ACTS = ("work", "lead")
-"""What a holder does with it: recorded by runs, and evidence that its session lives."""
 
 
 def tokens(table: OperationTable, rows: Ints, *fields: str) -> Ints:
@@ -65,40 +61,82 @@ def _integers(values: Values, rows: Ints, what: str) -> Ints:
     return meaning[np.where(present, numbers, -1)]
 
 
-def reentries(table: OperationTable, granted: Ints, token: Ints) -> NDArray[np.bool_]:
-    """Which grants are of a process that holds already, and is given the same token: no new ones.
+class Reentries(NamedTuple):
+    """What a re-entrant lock's holders do within a hold of their own.
 
-    So it is with a re-entrant lock. Every acknowledged release undoes one of its acquires; one
-    of unknown outcome may have done nothing. One pass in plain Python: only called when tokens
-    look wrong.
+    Attributes:
+        again: rows of acquires by a process that holds already, and is given the same token in
+            the same session: no new grants.
+        inner: rows of releases that only undo one of these.
+    """
+
+    again: Ints
+    inner: Ints
+
+
+def reentries(table: OperationTable, granted: Ints, token: Ints) -> Reentries:
+    """What belongs to holds that are there already.
+
+    Every release undoes one acquire, also one of unknown outcome, for that retires its process.
+    One pass in plain Python: only called when tokens look wrong.
 
     Args:
         table: the operations.
         granted: rows of acknowledged grants, growing.
         token: theirs.
     """
-    again = np.zeros(len(granted), dtype=np.bool_)
-    held: dict[int, tuple[int, int]] = {}
-    released = np.flatnonzero((table.outcome == OK) & table.is_f(*RELEASES))
-    places = np.concatenate((np.arange(len(granted)), np.full(len(released), -1)))
-    order = np.argsort(np.concatenate((granted, released)), kind="stable")
-    processes = np.concatenate((table.process[granted], table.process[released]))
-    for place, process in zip(places[order].tolist(), processes[order].tolist(), strict=True):
-        number, depth = held.get(process, (MISSING, 0))
-        if place < 0:
-            held[process] = (number, max(depth - 1, 0))
-        elif depth and token[place] == number:
-            again[place] = True
-            held[process] = (number, depth + 1)
+    again: list[int] = []
+    inner: list[int] = []
+    held: dict[int, tuple[tuple[int, int], int]] = {}
+    released = np.flatnonzero((table.outcome != FAIL) & table.is_f(*RELEASES))
+    rows = np.concatenate((granted, released))
+    tokens_ = np.concatenate((token, np.full(len(released), MISSING)))
+    order = np.argsort(rows, kind="stable")
+    rows = rows[order]
+    columns = (rows, table.process[rows], table.field("session").numbers[rows], tokens_[order])
+    for row, process, session, number in zip(*(c.tolist() for c in columns), strict=True):
+        hold, depth = held.get(process, ((MISSING, MISSING), 0))
+        if number == MISSING:
+            if depth > 1:
+                inner.append(row)
+            held[process] = (hold, max(depth - 1, 0))
+        elif depth and hold == (session, number):
+            again.append(row)
+            held[process] = (hold, depth + 1)
         else:
-            held[process] = (int(token[place]), 1)
-    return again
+            held[process] = ((session, number), 1)
+    return Reentries(np.array(again, dtype=np.int64), np.array(inner, dtype=np.int64))
+
+
+def with_reentries(decision: Decision, table: OperationTable, found: Reentries) -> Decision:
+    """A refusal whose witness has the operations within the holds that it is made of.
+
+    Without them an inner release might have been the outermost one. That they are all needed
+    is not known.
+    """
+    witness = decision.witness
+    if witness is None:
+        return decision
+    nesting = np.unique(table.process[found.again])
+    for process in np.intersect1d(nesting, table.process[witness.operations]).tolist():
+        own = (table.process == process) & table.is_f(*GRANTS, *RELEASES)
+        rows = np.flatnonzero(own & (table.outcome != FAIL))
+        new = np.isin(rows, found.again, invert=True) & table.is_f(*GRANTS)[rows]
+        told = np.isin(rows, witness.operations)
+        number = np.cumsum(new)
+        first, last = number[told].min(), number[told].max()
+        more = rows[(number >= first) & (number <= last)]
+        witness.operations = sorted({*witness.operations, *more.tolist()})
+        witness.minimal = False
+    return decision
 
 
 def own_operations(table: OperationTable, first: int, last: int) -> list[int]:
-    """All acquires and releases of a row's process from one row to another."""
-    rows = np.arange(first, last + 1)
-    own = table.process[rows] == table.process[first]
-    happened = table.outcome[rows] != FAIL
-    locks = table.is_f(*GRANTS, *RELEASES)[rows]
-    return [int(row) for row in rows[own & happened & locks]]
+    """All acquires and releases of a row's process from it to another row of its."""
+    own = (table.process[first : last + 1] == table.process[first]) & (
+        table.outcome[first : last + 1] != FAIL
+    )
+    return [
+        first + int(at)
+        for at in np.flatnonzero(own & table.is_f(*GRANTS, *RELEASES)[first : last + 1])
+    ]

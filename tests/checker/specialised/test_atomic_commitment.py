@@ -53,7 +53,7 @@ def acceptable(number, rows, forgotten=frozenset()):
             if row["outcome"] == OK and at not in forgotten:
                 certain_voters.add(row["process"])
         if at in forgotten:
-            acts.append(Act(-1, inf, operation, optional=True))
+            acts.append(Act(-1000, inf, operation, optional=True))
         elif row["outcome"] == INFO:
             acts.append(Act(row["call"], inf, operation, optional=True))
         else:
