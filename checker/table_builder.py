@@ -68,13 +68,17 @@ class TableBuilder:
         self._times.append(_bounded(ops, "time", -_MAX_TIME, _MAX_TIME))
         self._processes.append(_bounded(ops, "process", 0, _MAX_PROCESS))
         self._indices.append(_bounded(ops, "index", 0, _MAX_TIME))
-        for name in dict.fromkeys([op.f for op in ops]):
-            self._functions.setdefault(name, len(self._functions))
-        if len(self._functions) > MAX_FUNCTIONS:
-            raise WrongOperations(f"there are more than {MAX_FUNCTIONS} different operations")
+        names = [op.f for op in ops]
         number = self._functions
-        self._fs.append(np.array([number[op.f] for op in ops], dtype=np.int16))
-        self._errors.append(np.array([bool(op.error) for op in ops], dtype=np.bool_))
+        for name in dict.fromkeys(names):
+            number.setdefault(name, len(number))
+        if len(number) > MAX_FUNCTIONS:
+            raise WrongOperations(f"there are more than {MAX_FUNCTIONS} different operations")
+        self._fs.append(np.array([number[name] for name in names], dtype=np.int16))
+        errors = np.zeros(len(ops), dtype=np.bool_)
+        for at in np.flatnonzero(types == FAIL).tolist():
+            errors[at] = bool(ops[at].error)
+        self._errors.append(errors)
         for name, kind in (("argument", _INVOKE), ("result", OK)):
             chosen = np.flatnonzero(types == kind)
             values = [ops[at].value for at in chosen.tolist()]

@@ -20,7 +20,7 @@ MAX_LINE = 16 * 1024 * 1024
 _LONGEST_WAIT = 100_000_000  # ns that a record may wait in memory while others are appended
 _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
 
-_PIECE = 1024 * 1024  # bytes that are read at once
+_PIECE = 256 * 1024  # bytes that are read at once: their records stay in the cache
 _TOO_LONG = f"longer than {MAX_LINE} bytes"
 _DECODING = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
@@ -155,19 +155,19 @@ def read_records(path: Path) -> Iterator[list[Op]]:
     """
     decoder = msgspec.json.Decoder(Op)
     number, previous = 0, -1
-    for lines in _whole_lines(path):
-        ops = _decoded(path, decoder, lines, number)
+    for lines, count in _whole_lines(path):
+        ops = _decoded(path, decoder, lines, number, count)
         indices = [op.index for op in ops]
         if ops and (indices[0] <= previous or any(map(le, indices[1:], indices))):
             ops = _with_indices(path, ops, number, previous)
+        number += count
         if ops:
-            number += len(ops)
             previous = ops[-1].index
             yield ops
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
-    """The file in pieces that end where a line does."""
+def _whole_lines(path: Path) -> Iterator[tuple[bytes, int]]:
+    """The file in pieces that end where a line does, and how many newlines are in each."""
     number, rest = 0, b""
     with open_regular(path, "read the history") as file:
         while data := rest + (more := file.read(_PIECE)):
@@ -175,21 +175,24 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
             if first > MAX_LINE:
                 raise _malformed(path, number + 1, _TOO_LONG)
             if not more:
-                yield data
+                yield data, 0
                 return
-            number += data.count(b"\n")
+            count = data.count(b"\n")
+            number += count
             if len(data) - cut > MAX_LINE:
                 raise _malformed(path, number + 1, _TOO_LONG)
             if cut:
-                yield data[:cut]
+                yield data[:cut], count
             rest = data[cut:]
 
 
-def _decoded(path: Path, decoder: msgspec.json.Decoder[Op], lines: bytes, number: int) -> list[Op]:
-    """The records of whole lines; ``number`` lines came before them."""
+def _decoded(
+    path: Path, decoder: msgspec.json.Decoder[Op], lines: bytes, number: int, count: int
+) -> list[Op]:
+    """The records of so many whole lines; ``number`` lines came before them."""
     with contextlib.suppress(*_DECODING):
         ops = decoder.decode_lines(lines)
-        if len(ops) == lines.count(b"\n"):  # the decoder passes over empty lines
+        if len(ops) == count:  # the decoder passes over empty lines
             return ops
     ops = []
     *whole, rest = lines.split(b"\n")
