@@ -1,0 +1,76 @@
+"""The front of all models, and objects that are judged one by one."""
+
+import pytest
+
+from checker.decide import ModelEntry, by_key, decide
+from checker.decision import Decision, Witness, accepted, undecided
+from checker.operation_table import OperationTable, WrongOperations
+from checker.wording import at
+
+SECOND = 10**9
+
+
+def table(*keys):
+    return OperationTable.from_rows(
+        {"f": "read", "call": place * SECOND, "result": place, "key": key}
+        for place, key in enumerate(keys, start=3)
+    )
+
+
+def test_an_operation_that_the_model_does_not_know_is_refused_by_name():
+    entry = ModelEntry("log", "a log", {"append": ""}, (), lambda *_: accepted())
+    with pytest.raises(WrongOperations, match="log knows no operation 'read'; it knows append"):
+        decide(entry, table("a"))
+
+
+def test_a_decision_says_which_model_and_how_many_operations():
+    entry = ModelEntry("log", "a log", {"read": ""}, (), lambda *_: accepted())
+    decision = decide(entry, table("a", "b"))
+    assert (decision.valid, decision.model, decision.operations) == (True, "log", 2)
+
+
+def test_keys_are_judged_in_the_order_in_which_they_occur():
+    judged = []
+
+    def note(part):
+        judged.append((part.field("key")[0], part.result.tolist()))
+        return accepted()
+
+    assert by_key(table("b", "a", "b", "c"), note).valid is True
+    assert judged == [("b", [3, 5]), ("a", [4]), ("c", [6])]
+
+
+def test_a_witness_names_rows_and_times_of_the_whole():
+    def second_of_b(part):
+        if part.field("key")[0] == "a":
+            return accepted()
+        words = f"called at {at(part, int(part.call[1]))}"
+        witness = Witness(operations=[1], description=words, prefix=[0, 1], stuck=1)
+        return Decision(valid=False, witness=witness)
+
+    witness = by_key(table("a", "b", "a", "b"), second_of_b).witness
+    assert (witness.operations, witness.prefix, witness.stuck) == ([3], [1, 3], 3)
+    assert witness.description == "key 'b': called at 3.000 s"
+
+
+def test_what_stays_open_is_said_key_by_key_unless_one_is_refused():
+    def judge(part):
+        key = part.field("key")[0]
+        if key == "no":
+            return Decision(valid=False, algorithm="search")
+        return undecided("too long") if key == "open" else Decision(valid=True, algorithm="fast")
+
+    decision = by_key(table("open", "yes"), judge)
+    assert (decision.valid, decision.unknown) == ("unknown", ["key 'open': too long"])
+    assert decision.algorithm == "fast"
+    assert by_key(table("open", "yes", "no"), judge).valid is False
+
+
+def test_of_one_key_or_none_the_table_is_judged_as_it_is():
+    one = table("a", "a")
+    none = OperationTable.from_rows([{"f": "read", "call": 1}])
+    nothing = OperationTable.from_rows([])
+    for whole in (one, none, nothing):
+        judged = []
+        by_key(whole, lambda part, judged=judged: judged.append(part) or accepted())
+        assert judged == [whole]
