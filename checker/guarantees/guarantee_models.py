@@ -7,7 +7,7 @@ from checker.decision import Budget, Decision, accepted
 from checker.guarantees.session_order import check_session_order
 from checker.guarantees.watch_events import check_watch_events
 from checker.guarantees.znode_data import check_znode_data
-from checker.guarantees.znode_operations import ZnodeOperations
+from checker.guarantees.znode_operations import ZnodeOperations, explaining
 from checker.guarantees.zxid_order import check_zxid_order
 from checker.operation_table import OperationTable
 
@@ -72,13 +72,15 @@ def _minimal(
     if len(kept) > MOST_MINIMISED:
         decision.witness.minimal = False
         return decision
+    part, place = explaining(table, kept)
     minimal = True
     for row in tuple(kept):
         if budget.spent:
             minimal = False
             break
         fewer = [each for each in kept if each != row]
-        if fewer and _first_refusal(ZnodeOperations(table, fewer), guarantees):
+        places = [place[each] for each in fewer]
+        if fewer and _first_refusal(ZnodeOperations(part, places), guarantees):
             kept = fewer
     final = _first_refusal(ZnodeOperations(table, kept), guarantees)
     assert final is not None

@@ -50,22 +50,27 @@ class NextWrites:
         return sights[place] if place < len(sights) else None
 
 
-class View(NamedTuple):
-    """What an operation tells of its session's place in the order of transactions.
+class Synced(NamedTuple):
+    """An acknowledged sync.
 
     Attributes:
         row: of the table.
-        kind: write, read or sync.
-        zxid: the place is not before it.
-        sight: what was written or seen; None for a sync.
-        because: for a sync, the acknowledged write that it must not miss.
+        zxid: the highest that had been acknowledged when it was called.
+        because: by which write.
     """
 
     row: int
-    kind: str
     zxid: int
-    sight: Sight | None
-    because: int | None = None
+    because: Sight
+
+    @property
+    def kind(self) -> str:
+        """Beside those of a `Sight`."""
+        return "sync"
+
+
+View = Sight | Synced
+"""What tells that a session has come at least as far as a zxid."""
 
 
 def check_session_order(operations: ZnodeOperations, *, syncs: bool = True) -> Decision | None:
@@ -86,19 +91,16 @@ def check_session_order(operations: ZnodeOperations, *, syncs: bool = True) -> D
 def views_of(operations: ZnodeOperations, *, syncs: bool = True) -> dict[Hashable, list[View]]:
     """What operations tell of the view of each session that is known, in no order."""
     views: dict[Hashable, list[View]] = defaultdict(list)
-    for kind, sights in (("write", operations.writes), ("read", operations.reads)):
-        for sight in sights:
-            view = View(sight.row, kind, sight.zxid, sight)
-            views[operations.session[sight.row]].append(view)
-    if syncs:
-        for view in _synced(operations):
-            views[operations.session[view.row]].append(view)
+    for view in (*operations.writes, *operations.reads, *(_synced(operations) if syncs else ())):
+        views[operations.session[view.row]].append(view)
     views.pop(None, None)
     return views
 
 
-def _synced(operations: ZnodeOperations) -> list[View]:
+def _synced(operations: ZnodeOperations) -> list[Synced]:
     """Syncs with the highest zxid that had been acknowledged when they were called."""
+    if not operations.syncs:
+        return []
     returned = operations.returned
     writes = sorted(operations.writes, key=lambda write: returned[write.row])
     times = [returned[write.row] for write in writes]
@@ -108,7 +110,7 @@ def _synced(operations: ZnodeOperations) -> list[View]:
         place = bisect_left(times, operations.call[row])
         if place:
             write = highest[place - 1]
-            found.append(View(row, "sync", write.zxid, None, write.row))
+            found.append(Synced(row, write.zxid, write))
     return found
 
 
@@ -132,19 +134,20 @@ def _went_back(
         if returning:
             if furthest is None or view.zxid > furthest.zxid:
                 furthest = view
-        elif furthest is not None and view.sight is not None and view.zxid <= furthest.zxid:
-            if view.kind == "write":
-                return _refused(operations, furthest, view, view.sight)
-            later = next_writes.after(view.sight.key, view.zxid)
+        elif furthest is None or isinstance(view, Synced) or view.zxid > furthest.zxid:
+            continue
+        elif view.kind == "write":
+            return _refused(operations, furthest, view, view)
+        else:
+            later = next_writes.after(view.key, view.zxid)
             if later is not None and later.zxid <= furthest.zxid:
                 return _refused(operations, furthest, view, later)
     return None
 
 
-def _refused(operations: ZnodeOperations, before: View, view: View, later: Sight) -> Decision:
+def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sight) -> Decision:
     """The refusal of a view that lies behind one before it, by what came later than it saw."""
-    table, sight = operations.table, view.sight
-    assert sight is not None
+    table = operations.table
     call, returned = operations.call[view.row], operations.returned[before.row]
     rows = [before.row, view.row, later.row]
     had = {
@@ -152,7 +155,7 @@ def _refused(operations: ZnodeOperations, before: View, view: View, later: Sight
         "read": f"had seen zxid {before.zxid}",
         "sync": f"had synced, with zxid {before.zxid} acknowledged before",
     }[before.kind]
-    of = "" if sight.key is None else f" of {sight.key!r}"
+    of = "" if view.key is None else f" of {view.key!r}"
     if view.kind == "write":
         promise = "writes follow reads"
         then = f"its write, called at {at(table, call, returned)}, was zxid {view.zxid}"
@@ -165,8 +168,8 @@ def _refused(operations: ZnodeOperations, before: View, view: View, later: Sight
             f"its read{of}, called at {at(table, call, returned)}, saw {saw}, older than zxid "
             f"{later.zxid}"
         )
-    if before.because is not None:
-        rows.append(before.because)
+    if isinstance(before, Synced):
+        rows.append(before.because.row)
     return refused(
         rows,
         f"{promise}: the session of {who(table, view.row)} {had} by "

@@ -28,7 +28,7 @@ from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 
 from checker.decision import Decision, refused
-from checker.guarantees.session_order import NextWrites, View, views_of
+from checker.guarantees.session_order import NextWrites, Synced, View, views_of
 from checker.guarantees.znode_operations import Sight, ZnodeOperations
 from checker.operation_table import NEVER
 from checker.wording import at, who
@@ -36,6 +36,8 @@ from checker.wording import at, who
 
 def check_watch_events(operations: ZnodeOperations) -> Decision | None:
     """A refusal if an event came too late, out of order or too often; None if none did."""
+    if not operations.watches and not operations.events:
+        return None
     sessions = operations.session
     watches: dict[Hashable, list[int]] = defaultdict(list)
     events: dict[Hashable, list[tuple[int, int | None]]] = defaultdict(list)
@@ -108,7 +110,7 @@ def _late(
     table = operations.table
     left, seen = operations.returned[watch], operations.returned[view.row]
     node = "" if later.key is None else f" on {later.key!r}"
-    because = [] if view.because is None else [view.because]
+    because = [view.because.row] if isinstance(view, Synced) else []
     reached = {"read": "seen", "write": "written", "sync": "synced up to"}[view.kind]
     return refused(
         [watch, view.row, later.row, *because, *events],

@@ -1,9 +1,10 @@
 """A table's operations on znodes, sorted by what they say about the order of zxids."""
 
 from collections.abc import Collection, Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.operation_table import (
     FAIL,
@@ -31,6 +32,7 @@ class Sight(NamedTuple):
         zxid: the transaction that wrote it (`NOTHING` for a read that found no node).
         version: the znode's, from 0; None if it was not recorded.
         value: what was written or read.
+        kind: ``write`` or ``read``.
     """
 
     row: int
@@ -38,6 +40,7 @@ class Sight(NamedTuple):
     zxid: int
     version: int | None
     value: Hashable
+    kind: str
 
 
 class Unknown(NamedTuple):
@@ -86,9 +89,9 @@ class ZnodeOperations:
         self.syncs: list[int] = []
         self.watches: list[int] = []
         self.events: list[tuple[int, int | None]] = []
-        self.key = _listed(table.field("key"))
+        self.key = table.field("key").tolist()
         self.session = (
-            _listed(table.field("session"))
+            table.field("session").tolist()
             if "session" in table.fields
             else [f"process {process}" for process in table.process.tolist()]
         )
@@ -103,7 +106,7 @@ class ZnodeOperations:
 
     def _sort(self, rows: Ints) -> None:
         table = self.table
-        argument, result = _listed(table.argument), _listed(table.result)
+        argument, result = table.argument.tolist(), table.result.tolist()
         zxids = table.field("zxid").ints("zxids").tolist()
         versions = table.field("version").ints("versions").tolist()
         for row, number in zip(rows.tolist(), table.f[rows].tolist(), strict=True):
@@ -114,12 +117,12 @@ class ZnodeOperations:
                 _need_zxid(table, row, zxid)
             if f in WRITES and known:
                 version = 0 if f == "create" and version is None else version
-                self.writes.append(Sight(row, key, zxid, version, argument[row]))
+                self.writes.append(Sight(row, key, zxid, version, argument[row], "write"))
             elif f in WRITES:
                 self.unknown.append(Unknown(row, key, argument[row], self.call[row]))
             elif f in READS and known:
                 seen = NOTHING if zxid == MISSING else zxid
-                self.reads.append(Sight(row, key, seen, version, result[row]))
+                self.reads.append(Sight(row, key, seen, version, result[row], "read"))
             elif f == "sync" and known and result[row] is not False:
                 self.syncs.append(row)
             elif f == "event":
@@ -128,23 +131,54 @@ class ZnodeOperations:
                 self.watches.append(row)
 
 
-def _listed(values: Values) -> list[Any]:
-    numbers = values.numbers.tolist()
-    if values.objects is None:
-        return [None if number == MISSING else number for number in numbers]
-    objects = values.objects
-    return [None if number == MISSING else objects[number] for number in numbers]
+def explaining(
+    table: OperationTable, kept: Collection[int]
+) -> tuple[OperationTable, dict[int, int]]:
+    """A part of a table that says as much of some rows as the whole, all others forgotten.
+
+    Returns:
+        The part, and the places of the rows in it.
+    """
+    rows = _relevant(table, frozenset(kept))
+    place = {row: number for number, row in enumerate(rows.tolist())}
+    return table.take(rows), {row: place[row] for row in kept}
 
 
 def _relevant(table: OperationTable, kept: frozenset[int]) -> Ints:
-    """The rows that are kept, and all others that might explain them, forgotten."""
-    rows = list(kept)
-    mask = table.is_f(*WRITES, "watch", "event") & (table.outcome != FAIL)
-    keys = table.fields.get("key")
-    if keys is not None:
-        mask &= np.isin(keys.numbers, np.unique(keys.numbers[rows]))
-    mask[rows] = table.outcome[rows] != FAIL
-    return np.flatnonzero(mask)
+    """The rows that are kept, and of all others as many as might explain them.
+
+    Others may have happened at any time or never. So they explain what was read of a znode,
+    one write each, or one version each that is missing; and of events and watches one of each
+    session and znode does as well as many, but nobody counts them.
+    """
+    rows = np.array(sorted(kept), dtype=np.int64)
+    others = table.outcome != FAIL
+    others[rows] = False
+    keys = table.field("key").numbers
+    chosen = [rows[table.outcome[rows] != FAIL]]
+    chosen.append(np.flatnonzero(others & table.is_f("watch", "event") & np.isin(keys, keys[rows])))
+    writes = others & table.is_f("write")
+    versions = table.field("version")
+    for key in np.unique(keys[rows]).tolist():
+        own = rows[keys[rows] == key]
+        known = versions.numbers[own][versions.present[own]]
+        most = len(own) + (int(known.max() - known.min()) if len(known) else 0)
+        of_key = np.flatnonzero(writes & (keys == key))
+        chosen.append(of_key[:most])
+        values = {table.result[row] for row in own.tolist()}
+        chosen += [of_key[_equal(table.argument[of_key], value)][:most] for value in values]
+    found: Ints = np.unique(np.concatenate(chosen))
+    return found
+
+
+def _equal(values: Values, value: Hashable) -> NDArray[np.bool_]:
+    """Where a column has a value."""
+    if value is None:
+        return ~values.present
+    if values.objects is None:
+        return np.isin(values.numbers, [value] if type(value) is int else [])
+    same = [number for number, each in enumerate(values.objects) if each == value]
+    return np.isin(values.numbers, same)
 
 
 def _need_zxid(table: OperationTable, row: int, zxid: int) -> None:

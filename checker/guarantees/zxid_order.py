@@ -73,7 +73,7 @@ def check_zxid_order(operations: ZnodeOperations) -> Decision | None:
         if call <= returned or first.row == write.row:
             continue
         higher = "" if first.zxid == write.zxid else f"the higher zxid {first.zxid} "
-        did = "seen" if first in operations.reads else "been given"
+        did = "seen" if first.kind == "read" else "been given"
         return refused(
             [write.row, first.row],
             f"{who(table, write.row)}'s write, called at {at(table, call, returned)}, was "
