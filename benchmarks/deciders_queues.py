@@ -69,6 +69,28 @@ def fifo(rows: int) -> OperationTable:
     )
 
 
+def priorities(rows: int) -> OperationTable:
+    """A queue of about ten elements with values for priorities."""
+    rng = np.random.default_rng(rows)
+    half = rows // 2
+    # In rounds of ten everything is put in, and then comes out by urgency.
+    rounds = np.arange(half) // 10
+    puts = rounds * 40_000 + np.arange(half) % 10 * 1_000
+    value = rng.permutation(half)
+    takes = puts.copy()
+    takes[np.lexsort((value, rounds))] = puts + 20_000
+    f = np.repeat([0, 1], half)
+    nothing = np.full(half, MISSING)
+    return table(
+        ("enqueue", "dequeue"),
+        f,
+        np.concatenate((puts, takes)),
+        np.concatenate((value, nothing)),
+        Values(np.concatenate((nothing, value))),
+        rng,
+    )
+
+
 def counter(rows: int) -> OperationTable:
     """Increments by one, and as many reads among them."""
     rng = np.random.default_rng(rows)
@@ -81,5 +103,6 @@ def counter(rows: int) -> OperationTable:
 CASES = {
     "fifo-queue": Case("fifo-queue", fifo, target=0.5, largest=10**7),
     "queue": Case("queue", fifo),
+    "priority-queue": Case("priority-queue", priorities),
     "counter": Case("counter", counter, target=0.5, largest=10**7),
 }

@@ -50,7 +50,11 @@ class UnknownTakes:
 
 
 def refute_empty(
-    table: OperationTable, queue: Elements, empty: Ints, unknown: UnknownTakes
+    table: OperationTable,
+    queue: Elements,
+    empty: Ints,
+    unknown: UnknownTakes,
+    claim: str = "found the queue empty",
 ) -> Decision | None:
     """Look for an answer "empty" that is wrong.
 
@@ -59,6 +63,7 @@ def refute_empty(
         queue: its elements.
         empty: rows that found the queue empty.
         unknown: what may have been taken besides.
+        claim: what those rows say, in words: that none of the elements was inside.
 
     Returns:
         A refusal; None if there was a moment for each of the answers.
@@ -77,17 +82,19 @@ def refute_empty(
         return None
     at_fault = np.flatnonzero(wrong)
     row = int(empty[at_fault[np.argmin(high[at_fault])]])
-    return _refuse(table, queue, row, unknown)
+    return _refuse(table, queue, row, unknown, claim)
 
 
-def _refuse(table: OperationTable, queue: Elements, row: int, unknown: UnknownTakes) -> Decision:
+def _refuse(
+    table: OperationTable, queue: Elements, row: int, unknown: UnknownTakes, claim: str
+) -> Decision:
     """Show that one answer is wrong: by elements that were taken, else with those that stayed."""
     low, high = int(table.call[row]), int(table.returned[row])
     near = queue.choose(
         (queue.inside < high) & (queue.leaving > low) & (queue.inside < queue.leaving)
     )
     taken = near.choose(~near.stayed)
-    found = f"{who(table, row)} found the queue empty {between(table, low, high)}, but "
+    found = f"{who(table, row)} {claim} {between(table, low, high)}, but "
     links = chain(taken.inside, taken.leaving, low, high)
     if links is not None:
         link = taken.choose(np.array(links))
