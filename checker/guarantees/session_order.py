@@ -150,10 +150,11 @@ def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sigh
     table = operations.table
     call, returned = operations.call[view.row], operations.returned[before.row]
     rows = [before.row, view.row, later.row]
+    by = at(table, returned, call)
     had = {
-        "write": f"had written zxid {before.zxid}",
-        "read": f"had seen zxid {before.zxid}",
-        "sync": f"had synced, with zxid {before.zxid} acknowledged before",
+        "write": f"had written zxid {before.zxid} by {by}",
+        "read": f"had seen zxid {before.zxid} by {by}",
+        "sync": f"had synced by {by}, after zxid {before.zxid} was acknowledged",
     }[before.kind]
     of = "" if view.key is None else f" of {view.key!r}"
     if view.kind == "write":
@@ -172,6 +173,5 @@ def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sigh
         rows.append(before.because.row)
     return refused(
         rows,
-        f"{promise}: the session of {who(table, view.row)} {had} by "
-        f"{at(table, returned, call)}, but {then}",
+        f"{promise}: the session of {who(table, view.row)} {had}, but {then}",
     )

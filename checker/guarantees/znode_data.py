@@ -207,11 +207,12 @@ def _miscounted(
         gap = sight.version - last - 1 - len(between)
         if gap < 0:
             earlier = [each.row for each in (*([before] if before else []), *between)]
-            since = f"version {last} at zxid {before.zxid}" if before else "its creation"
+            least = last + 1 + len(between)
+            after = f" after version {last} at zxid {before.zxid}" if before else ""
             return refused(
                 [*earlier, sight.row],
                 f"{who(table, sight.row)} has version {sight.version}{_of(sight)} at zxid "
-                f"{sight.zxid}, but there were {len(between) + 1} writes since {since}",
+                f"{sight.zxid}, and{after} it is {least} at least",
             )
         if before is not None and gap:
             missing += gap
