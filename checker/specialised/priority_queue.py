@@ -179,7 +179,6 @@ def _out_of_turn(queue: Elements, priority: Ints) -> tuple[int, int | None] | No
     turns, blocked = _turns(queue, order, ranks, points)
     deadlines, behind = _deadlines(queue, order, ranks)
     served = len(order) if blocked is None else blocked
-    deadlines, behind = _deadlines(urgent, ranks)
     late = np.flatnonzero(deadlines[:served] < np.append(points, NEVER)[turns[:served]])
     if len(late):
         x = int(late[0])
