@@ -179,7 +179,8 @@ def _find(path: Path) -> RunDirectory:
             return RunDirectory(path.parent)
         return RunDirectory(path.parent, history=path)
     if not path.is_dir():
-        raise UnreadableRun(path, "does not exist", "name the directory of a run, or a history")
+        problem = "is neither a file nor a directory" if path.exists() else "does not exist"
+        raise UnreadableRun(path, problem, "name the directory of a run, or a history")
     run = RunDirectory(path)
     if not run.history.exists():
         latest = path / _LATEST

@@ -26,7 +26,7 @@ directory or its `history.jsonl`.
 - Operations that return at the very moment of another's call are concurrent with it.
 - A field `key` in the values says which of several independent objects an operation is about.
 - `--initial` is the object's first value, as JSON, or as text where it is none.
-- `--budget` is how many seconds a search may take; what is open then is *unknown*.
+- `--budget` is how many seconds a search may take (60 unless told); what is open then is *unknown*.
 
 """
 

@@ -1,6 +1,7 @@
 """Any history, any model: the verdict, both forms of the answer, and what is refused."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -173,6 +174,8 @@ def test_what_is_no_history_is_refused(rumpus, file, tmp_path):
     refused(rumpus("check", file(GOOD), "--format", "yaml", *words), "yaml", *FORMATS)
     refused(rumpus("check", tmp_path / "nothing", *words), "does not exist")
     refused(rumpus("check", tmp_path, *words), "not a run")
+    os.mkfifo(tmp_path / "pipe")
+    refused(rumpus("check", tmp_path / "pipe", *words), "neither a file nor a directory")
     refused(rumpus("check", file(GOOD), "--budget", "0", *words), "--budget")
 
 
