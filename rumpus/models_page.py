@@ -39,6 +39,7 @@ also looked for in the current directory):
 ```python
 from checker.model import ILLEGAL, UNKNOWN, Model
 
+
 class MaxRegister(Model):
     \"\"\"Keeps the greatest value that was written.\"\"\"
 
