@@ -4,6 +4,7 @@ import pytest
 
 from checker.decide import decide
 from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from checker.history import History, Op
 from checker.operation_table import INFO, OperationTable, WrongOperations
 
 S = 10**9
@@ -134,8 +135,8 @@ def test_reads_of_a_session_are_monotonic():
         assert why(*rows, model=model) == (
             [2, 3],
             (
-                "monotonic reads: the session of process 1 had seen zxid 9 by 5.000 s, but its read, "
-                "called at 6.000 s, saw zxid 7, older than zxid 9"
+                "monotonic reads: the session of process 1 had seen zxid 9 by 5.000 s, but its "
+                "read, called at 6.000 s, saw zxid 7, older than zxid 9"
             ),
         )
     assert judge(*rows[:3], rows[3] | {"process": 2}).valid is True
@@ -171,8 +172,8 @@ def test_a_session_reads_its_own_writes():
     assert why(*rows) == (
         [1, 2],
         (
-            "read your writes: the session of process 1 had written zxid 9 by 3.000 s, but its read, "
-            "called at 4.000 s, saw zxid 7, older than zxid 9"
+            "read your writes: the session of process 1 had written zxid 9 by 3.000 s, but its "
+            "read, called at 4.000 s, saw zxid 7, older than zxid 9"
         ),
     )
     assert judge(*rows[:2], op("read", 4, 5, process=1)).valid is False
@@ -283,6 +284,28 @@ def test_events_come_in_order():
 def test_what_is_not_understood_is_said(row, message):
     with pytest.raises(WrongOperations, match=message):
         judge(row)
+
+
+def test_a_history_as_it_is_recorded():
+    records = [
+        (0, 1, "invoke", "write", {"key": "/a", "value": "x"}),
+        (1, 1, "ok", "write", {"version": 1, "zxid": 7, "session": "s"}),
+        (2, 2, "invoke", "write", {"key": "/a", "value": "y"}),
+        (3, 2, "ok", "write", {"version": 2, "zxid": 8, "session": "t"}),
+        (4, 1, "invoke", "sync", None),
+        (5, 1, "ok", "sync", {"session": "s"}),
+        (6, 1, "invoke", "read", {"key": "/a"}),
+        (7, 1, "ok", "read", {"value": "x", "version": 1, "zxid": 7, "session": "s"}),
+    ]
+    history = History(
+        Op(index=n, time=time * S, process=process, type=kind, f=f, value=value)
+        for n, (time, process, kind, f, value) in enumerate(records)
+    )
+    table = OperationTable.from_history(history)
+    assert decide(SEQUENTIAL_CONSISTENCY, table).valid is True
+    decision = decide(SESSION_GUARANTEES, table)
+    assert decision.witness.operations == [1, 2, 3]
+    assert decision.witness.description.startswith("sync: the session of process 1")
 
 
 def test_nothing_breaks_no_promise():
