@@ -12,7 +12,7 @@ of the operations that explains the reads, an era is one piece: the put, then th
 in the order of their places: append i, then the reads that end with it, then append i + 1. So
 
 1. every read must be a put (or the beginning) and pieces that somebody appended, none of them
-   twice, and of two reads of an era one must begin the other;
+   twice; of two reads of an era one must begin the other; and no append may be in two eras;
 2. within an era, time must allow the order (`checker.specialised.version_order`);
 3. the eras must fit beside each other (`checker.specialised.zones`), that of the beginning before
    all others, and so must acknowledged puts and appends that no read shows, each by itself: such
@@ -259,6 +259,7 @@ class _Value:
                 return self._alone(text, f"nobody put that, and it began with {self.initial!r}")
             by_put[put].append(text)
         eras: list[Era] = []
+        era_of: dict[int, Era] = {}
         disagree: Contradiction | None = None
         for put, texts in by_put.items():
             texts.sort(key=len, reverse=True)
@@ -275,7 +276,10 @@ class _Value:
                 other = self._shown(put, text)
                 if isinstance(other, Contradiction):
                     return other
-                disagree = disagree or self._disagree(era.longest, self.read[text][0])
+                disagree = disagree or _two_orders(era.longest, self.read[text][0])
+            for row in era.appends:
+                if era_of.setdefault(row, era) is not era:
+                    disagree = disagree or _in_two_eras(row, era_of[row].longest, era.longest)
             eras.append(era)
         return disagree or eras
 
@@ -317,14 +321,27 @@ class _Value:
         row = self.read[text][0]
         return Contradiction([row], lambda table: f"{_told(table, row)}: {why}")
 
-    def _disagree(self, one: int, other: int) -> Contradiction:
-        return Contradiction(
-            [one, other],
-            lambda table: (
-                f"{_told(table, one)}, and {_told(table, other)}: neither is the beginning of the "
-                "other, though nothing was put in between"
-            ),
-        )
+
+def _two_orders(one: int, other: int) -> Contradiction:
+    """Two reads of one era, neither of which begins the other."""
+    return Contradiction(
+        [one, other],
+        lambda table: (
+            f"{_told(table, one)}, and {_told(table, other)}: neither is the beginning of the "
+            "other, though nothing was put in between"
+        ),
+    )
+
+
+def _in_two_eras(append: int, one: int, other: int) -> Contradiction:
+    """Two reads that show an append in two eras."""
+    return Contradiction(
+        [one, other],
+        lambda table: (
+            f"{_told(table, one)}, and {_told(table, other)}: they show "
+            f"{_short(table.argument[append])} after different beginnings, and it was appended once"
+        ),
+    )
 
 
 def _out_of_order(late: int, early: int, longest: int) -> Contradiction:

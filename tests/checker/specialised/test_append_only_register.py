@@ -66,8 +66,9 @@ def corrupt(rng, empty, rows):
         whole = row["result"] or empty
         word = rng.choice([*written, "z"])
         piece = (word,) if empty == () else word
+        other = rng.choice(reads)["result"]
         row["result"] = rng.choice(
-            (whole + piece, piece + whole, whole[:-1], whole[:-1], rng.choice(reads)["result"])
+            (whole + piece, piece + whole, whole[:-1], whole[:-1], other, whole[-1:], piece)
         )
     else:
         swap_returns(rng, rows)
@@ -242,6 +243,15 @@ CASES = {
             "at position 2; but put('q') of process 1 returned at position 3, before get() -> 'pa' "
             "of process 3 was called at position 4; and what was replaced by a put does not come "
             "back"
+        ),
+    ),
+    "an append that is shown after two puts": (
+        [append(0, 0, 9, "a"), put(1, 0, 9, "p"), get(2, 0, 9, "a"), get(3, 0, 9, "pa")],
+        None,
+        [2, 3],
+        (
+            "get() -> 'a' of process 2, and get() -> 'pa' of process 3: they show 'a' after "
+            "different beginnings, and it was appended once"
         ),
     ),
     "a long value is shown by its end": (
