@@ -11,6 +11,8 @@ from checker.wording import at, who
 
 LONGEST_EXPLANATION_S = 60.0
 """How long a minimal witness is looked for where the budget has no limit."""
+LEAST_PATIENCE, PATIENCE = 1_000, 20
+"""With searches in which nothing is counted: configurations, and for each that the search had."""
 NAMED_STATES = 5
 
 
@@ -46,8 +48,9 @@ def explain_refusal(
     if minimise:
         now = budget.clock()
         end = now + min((budget.deadline - now) / 2, LONGEST_EXPLANATION_S)
+        patience = LEAST_PATIENCE + PATIENCE * ended.configurations
         positions, minimal = minimal_positions(
-            operations, search, stuck, lambda: budget.clock() >= end
+            operations, search, stuck, patience, lambda: budget.clock() >= end
         )
         found = [rows[k] for k in positions]
     else:

@@ -18,6 +18,8 @@ Whether the rest is acceptable is first asked as if what is forgotten could have
 number of times**, for then nothing has to be counted and the answer comes soon. A "no" holds all
 the more when it happened at most once; and so does a "yes" whose order uses nothing more often
 than it is there. What is doubtful is kept, and searched in earnest when little else is left.
+(A queue into which something can be put any number of times has no end of states; where that
+search takes too long it is not asked again.)
 """
 
 from collections.abc import Callable
@@ -29,7 +31,11 @@ SLICE = 10_000
 
 
 def minimal_positions(
-    operations: Any, search: Callable[..., Any], stuck: int, until: Callable[[], bool]
+    operations: Any,
+    search: Callable[..., Any],
+    stuck: int,
+    patience: int,
+    until: Callable[[], bool],
 ) -> tuple[list[int], bool]:
     """Operations that contradict each other.
 
@@ -37,13 +43,14 @@ def minimal_positions(
         operations: of a part of a history that is not linearizable, as a search takes them.
         search: makes a search over operations, some of them forgotten.
         stuck: the operation at which the search ended: those far from it are forgotten first.
+        patience: how many configurations are too many where nothing is counted.
         until: whether the time is up.
 
     Returns:
         Positions in ``operations``, in order; and whether it is known that none of them can be
         forgotten.
     """
-    forgetting = _Forgetting(operations, search, until)
+    forgetting = _Forgetting(operations, search, patience, until)
     unknown: list[int] = []
     observers: list[int] = []
     by_type: dict[int, list[int]] = {}
@@ -67,11 +74,16 @@ class _Forgetting:
     """What is forgotten so far: a byte for each operation."""
 
     def __init__(
-        self, operations: Any, search: Callable[..., Any], until: Callable[[], bool]
+        self,
+        operations: Any,
+        search: Callable[..., Any],
+        patience: int,
+        until: Callable[[], bool],
     ) -> None:
         self.forgotten = bytearray(len(operations))
         self._operations = operations
         self._search = search
+        self._patience = patience
         self._until = until
         self._necessary: set[int] = set()
 
@@ -83,8 +95,7 @@ class _Forgetting:
             tried = groups[at : at + run]
             changed = [k for group in tried for k in group]
             self._set(changed, 1)
-            search = self._search(self._operations, self.forgotten, by_levels=True, unlimited=True)
-            answer = self._answer(search)
+            answer = self._answer()
             if answer is False:
                 at += len(tried)
                 run *= 2
@@ -93,7 +104,7 @@ class _Forgetting:
             if len(tried) == 1:
                 left += tried
                 at += 1
-                if len(changed) == 1 and answer and not search.repeats():
+                if len(changed) == 1 and answer:
                     self._necessary.update(changed)
             run = max(1, len(tried) // 2)
         return left + groups[at:]
@@ -104,7 +115,7 @@ class _Forgetting:
             if is_forgotten or k in self._necessary:
                 continue
             self._set([k], 1)
-            answer = self._answer(InTurns(self._search, self._operations, self.forgotten))
+            answer = self._searched()
             if answer is not False:
                 self._set([k], 0)
             if answer is None:
@@ -115,10 +126,25 @@ class _Forgetting:
         for k in positions:
             self.forgotten[k] = value
 
-    def _answer(self, search: Any) -> bool | None:
-        """Whether some order explains the rest; None if the time is up before."""
+    def _answer(self) -> bool | None:
+        """Whether some order explains the rest; None if that is doubtful."""
+        if not self._patience:
+            return self._searched()
+        search = self._search(self._operations, self.forgotten, by_levels=True, unlimited=True)
         while not self._until():
-            answer: bool | None = search.run(SLICE)
+            answer: bool | None = search.run(min(SLICE, self._patience))
+            if answer is not None:
+                return None if answer and search.repeats() else answer
+            if search.configurations >= self._patience:
+                self._patience = 0
+                return self._searched()
+        return None
+
+    def _searched(self) -> bool | None:
+        """Whether some order explains the rest; None if the time is up before."""
+        search = InTurns(self._search, self._operations, self.forgotten)
+        while not self._until():
+            answer = search.run(SLICE)
             if answer is not None:
                 return answer
         return None

@@ -33,8 +33,10 @@ from checker.operation_table import (
 
 ALGORITHM = "windowed search"
 FIRST_ALLOWANCE = 1_000
-SLICE = 10_000
-"""After so many configurations the budget is looked at, and a Ctrl-C is heard."""
+FIRST_SLICE = 100
+"""After so many configurations the budget is looked at for the first time."""
+SLICE_S = 0.01
+"""How long it takes about until the budget is looked at again, however slow a model is."""
 SHARED_BYTES = 64 << 20
 """Transitions that take more are not kept for the next history."""
 NAMED_PARTS = 5
@@ -136,9 +138,9 @@ def check_linearizable(
             left = allowance
             answer = None
             while answer is None and left > 0:
-                answer = turn.search.run(min(left, SLICE))
-                left -= SLICE
-                turn.bytes = turn.search.bytes
+                size = min(left, turn.slice)
+                answer = turn.run(size, budget)
+                left -= size
                 if answer is None and (
                     why := _spent(budget, held + turn.bytes + transitions.bytes)
                 ):
@@ -167,7 +169,7 @@ def check_linearizable(
 class _Turn:
     """A part of the history, how far its search is, and what that takes."""
 
-    __slots__ = ("bytes", "operations", "part", "rows", "search")
+    __slots__ = ("bytes", "operations", "part", "rows", "search", "slice")
 
     def __init__(self, part: Hashable, rows: Ints | None) -> None:
         self.part = part
@@ -175,6 +177,16 @@ class _Turn:
         self.bytes = 0
         self.operations: Any = None
         self.search: Any = None
+        self.slice = FIRST_SLICE
+
+    def run(self, configurations: int, budget: Budget) -> bool | None:
+        """Search on; learns how many configurations take `SLICE_S`."""
+        began = budget.clock()
+        answer: bool | None = self.search.run(configurations)
+        took = budget.clock() - began
+        self.slice = self.slice * 2 if took < SLICE_S else max(1, self.slice // 2)
+        self.bytes = self.search.bytes
+        return answer
 
 
 def _name(model: Model, table: OperationTable, decision: Decision) -> Decision:

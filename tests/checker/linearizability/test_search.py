@@ -1,0 +1,111 @@
+"""Both twins of the search against the definition, and against each other.
+
+Shares of violations in 20,000 histories: SHARES.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import note
+
+from checker.decision import Budget
+from checker.linearizability.search import check_linearizable, engine
+from checker.model import ILLEGAL, REFUSED, UNKNOWN
+from checker.operation_table import FAIL, INFO, OK
+from tests.checker.crosscheck import crosscheck
+from tests.checker.linearizability.backends import both
+from tests.checker.linearizability.small_histories import KINDS, acceptable, generate
+
+
+def state_after(model, history, prefix, forgotten=()):
+    """The state to which the model follows an order; it must be legal, and one of real time."""
+    arguments = model.arguments(history)
+    state, latest = model.initial, -1
+    for row in prefix:
+        outcome = int(history.outcome[row])
+        result = {OK: history.result[row], FAIL: REFUSED, INFO: UNKNOWN}[outcome]
+        state = model.step(state, history.function(row), arguments[row], result)
+        assert state is not ILLEGAL
+        if row not in forgotten:
+            assert history.returned[row] >= latest
+            latest = max(latest, int(history.call[row]))
+    return state
+
+
+def refusals(model, history):
+    return {
+        row
+        for row in np.flatnonzero(history.refused).tolist()
+        if history.function(row) in model.refusable
+    }
+
+
+@both
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_the_definition_and_shows_why(kind, backend):
+    model, _ = KINDS[kind]
+
+    def agrees(rng):
+        history = generate(rng, kind)
+        note(str(history))
+        expected = acceptable(model, history)
+        decision = check_linearizable(model, history, Budget(), backend=backend)
+        assert decision.valid is expected
+        if not expected:
+            witness = decision.witness
+            assert witness.minimal
+            assert not acceptable(model, history, set(witness.operations))
+            for row in witness.operations:
+                assert acceptable(model, history, set(witness.operations) - {row})
+            state = state_after(model, history, witness.prefix)
+            assert model.describe_state(state) in witness.states
+            assert witness.stuck not in witness.prefix
+            # Nothing that returned before is missing in the prefix.
+            before = {
+                row
+                for row in range(len(history))
+                if history.returned[row] < history.returned[witness.stuck]
+                and (history.outcome[row] == OK or row in refusals(model, history))
+            }
+            assert before <= set(witness.prefix)
+        return not expected
+
+    crosscheck(agrees)
+
+
+@both
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_order_of_visiting_decides_alone(kind, backend):
+    """By levels from the start; and unlimited is never stricter than counting."""
+    model, _ = KINDS[kind]
+    using = engine(backend)
+    transitions = using.transitions(model)
+
+    def agrees(rng):
+        history = generate(rng, kind)
+        note(str(history))
+        arguments = model.arguments(history)
+        operations = using.operations(transitions, history, arguments, model.refusable)
+        forgotten = bytearray(rng.random() < 0.3 for _ in range(len(operations)))
+        kept = {row for row, out in zip(operations.rows, forgotten, strict=True) if not out} | set(
+            range(len(history))
+        ) - set(operations.rows)
+        expected = acceptable(model, history, kept)
+        assert using.search(operations, forgotten).run(10**6) is expected
+        levels = using.search(operations, forgotten, by_levels=True)
+        answer = None
+        while answer is None:
+            answer = levels.run(1)
+        assert answer is expected
+        unlimited = using.search(operations, forgotten, by_levels=True, unlimited=True)
+        answer = unlimited.run(500)
+        assert answer is not False or not expected
+        if answer and not unlimited.repeats():
+            assert expected
+        if not expected:
+            order, _ = levels.prefix()
+            prefix = [operations.rows[k] for k in order]
+            rows = set(range(len(history))) - kept
+            assert state_after(model, history, prefix, rows) in levels.states()
+        return not expected
+
+    crosscheck(agrees, share=(0.1, 0.7), normally=150)
