@@ -26,6 +26,11 @@ with the reason why it loses no solution:
   later, over another value. Only a model's declaration counts.)
 - **Useless unknowns**. One that leaves the state as it is is dominated by not using it; likewise
   a blind write of unknown outcome right before another blind write.
+- **Absorption**. An open blind write whose state nobody to come can see (only blind writes are
+  legal in it) is linearized together with another blind write, right before it. For in an order
+  that has it later, it stands before a blind write or at the end, so nothing depends on it, and
+  it can be taken out there and put in here. Who is still to come is judged by types and their
+  last returns, and only the last 64 types are asked.
 
 **Two orders of visiting.** Depth first finds an order soon where there are many. But a
 configuration may be visited, with all that follows, before the one that dominates it. By levels

@@ -4,7 +4,7 @@ The words are those of `checker.linearizability.windowed_search`.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from checker.linearizability.operation_types import NOT_LEGAL, Operations
 
@@ -18,6 +18,9 @@ positions; and whether they are blind."""
 Configuration = tuple[int, int, int, int, bool]
 """Index, mask, state, counts of the used unknown outcomes, and whether the last choice was a blind
 write of unknown outcome that nobody has seen yet."""
+
+_SEERS_ASKED = 64
+"""So many types are asked whether they can see a state; what is behind is taken to see it."""
 
 
 class Windows:
@@ -52,12 +55,13 @@ class Windows:
         self._transitions = operations.transitions
         self._open_windows(forgotten)
         self._group_unknowns(forgotten, unlimited=unlimited)
+        self._list_seers()
 
     def _open_windows(self, forgotten: bytes | bytearray) -> None:
         """For each return in order: what is open there, in which slots."""
         operations = self._operations
         types, call, returned = operations.types, operations.call, operations.returned
-        observes = self._transitions.observes
+        observes, overwrites = self._transitions.observes, self._transitions.overwrites
         calls = [k for k, unknown in enumerate(operations.optional) if not unknown]
         if forgotten:
             calls = [k for k in calls if not forgotten[k]]
@@ -67,6 +71,7 @@ class Windows:
         self._mutators: list[list[_Open]] = []
         self._observers: list[list[_Open]] = []
         self._called: list[list[_Open]] = []
+        self._blind: list[list[_Open]] = []
         mutators: dict[int, _Open] = {}
         observers: dict[int, _Open] = {}
         free: list[int] = []
@@ -95,6 +100,8 @@ class Windows:
             else:
                 first = observers.pop(returning)
                 self._mutators.append(list(mutators.values()))
+            blind = [entry for entry in self._mutators[-1] if overwrites[entry[1]]]
+            self._blind.append(blind if len(blind) > 1 else [])
             self._bits.append(first[0])
             free.append(first[0])
         self.slots = slots
@@ -136,6 +143,17 @@ class Windows:
         firsts = [unknown[4][0] for unknown in self._unknowns]
         self._usable = [bisect_right(firsts, index) for index in range(self.returns)]
 
+    def _list_seers(self) -> None:
+        """The types that are no blind writes, and until which return they are there."""
+        types, overwrites = self._operations.types, self._transitions.overwrites
+        last = {types[k]: index for index, k in enumerate(self.order)}
+        last.update((unknown[0], self.returns) for unknown in self._unknowns)
+        self._seers = sorted(
+            ((until, type_) for type_, until in last.items() if not overwrites[type_]),
+            reverse=True,
+        )
+        self._seen: dict[int, int] = {}
+
     def first(self) -> Configuration:
         """Where all orders begin."""
         state = self._transitions.initial
@@ -151,12 +169,16 @@ class Windows:
         index, mask, state, used, idle = configuration
         rows, overwrites = self._transitions.rows, self._transitions.overwrites
         row = rows[state]
+        blind_open = self._blind[index]
         for bit, type_, position in self._mutators[index]:
             if mask & bit or (idle and overwrites[type_]):
                 continue
             after = row[type_]
             if after >= 0:
-                yield self._follow(index, mask | bit, state, after, used, idle=False), position
+                masked = mask | bit
+                if blind_open and overwrites[type_]:
+                    masked = self._absorb(index, masked, row, [])
+                yield self._follow(index, masked, state, after, used, idle=False), position
         for type_, one, shift, field, since, members, blind in self._unknowns[
             : self._usable[index]
         ]:
@@ -165,8 +187,11 @@ class Windows:
                 continue
             after = row[type_]
             if after >= 0 and after != state:
+                masked = mask
+                if blind_open and blind:
+                    masked = self._absorb(index, mask, row, [])
                 yield (
-                    self._follow(index, mask, state, after, used + one, idle=blind),
+                    self._follow(index, masked, state, after, used + one, idle=blind),
                     members[times],
                 )
 
@@ -182,6 +207,27 @@ class Windows:
             leads.pop(state, None)
             found = self._unlimited_moves[state] = list(leads.values())
         return found
+
+    def _absorb(self, index: int, mask: int, row: Mapping[int, int], order: list[int]) -> int:
+        """Linearize open blind writes that nobody can see, right before another blind write."""
+        for bit, type_, position in self._blind[index]:
+            if not mask & bit and self._seen_until(row[type_]) < index:
+                mask |= bit
+                order.append(position)
+        return mask
+
+    def _seen_until(self, state: int) -> int:
+        """The last return at which somebody may see a state; -1 if nobody ever can."""
+        until = self._seen.get(state)
+        if until is None:
+            row = self._transitions.rows[state]
+            until = -1
+            for looked, (last, type_) in enumerate(self._seers):
+                if looked == _SEERS_ASKED or row[type_] >= 0:
+                    until = last
+                    break
+            self._seen[state] = until
+        return until
 
     def _follow(
         self, index: int, mask: int, before: int, state: int, used: int, *, idle: bool
@@ -239,9 +285,12 @@ class Windows:
         state = self._transitions.initial
         index, mask = self._settle(0, 0, state, order)
         for position in choices:
+            mask |= slot.get(position, 0)
+            if self._transitions.overwrites[types[position]]:
+                mask = self._absorb(index, mask, rows[state], order)
             order.append(position)
             before, state = state, rows[state][types[position]]
             if state != before:
                 changed = position
-            index, mask = self._settle(index, mask | slot.get(position, 0), state, order)
+            index, mask = self._settle(index, mask, state, order)
         return order, changed

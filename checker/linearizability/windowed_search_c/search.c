@@ -14,6 +14,11 @@ typedef struct {
 } Group;
 
 typedef struct {
+    int32_t type;
+    int32_t until; /* the last return of one of them, + 1 */
+} Seer;
+
+typedef struct {
     PyObject_HEAD
     Operations *operations;
     int busy, broken;
@@ -34,6 +39,10 @@ typedef struct {
     size_t *since;             /* the first return that does not precede the call */
     size_t used_words;
     uint64_t *guards;
+    /* Types that are no blind writes, those that are there longest first. */
+    Seer *seers;
+    size_t seer_count;
+    Map seen;                  /* state -> the last return at which somebody may see it, + 1 */
     /* The configuration that is being looked at. */
     size_t index;
     int32_t state;
@@ -68,6 +77,7 @@ typedef struct {
     size_t emitted_count;
 } Search;
 
+#define SEERS_ASKED 64
 #define DOMINATED UINT64_C(1)
 #define IDLE UINT64_C(2)
 #define COUNT_SHIFT 2
@@ -139,6 +149,61 @@ emit(Search *self, int64_t position)
     if (self->emitted != NULL) {
         self->emitted[self->emitted_count++] = position;
     }
+}
+
+/* Whether somebody may see a state from the present return on; -1 on errors. */
+static int
+may_be_seen(Search *self, const State *marks, int32_t state)
+{
+    int32_t until = map_get(&self->seen, 0, (uint64_t)state, -1);
+    if (until < 0) {
+        until = 0;
+        for (size_t i = 0; i < self->seer_count; i++) {
+            int32_t after = state;
+            if (i < SEERS_ASKED && step_to(self, marks, state, self->seers[i].type, &after)) {
+                return -1;
+            }
+            if (after != NOT_LEGAL) {
+                until = self->seers[i].until;
+                break;
+            }
+        }
+        if (map_put(&self->seen, 0, (uint64_t)state, until)) {
+            return -1;
+        }
+    }
+    return (size_t)until > self->index;
+}
+
+/* Linearize open blind writes that nobody can see, right before another blind write, which is in
+ * the mask already if it has a slot. 0, or -1 on errors. */
+static int
+absorb(Search *self, const State *marks)
+{
+    const Operations *operations = self->operations;
+    for (size_t word = 0; word < self->mask_words; word++) {
+        uint64_t left = self->mutators[word] & ~self->mask[word];
+        for (; left; left &= left - 1) {
+            size_t slot = word * 64 + (size_t)__builtin_ctzll(left);
+            int64_t position = self->occupant[slot];
+            int32_t type = operations->types[position], after;
+            if (!(operations->flags[type] & OVERWRITES)) {
+                continue;
+            }
+            if (step_to(self, marks, self->state, type, &after)) {
+                return -1;
+            }
+            int seen = may_be_seen(self, marks, after);
+            if (seen < 0) {
+                return -1;
+            }
+            if (!seen) {
+                self->mask[word] |= BIT(slot);
+                emit(self, position);
+            }
+        }
+    }
+    return 0;
 }
 
 /* Linearize what follows at once: observers that are legal, and the returns of what is done.
@@ -458,6 +523,9 @@ choose(Search *self, const State *marks)
         size_t slot = (size_t)self->slot[position];
         self->mask[WORD(slot)] |= BIT(slot);
         self->idle = 0;
+        if ((operations->flags[type] & OVERWRITES) && absorb(self, marks)) {
+            return -1;
+        }
         int moved = after != self->state;
         self->state = after;
         return settle(self, marks, moved) ? -1 : 1;
@@ -504,6 +572,9 @@ choose(Search *self, const State *marks)
             self->used[group->word] += group->one;
         }
         self->idle = group->blind;
+        if (group->blind && absorb(self, marks)) {
+            return -1;
+        }
         self->state = after;
         return settle(self, marks, 1) ? -1 : 1;
     }
@@ -833,6 +904,41 @@ group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
     return 0;
 }
 
+static int
+longest_first(const void *a, const void *b)
+{
+    const Seer *one = a, *other = b;
+    return one->until != other->until ? (one->until < other->until ? 1 : -1)
+                                      : (one->type > other->type) - (one->type < other->type);
+}
+
+/* Until when which types are there that can see a state. */
+static int
+list_seers(Search *self)
+{
+    const Operations *operations = self->operations;
+    int32_t *until = zeroed(operations->known_count, 4);
+    self->seers = zeroed(operations->known_count, sizeof(Seer));
+    if (until == NULL || self->seers == NULL) {
+        PyMem_Free(until);
+        return -1;
+    }
+    for (size_t i = 0; i < self->returns; i++) {
+        until[operations->types[self->order[i]]] = (int32_t)i + 1;
+    }
+    for (size_t i = 0; i < self->group_count; i++) {
+        until[self->groups[i].type] = (int32_t)self->returns + 1;
+    }
+    for (size_t type = 0; type < operations->known_count; type++) {
+        if (until[type] && !(operations->flags[type] & OVERWRITES)) {
+            self->seers[self->seer_count++] = (Seer){(int32_t)type, until[type]};
+        }
+    }
+    qsort(self->seers, self->seer_count, sizeof(Seer), longest_first);
+    PyMem_Free(until);
+    return 0;
+}
+
 /* Go to the first configuration. */
 static int
 begin(Search *self, const State *marks)
@@ -874,7 +980,8 @@ search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     Py_INCREF(operations);
     self->operations = (Operations *)operations;
     const uint8_t *outside = forgotten.len ? forgotten.buf : NULL;
-    if (open_windows(self, outside) || group_unknowns(self, outside, unlimited)) {
+    if (open_windows(self, outside) || group_unknowns(self, outside, unlimited) ||
+        list_seers(self)) {
         goto failed;
     }
     self->by_levels = by_levels;
@@ -926,7 +1033,7 @@ search_dealloc(PyObject *object)
                       self->mutators, self->observers, self->occupant, self->stack, self->path,
                       self->longest, self->records, self->next,     self->table, self->queue,
                       self->waiting, self->at_count, self->unlimited,
-                      self->unlimited_from.cells};
+                      self->unlimited_from.cells, self->seers, self->seen.cells};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         PyMem_Free(memory[i]);
     }
@@ -993,8 +1100,17 @@ search_prefix(PyObject *object, PyObject *Py_UNUSED(none))
     for (size_t i = 0; i < self->longest_depth; i++) {
         int64_t position = self->longest[i];
         int32_t after;
+        size_t slot = (size_t)self->slot[position];
+        if (slot < self->slots && self->occupant[slot] == position &&
+            ((self->mutators[WORD(slot)] | self->observers[WORD(slot)]) & BIT(slot))) {
+            self->mask[WORD(slot)] |= BIT(slot);
+        }
+        int32_t type = operations->types[position];
+        if ((operations->flags[type] & OVERWRITES) && absorb(self, marks)) {
+            goto done;
+        }
         emit(self, position);
-        if (step_to(self, marks, self->state, operations->types[position], &after)) {
+        if (step_to(self, marks, self->state, type, &after)) {
             goto done;
         }
         int moved = after != self->state;
@@ -1002,11 +1118,6 @@ search_prefix(PyObject *object, PyObject *Py_UNUSED(none))
             changed = position;
         }
         self->state = after;
-        size_t slot = (size_t)self->slot[position];
-        if (slot < self->slots && self->occupant[slot] == position &&
-            ((self->mutators[WORD(slot)] | self->observers[WORD(slot)]) & BIT(slot))) {
-            self->mask[WORD(slot)] |= BIT(slot);
-        }
         if (settle(self, marks, moved)) {
             goto done;
         }

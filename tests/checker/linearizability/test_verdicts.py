@@ -195,7 +195,7 @@ def test_spent_time_gives_unknown_and_says_how_far_it_came(backend):
     assert decision.witness is None
     why, how_far = decision.unknown
     assert why == "the time budget of 50 s is spent"
-    assert how_far.startswith("an order is known for the first 0 of 15 returns, after ")
+    assert how_far.startswith("an order is known for the first 12 of 15 returns, after ")
 
 
 @both
@@ -216,7 +216,7 @@ def test_a_hard_part_does_not_hide_a_violation_in_another(backend):
     assert decision.valid is False
     assert decision.witness.operations == [17]
     ticks = iter(range(10**9))
-    budget = Budget(seconds=50, clock=lambda: next(ticks))
+    budget = Budget(seconds=8000, clock=lambda: next(ticks))
     decision = decide(FifoQueue(), *rows[:-1], backend=backend, budget=budget)
     assert decision.valid == "unknown"
     assert "1 of 3 independent parts are undecided" in decision.unknown[0]
@@ -314,7 +314,7 @@ def test_operations_that_the_model_does_not_know_are_named(backend):
 @both
 def test_rows_must_be_in_order(backend):
     history = OperationTable.from_rows([op(0, 1, 2, "write", 1), op(0, 3, 4, "write", 2)])
-    history.call[:] = [3, 1]
+    history.call[:] = [2, 1]
     with pytest.raises(ValueError, match="row 1 was called before the row above it"):
         check_linearizable(Register(), history, Budget(), backend=backend)
     history.call[:] = [1, 5]
