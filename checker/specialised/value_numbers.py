@@ -19,8 +19,8 @@ def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:
     if all(column.objects is None for column in columns):
         numbers = [column.numbers for column in columns]
     else:
-        known: dict[tuple[type, Hashable], int] = {}
-        numbers = [_numbered(column, known) for column in columns]
+        known = _Known()
+        numbers = [known.numbered(column) for column in columns]
     whole = np.concatenate(numbers)
     present = whole != MISSING
     some = whole if bool(present.all()) else whole[present]
@@ -35,16 +35,35 @@ def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:
     return np.split(inverse, ends), len(distinct)
 
 
-def _numbered(column: Values, known: dict[tuple[type, Hashable], int]) -> Ints:
-    """A column's values by their place in ``known``, which is added to."""
-    objects: Sequence[Hashable]
-    if column.objects is None:
-        distinct, places = np.unique(column.numbers, return_inverse=True)
-        objects = distinct.tolist()
+class _Known:
+    """The values seen so far, by type, and their numbers."""
+
+    def __init__(self) -> None:
+        self._of_type: dict[type, dict[Hashable, int]] = {}
+        self._count = 0
+
+    def numbered(self, column: Values) -> Ints:
+        """A column's values by their numbers; `MISSING` stays."""
         absent = column.numbers == MISSING
-    else:
-        objects = column.objects
-        absent = column.numbers == MISSING
-        places = np.where(absent, 0, column.numbers)
-    table = [known.setdefault((type(each), each), len(known)) for each in objects] or [MISSING]
-    return np.where(absent, MISSING, np.array(table, dtype=np.int64)[places])
+        if column.objects is None:
+            objects, places = np.unique(column.numbers, return_inverse=True)
+            numbers = self._add(int, objects.tolist())
+        else:
+            places = np.where(absent, 0, column.numbers)
+            numbers = self._add_all(column.objects)
+        table = np.array(numbers or [MISSING], dtype=np.int64)
+        return np.where(absent, MISSING, table[places])
+
+    def _add_all(self, values: Sequence[Hashable]) -> list[int]:
+        types = set(map(type, values))
+        if len(types) == 1:
+            return self._add(types.pop(), values)
+        return [self._add(type(value), [value])[0] for value in values]
+
+    def _add(self, kind: type, values: Sequence[Hashable]) -> list[int]:
+        """The numbers of distinct values of one type."""
+        known = self._of_type.setdefault(kind, {})
+        new = [value for value in values if value not in known] if known else values
+        known.update(zip(new, range(self._count, self._count + len(new)), strict=True))
+        self._count += len(new)
+        return [known[value] for value in values]
