@@ -32,19 +32,19 @@ that appends show their order: Kingsbury and Alvaro, Elle, VLDB 2020, section 3.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted, refused
+from checker.decision import Budget, Decision, accepted
 from checker.linearizability.search import check_linearizable
 from checker.models.append import AppendRegister
 from checker.operation_table import FAIL, MISSING, OK, OperationTable, freeze
-from checker.specialised.forgetting import forgetting, minimal_witness
+from checker.specialised.forgetting import Contradiction, refusal
 from checker.specialised.pieces import ListPieces, StringPieces, TooLong
 from checker.specialised.zones import contradicting_clusters
 from checker.wording import at, who
@@ -74,13 +74,6 @@ MOST_SHOWN = 40
 
 class Undecidable(ValueError):  # noqa: N818 - reads as the state it names
     """The history is not one that can be decided here."""
-
-
-class Contradiction(NamedTuple):
-    """Rows among which a contradiction is, and why in words."""
-
-    rows: list[int]
-    words: Callable[[OperationTable], str]
 
 
 @dataclass
@@ -138,14 +131,9 @@ def decide_appends(table: OperationTable, initial: Hashable = None) -> Decision 
     try:
         find = partial(contradiction, initial=freeze(initial), kind=_kind(table, initial))
         found = find(table)
-        if found is None:
-            return accepted()
-        rows, minimal = minimal_witness(table, found.rows, lambda part: find(part) is not None)
-        shown = find(forgetting(table, rows))
+        return accepted() if found is None else refusal(table, found, find)
     except (Undecidable, TooLong):
         return None
-    assert shown is not None
-    return refused(rows, shown.words(table), minimal=minimal)
 
 
 def _kind(table: OperationTable, initial: Hashable) -> type[str] | type[tuple[Any, ...]]:

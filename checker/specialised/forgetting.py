@@ -7,9 +7,11 @@ unsatisfiable cores: Marques-Silva, Minimal unsatisfiability, ISMVL 2010).
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from checker.decision import Decision, refused
 from checker.operation_table import FAIL, INFO, MISSING, NEVER, OperationTable, Values
 
 ALWAYS_MINIMAL = 1_000
@@ -17,6 +19,42 @@ ALWAYS_MINIMAL = 1_000
 
 MOST_WORK = 10_000_000
 """How many rows are decided anew for a witness in a longer table."""
+
+
+class Contradiction(NamedTuple):
+    """Rows that cannot be, and why.
+
+    Attributes:
+        rows: rows among which a contradiction is believed to be, those to be forgotten first in
+            front.
+        words: tells why, of the whole history.
+        surely: whether the rows are known to be a minimal witness as they are.
+    """
+
+    rows: Sequence[int]
+    words: Callable[[OperationTable], str]
+    surely: bool = False
+
+
+def refusal(
+    table: OperationTable,
+    found: Contradiction,
+    find: Callable[[OperationTable], Contradiction | None],
+) -> Decision:
+    """The refusal of a history, with a minimal witness as far as possible.
+
+    Args:
+        table: the history.
+        found: what was found in it.
+        find: finds a contradiction in a table of the same rows, in any order of their calls.
+    """
+    if found.surely:
+        return refused(found.rows, found.words(table))
+    rows, minimal = minimal_witness(table, found.rows, lambda part: find(part) is not None)
+    # Of the few that are left there may be less to tell.
+    shown = find(forgetting(table, rows))
+    assert shown is not None
+    return refused(rows, shown.words(table), minimal=minimal)
 
 
 def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:

@@ -30,16 +30,16 @@ Source: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 26(4), 1997
 of the writes is given.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted, refused
+from checker.decision import Budget, Decision, accepted
 from checker.operation_table import FAIL, MISSING, NEVER, Ints, OperationTable
-from checker.specialised.forgetting import forgetting, minimal_witness
+from checker.specialised.forgetting import Contradiction, refusal
 from checker.specialised.refused_comparisons import Placed, place_refused
 from checker.specialised.version_gaps import ANY, unfilled_gap
 from checker.specialised.version_order import out_of_order
@@ -52,19 +52,6 @@ _ALGORITHM = Algorithm(
     cost="O(n), by zxid O(n log n)",
     source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
 )
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Rows that cannot be, and why in words.
-
-    ``surely`` says that they are a minimal witness as they are; if not, a contradiction is
-    believed to be among them.
-    """
-
-    rows: Sequence[int]
-    words: Callable[[OperationTable], str]
-    surely: bool
 
 
 def decide_versions(table: OperationTable, initial: Hashable = None) -> Decision:
@@ -83,14 +70,7 @@ def decide_versions(table: OperationTable, initial: Hashable = None) -> Decision
     kind = VERSION if ZXID not in table.fields or table.field(VERSION).present.any() else ZXID
     find = partial(contradiction, beginning=Beginning.of(initial, kind), kind=kind)
     found = find(table)
-    if found is None:
-        return accepted()
-    if found.surely:
-        return refused(found.rows, found.words(table))
-    rows, minimal = minimal_witness(table, found.rows, lambda part: find(part) is not None)
-    shown = find(forgetting(table, rows))
-    assert shown is not None
-    return refused(rows, shown.words(table), minimal=minimal)
+    return accepted() if found is None else refusal(table, found, find)
 
 
 def contradiction(table: OperationTable, beginning: Beginning, kind: str) -> Contradiction | None:
@@ -310,7 +290,7 @@ class _Order:
             )
 
         reason = [*writes, *lost, *reads, *self._held_by(knows)]
-        return Contradiction(list(dict.fromkeys(map(int, reason))), words, surely=False)
+        return Contradiction(list(dict.fromkeys(map(int, reason))), words)
 
     def _told(self, table: OperationTable, place: int) -> str:
         """An operation in words, with the version at which it was placed if it was refused."""
