@@ -7,7 +7,7 @@ from checker.operation_table import INFO, MISSING, NEVER, OperationTable, Values
 
 CLIENTS = 20
 LOST = 0.001
-"""Share of operations of unknown outcome."""
+"""Share of enqueues and additions (the first function) of unknown outcome."""
 
 
 def table(
@@ -27,9 +27,7 @@ def table(
     reach = CLIENTS * 500
     call = point - rng.integers(0, reach, rows)
     returned = point + rng.integers(0, reach, rows)
-    lost = rng.random(rows) < LOST
-    if "dequeue" in functions:
-        lost &= f != functions.index("dequeue")
+    lost = (rng.random(rows) < LOST) & (f == 0)
     order = np.argsort(call, kind="stable")
     return OperationTable(
         functions=functions,
@@ -39,9 +37,7 @@ def table(
         call=call[order],
         returned=np.where(lost, NEVER, returned)[order],
         argument=Values(argument[order]),
-        result=Values(np.where(lost & (result.numbers != MISSING), MISSING, result.numbers)[order])
-        if result.objects is None
-        else result[order],
+        result=result[order],
         fields={name: column[order] for name, column in (fields or {}).items()},
     )
 
@@ -100,9 +96,26 @@ def counter(rows: int) -> OperationTable:
     return table(("add", "read"), f, point, np.where(f == 0, 1, MISSING), Values(total), rng)
 
 
+def growing_set(rows: int) -> OperationTable:
+    """Additions, each asked for once later on."""
+    rng = np.random.default_rng(rows)
+    half = rows // 2
+    value = np.arange(half)
+    added = value * 2_000
+    return table(
+        ("add", "contains"),
+        np.repeat([0, 1], half),
+        np.concatenate((added, added + 60_000)),
+        np.concatenate((value, value)),
+        Values(np.repeat([MISSING, 0], half), [True]),
+        rng,
+    )
+
+
 CASES = {
     "fifo-queue": Case("fifo-queue", fifo, target=0.5, largest=10**7),
     "queue": Case("queue", fifo),
     "priority-queue": Case("priority-queue", priorities),
+    "set": Case("set", growing_set),
     "counter": Case("counter", counter, target=0.5, largest=10**7),
 }

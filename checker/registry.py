@@ -10,12 +10,14 @@ from checker.specialised.counter import COUNTER
 from checker.specialised.fenced_mutex import FENCED_MUTEX
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
+from checker.specialised.leader_election import LEADER_ELECTION
 from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
 from checker.specialised.priority_queue import PRIORITY_QUEUE
 from checker.specialised.read_write_lock import READ_WRITE_LOCK
 from checker.specialised.reentrant_mutex import REENTRANT_MUTEX
 from checker.specialised.semaphore import SEMAPHORE
+from checker.specialised.set import SET
 from checker.specialised.unique_ids import UNIQUE_IDS
 from checker.specialised.unique_write_register import CAS_REGISTER, REGISTER
 from checker.specialised.versioned_register import VERSIONED_REGISTER
@@ -34,6 +36,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     BARRIER,
     FENCED_MUTEX,
     FENCING_TOKENS,
+    LEADER_ELECTION,
     UNIQUE_IDS,
     FIFO_QUEUE,
     COUNTER,
@@ -41,6 +44,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     SEQUENTIAL_CONSISTENCY,
     SESSION_GUARANTEES,
     PRIORITY_QUEUE,
+    SET,
 )
 
 MODELS = {entry.name: entry for entry in ENTRIES}
