@@ -28,6 +28,9 @@ from checker.wording import at, between, who
 MINIMISED = 1000
 """Up to so many operations the witness is made minimal."""
 
+FEW = 40
+"""Of so many operations each may be the one for which there is no room."""
+
 TOLD = 6
 """So many holds are told one by one."""
 
@@ -121,7 +124,7 @@ class _Explanation:
         self.shapes: list[_Shape] = []
         self.candidates: list[int] = []
         self.guards: list[int] = []
-        self.crowd = np.zeros(0, dtype=np.int64)
+        self.involved = np.zeros(0, dtype=np.int64)
         self.exact = True
 
     def of(self, conflict: Conflict) -> Decision:
@@ -135,7 +138,8 @@ class _Explanation:
             words = self._pulse(conflict.pulse)
         else:
             words = self._together(conflict.together)
-        self._guards_themselves()
+        if self.shapes:
+            self._guards_themselves()
         rows = sorted(set(self.candidates))
         self.exact &= self.holds.doubtful.isdisjoint(self.table.process[rows].tolist())
         self.exact &= not self._share_a_session(rows) or not self.shapes
@@ -146,10 +150,15 @@ class _Explanation:
 
     def _guards_themselves(self) -> None:
         """What shows that a hold was not over may itself find no room among the others."""
-        processes = self.table.process[self.holds.acquire[self.crowd]]
-        for row in self.guards:
+        processes = self.table.process[self.holds.acquire[self.involved]]
+        rows = set(self.guards)
+        if len(self.candidates) <= FEW:
+            rows |= set(self.candidates)
+        for row in sorted(rows):
+            if not (self.acquires[row] or self.releases[row]):
+                continue
             if self.table.outcome[row] == OK:
-                others = self.crowd[processes != self.table.process[row]]
+                others = self.involved[processes != self.table.process[row]]
                 self._around(row, self._sessions(others), acquires=bool(self.acquires[row]))
 
     # What contradicts.
@@ -164,6 +173,9 @@ class _Explanation:
         return sorted(known)
 
     def _contradicts(self, known: set[int]) -> bool:
+        anywhere = Moment(_LONG_AGO, NEVER)
+        if any(levels.least(known, anywhere) is None for levels in self.levels.values()):
+            return True
         return any(
             known.issuperset(shape.pivots)
             and all(self._lived(known, *each) for each in shape.evidence)
@@ -188,8 +200,8 @@ class _Explanation:
             and (
                 self._session(row) == session
                 or any(
-                    self._session(acquire) == session and acquire in known
-                    for acquire in self._ends_holds_of(row)
+                    self._session(acquire) == session and known.issuperset(within)
+                    for acquire, within in self._ends_holds_of(row)
                 )
             )
             for row in known
@@ -200,14 +212,22 @@ class _Explanation:
         return int(self.table.field("session").numbers[row])
 
     def _share_a_session(self, rows: Sequence[int]) -> bool:
-        """Whether processes share a session: what one does is evidence for the others."""
+        """Whether a hold's session is known from other holds, which may be needed or not."""
+        nests = self.holds.nesting.intersection(self.table.process[rows].tolist())
+        if nests and any(self._session(row) != MISSING for row in rows):
+            return True
         users = {(self._session(row), int(self.table.process[row])) for row in rows}
         sessions = [session for session, _ in users if session != MISSING]
         return len(sessions) > len(set(sessions))
 
-    def _ends_holds_of(self, row: int) -> list[int]:
-        """The acquires of the holds that a release ended."""
-        return [int(each) for each in self.holds.acquire[self.holds.release == row]]
+    def _ends_holds_of(self, row: int) -> list[tuple[int, list[int]]]:
+        """The acquires of the holds that a release ended, and all that show that it did."""
+        levels = self.levels.get(int(self.table.process[row]))
+        steps = levels.steps if levels else ()
+        return [
+            (acquire, [acquire, *(s.row for s in steps if s.acquires and acquire < s.row < row)])
+            for acquire in self.holds.acquire[self.holds.release == row].tolist()
+        ]
 
     # What the decider found.
 
@@ -278,6 +298,9 @@ class _Explanation:
         process = int(self.table.process[pulse.row])
         own = np.flatnonzero((holds.acquire == pulse.row) & (holds.start >= holds.end))
         self._take(near)
+        if len(own) and self.lock.nesting is Nesting.NONE and set(self.levels) == {process}:
+            return self._outlived(np.concatenate((near, own)))
+        self.involved = np.concatenate((near, own))
         self._steps_of(process, self._begin_of(pulse.row))
         self.candidates.append(pulse.row)
         acquires = bool(self.acquires[pulse.row])
@@ -383,7 +406,7 @@ class _Explanation:
     def _take(self, places: Ints) -> None:
         """Their operations are what the witness is made of."""
         table = self.table
-        self.crowd = places
+        self.involved = places
         self.candidates += [int(row) for row in self.holds.acquire[places]]
         processes = table.process[self.holds.acquire[places]]
         for process in np.unique(processes).tolist():
@@ -402,7 +425,9 @@ class _Explanation:
         steps = self.levels[process].steps
         after = [at for at, step in enumerate(steps) if step.call > last]
         until = after[0] + len(self.holds.weight[places]) + 8 if after else len(steps)
-        self.candidates += [step.row for step in steps[:until]]
+        rows = [step.row for step in steps[:until]]
+        self.candidates += rows
+        self.guards += rows
 
     def _steps_of(self, process: int, first: int) -> None:
         """The operations of a process from a row on, or from where they are known already."""
@@ -411,7 +436,8 @@ class _Explanation:
         own = self.table.process[first:] == process
         own &= self.acquires[first:] | self.releases[first:]
         rows = np.flatnonzero(own)[: 2 * MINIMISED] + first
-        self.levels[process] = self._levels(rows, earlier=False)
+        earlier = (self.table.process[:first] == process) & self.acquires[:first]
+        self.levels[process] = self._levels(rows, earlier=bool(earlier.any()))
 
     def _levels(self, rows: Ints, *, earlier: bool) -> Levels:
         table = self.table
@@ -424,13 +450,11 @@ class _Explanation:
                 weight=1 if weight is None else int(weight[row]),
                 call=int(table.call[row]),
                 returned=int(table.returned[row]),
+                session=self._session(row),
             )
             for row in rows.tolist()
         ]
-        expires = any(step.acquires and self._session(step.row) != MISSING for step in steps)
-        return Levels(
-            steps, self.lock.nesting, self.lock.capacity, expires=expires, earlier=earlier
-        )
+        return Levels(steps, self.lock.nesting, self.lock.capacity, earlier=earlier)
 
     def _begin_of(self, row: int) -> int:
         """From which row on the operations of a row's process matter for it."""

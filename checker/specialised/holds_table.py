@@ -15,7 +15,8 @@ least: this is its **core**. A release ends what its process acquired last and s
 **Sessions** expire for good. A hold whose acquire tells its session can have ended at any time
 after the last call of an acknowledged operation of that session: one that tells the session
 itself, or the release of a hold of that session. If that is before the acquire's return, the
-hold need not have lasted either.
+hold need not have lasted either. A process works in one session at a time: what it releases is
+of the session in which it acquired last.
 """
 
 from collections.abc import Sequence
@@ -81,6 +82,7 @@ class HoldsTable:
             ``start < end``. `NEVER` for one that lasts to the end.
         earliest: when an empty core can have been held first.
         cleanups: rows of acknowledged releases after an acquire of unknown outcome.
+        cleanup_acquires: rows of these acquires.
         cleanup_weight: how much they prove to have been held.
         maybe: rows of acquires of unknown outcome that nothing proves.
         orphans: rows of acknowledged releases by who held nothing, or less.
@@ -100,6 +102,7 @@ class HoldsTable:
     end: Ints
     earliest: Ints
     cleanups: Ints
+    cleanup_acquires: Ints
     cleanup_weight: Ints
     maybe: Ints
     orphans: Ints
@@ -118,9 +121,12 @@ class _Pairs:
     weight: list[Ints] = field(default_factory=list)
     until: list[Ints] = field(default_factory=list)
     cleanups: list[Ints] = field(default_factory=list)
+    cleanup_acquires: list[Ints] = field(default_factory=list)
     cleanup_weight: list[Ints] = field(default_factory=list)
     maybe: list[Ints] = field(default_factory=list)
     orphans: list[int] = field(default_factory=list)
+    inner: list[tuple[int, int]] = field(default_factory=list)
+    superseded: list[tuple[int, int]] = field(default_factory=list)
     again: list[tuple[int, int]] = field(default_factory=list)
     nesting: set[int] = field(default_factory=set)
     doubtful: set[int] = field(default_factory=set)
@@ -230,6 +236,11 @@ class _Sequences:
             if session is not NO_SESSIONS:
                 own = session[self.rows]
                 odd |= inner & (own != own[outer])
+                self.odd = self._whole_groups(odd)
+                freed = ~self.acquires & ~self.unknown & (depth > 0) & ~self.odd
+                self.pairs.inner += zip(
+                    self.rows[outer[freed]].tolist(), self.rows[freed].tolist(), strict=True
+                )
             self.pairs.nesting |= set(self.table.process[self.rows[inner]].tolist())
         self.odd = self._whole_groups(odd)
         outer_pair = depth == np.where(self.acquires, 1, 0)
@@ -292,6 +303,7 @@ class _Sequences:
             proven = unproven & (release >= 0)
             proven[proven] = self.table.outcome[release[proven]] == OK
             self.pairs.cleanups.append(release[proven])
+            self.pairs.cleanup_acquires.append(acquire[proven])
             self.pairs.cleanup_weight.append(self._weights(acquire[proven]))
             self.pairs.maybe.append(acquire[unproven & ~proven])
             acquire, release = acquire[~unproven], release[~unproven]
@@ -328,7 +340,7 @@ class _Walk:
         self.pairs = pairs
         self.nesting = nesting
         self.found: list[tuple[int, int, int, int]] = []
-        self.cleanups: list[tuple[int, int]] = []
+        self.cleanups: list[tuple[int, int, int]] = []
         self.maybe: list[int] = []
         self.stack: list[tuple[int, int]] = []
 
@@ -344,16 +356,8 @@ class _Walk:
                 self._unknown(row, weight, after, acquire=acquire)
                 return
             if acquire:
-                if self.stack and self.nesting is Nesting.NONE:
-                    held = self.stack.pop()[0]
-                    self.found.append((held, -1, 1, NEVER))
-                    if self.sessions.numbers[held] in (MISSING, self.sessions.numbers[row]):
-                        self.pairs.again.append((held, row))
-                elif self.stack:
-                    if self.sessions.numbers[row] != self.sessions.numbers[self.stack[-1][0]]:
-                        self._doubt(row, "holds in two sessions at once")
-                        return
-                    self.pairs.nesting.add(int(self.table.process[row]))
+                if self.stack and not self._acquires_within(row):
+                    return
                 self.stack.append((row, weight))
             elif not self._release(row, weight) and not open_:
                 self.pairs.orphans.append(row)
@@ -364,10 +368,32 @@ class _Walk:
         found = np.array(self.found, dtype=np.int64).reshape(-1, 4)
         for name, column in zip(("acquire", "release", "weight", "until"), found.T, strict=True):
             getattr(self.pairs, name).append(column)
-        cleanups = np.array(self.cleanups, dtype=np.int64).reshape(-1, 2)
+        cleanups = np.array(self.cleanups, dtype=np.int64).reshape(-1, 3)
         self.pairs.cleanups.append(cleanups[:, 0])
-        self.pairs.cleanup_weight.append(cleanups[:, 1])
+        self.pairs.cleanup_acquires.append(cleanups[:, 1])
+        self.pairs.cleanup_weight.append(cleanups[:, 2])
         self.pairs.maybe.append(np.array(self.maybe, dtype=np.int64))
+
+    def _acquires_within(self, row: int) -> bool:
+        """Acquire within a hold; False if it cannot be told what that means."""
+        held = self.stack[-1][0]
+        before, now = (int(self.sessions.numbers[each]) for each in (held, row))
+        if MISSING not in (before, now) and before != now:
+            self._end(-1, NEVER)
+            if self.nesting is Nesting.OUTERMOST:
+                self.pairs.superseded.append((self.stack[0][0], row))
+            self.stack = []
+        elif self.nesting is Nesting.NONE:
+            self.stack = []
+            self.found.append((held, -1, 1, NEVER))
+            if before in (MISSING, now):
+                self.pairs.again.append((held, row))
+        elif before != now:
+            self._doubt(row, "holds in a session and without one")
+            return False
+        else:
+            self.pairs.nesting.add(int(self.table.process[row]))
+        return True
 
     def _unknown(
         self,
@@ -397,7 +423,7 @@ class _Walk:
                 self.pairs.orphans.append(release)
             else:
                 self.maybe.pop()
-                self.cleanups.append((release, weight))
+                self.cleanups.append((release, row, weight))
 
     def _release(self, row: int, weight: int) -> bool:
         """Take it off the stack; False, and nothing is taken, if there is not enough."""
@@ -407,6 +433,8 @@ class _Walk:
             acquire, _ = self.stack.pop()
             if not self.stack:
                 self.found.append((acquire, row, 1, NEVER))
+            elif self.table.outcome[row] == OK:
+                self.pairs.inner.append((self.stack[0][0], row))
             return True
         if self.nesting is Nesting.WHOLE:
             places = [at for at, (_, own) in enumerate(self.stack) if weight in (0, own)]
@@ -458,8 +486,20 @@ def _with_times(table: OperationTable, pairs: _Pairs, session: Ints) -> HoldsTab
     own = np.full(len(acquire), -1) if session is NO_SESSIONS else session[acquire]
     expiring = np.flatnonzero((own >= 0) & ~released)
     if len(expiring):
-        alive = last_evidence(table, session, own[released], release[released])
+        inner = np.array(pairs.inner, dtype=np.int64).reshape(-1, 2)
+        alive = last_evidence(
+            table,
+            session,
+            np.concatenate((own[released], session[inner[:, 0]])),
+            np.concatenate((release[released], inner[:, 1])),
+        )
         end[expiring] = np.minimum(end[expiring], alive[own[expiring]])
+        for held, row in pairs.superseded:
+            # It can enter again what it holds in an old session, and that ends nothing.
+            if alive[session[held]] > table.call[row]:
+                end[acquire == held] = np.minimum(end[acquire == held], table.call[row])
+                pairs.doubtful.add(int(table.process[row]))
+                pairs.doubts.append(f"{who(table, row)} holds in two sessions at once")
     earliest = start
     if (end <= start).any():
         earliest = np.maximum(table.call[acquire], np.minimum(start, end))
@@ -473,6 +513,7 @@ def _with_times(table: OperationTable, pairs: _Pairs, session: Ints) -> HoldsTab
         end=end,
         earliest=earliest,
         cleanups=_joined(pairs.cleanups),
+        cleanup_acquires=_joined(pairs.cleanup_acquires),
         cleanup_weight=_joined(pairs.cleanup_weight),
         maybe=np.sort(_joined(pairs.maybe)),
         orphans=np.sort(np.array(pairs.orphans, dtype=np.int64)),

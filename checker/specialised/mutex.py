@@ -9,11 +9,12 @@ is right), with tries to acquire that were refused (`checker.specialised.refused
 from collections.abc import Hashable
 
 from checker.decide import ModelEntry, by_key
-from checker.decision import Budget, Decision
+from checker.decision import Budget, Decision, undecided
 from checker.operation_table import OperationTable
-from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion import OVERLAP, decide_holds
 from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import Nesting, granted
+from checker.specialised.holds_table import Nesting, extract_holds, granted
+from checker.specialised.refused_tries import decide_refused_tries
 
 LOCK = Lock(capacity=1, nesting=Nesting.NONE)
 
@@ -36,8 +37,15 @@ def decide_mutex(table: OperationTable) -> Decision:
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
     """
-    acquires, releases, _ = granted(table)
-    return decide_exclusion(table, LOCK, acquires, releases)
+    acquires, releases, tries = granted(table)
+    holds = extract_holds(table, acquires, releases)
+    decision = decide_holds(table, LOCK, (acquires, releases), holds)
+    if decision.valid is False:
+        return decision
+    refusals = decide_refused_tries(table, (acquires, releases), holds, tries)
+    if refusals is None or refusals.valid is False:
+        return refusals or decision
+    return undecided(*decision.unknown, *refusals.unknown)
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries

@@ -9,7 +9,7 @@ through them once with the set of states that are possible (dynamic programming,
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from checker.operation_table import INFO
+from checker.operation_table import INFO, MISSING
 from checker.specialised.holds_table import Nesting
 
 State = tuple[int, ...]
@@ -25,6 +25,7 @@ class Step(NamedTuple):
     weight: int
     call: int
     returned: int
+    session: int
 
 
 class Moment(NamedTuple):
@@ -48,7 +49,6 @@ class Levels:
         steps: all of them from some point on.
         nesting: what the process can hold at a time.
         capacity: how much can be held at all.
-        expires: whether it can lose what it holds.
         earlier: whether it may hold something before the first of them.
     """
 
@@ -58,13 +58,11 @@ class Levels:
         nesting: Nesting,
         capacity: int,
         *,
-        expires: bool = False,
         earlier: bool = False,
     ) -> None:
         self.steps = steps
         self._nesting = nesting
         self._capacity = capacity
-        self._expires = expires
         self._initial: list[State] = [()]
         if earlier and nesting is Nesting.COUNTED:
             self._initial += [(level,) for level in range(1, capacity + 1)]
@@ -83,6 +81,7 @@ class Levels:
         ]
         last_must = max((at for at, each in enumerate(must) if each), default=-1)
         late = False
+        session = MISSING
         for at, step in enumerate((*self.steps, None)):
             here = at > last_must and not late
             if moment.after >= 0:
@@ -98,20 +97,25 @@ class Levels:
             follows = step.row in known and step.call >= moment.called_from
             follows = follows and step.row > moment.since
             late = late or (sure and follows)
-            after = self._take(after, step, sure=sure)
+            anew = step.acquires and step.row in known and step.session != MISSING
+            if anew:
+                anew, session = session not in (MISSING, step.session), step.session
+            after = self._take(after, step, sure=sure, anew=anew)
             kept = {} if sure else dict(before)
             if not follows:
                 for state in before:
-                    kept.update(dict.fromkeys(self._next(state, step)))
+                    kept.update(dict.fromkeys(self._next(state, step, anew=anew)))
             before = kept
             if not before and not after:
                 return None
         return min(after.values(), default=None)
 
-    def _take(self, after: dict[State, int], step: Step, *, sure: bool) -> dict[State, int]:
+    def _take(
+        self, after: dict[State, int], step: Step, *, sure: bool, anew: bool
+    ) -> dict[State, int]:
         taken = {} if sure else dict(after)
         for state, load in after.items():
-            for following in self._next(state, step):
+            for following in self._next(state, step, anew=anew):
                 self._reach(taken, following, load)
         return taken
 
@@ -123,7 +127,10 @@ class Levels:
     def _load(self, state: State) -> int:
         return min(1, sum(state)) if self._nesting is Nesting.OUTERMOST else sum(state)
 
-    def _next(self, state: State, step: Step) -> Iterable[State]:
+    def _next(self, state: State, step: Step, *, anew: bool) -> Iterable[State]:
+        if anew:
+            # In a new session: at the least, all that it held in the old one has expired.
+            return self._acquired((), step.weight)
         if step.acquires:
             return self._acquired(state, step.weight)
         if self._nesting is Nesting.WHOLE:
@@ -139,6 +146,4 @@ class Levels:
         if sum(state) + weight <= self._capacity:
             nested = self._nesting is Nesting.WHOLE
             states.append((*state, weight) if nested else (sum(state) + weight,))
-        if self._expires and state:
-            states.append((weight,))
         return states

@@ -3,14 +3,19 @@
 A process holds a stack of weights, each in a session or in none. Acquires and releases take
 effect in the order of their process, but for those of unknown outcome, which may do so at any
 later time. A
-session may expire at any time, with what it holds; after that none of its operations succeeds.
+session may expire at any time, with what it holds; after that none of its operations succeeds. A
+process works in one session at a time: that in which it acquired last.
 """
 
 from math import inf
 
+from hypothesis import note
+
+from checker.decide import decide
 from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY, Nesting
 from tests.checker.brute_force import Act, linearizable
+from tests.checker.forgetting import assert_witness
 
 
 def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozenset()):
@@ -50,7 +55,7 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
         else:
             acts.append(Act(int(table.call[row]), int(table.returned[row]), operation))
     empty = tuple(() for _ in processes)
-    begin = (tuple(-1 for _ in processes), empty, frozenset())
+    begin = (tuple(-1 for _ in processes), empty, frozenset(), tuple(None for _ in processes))
 
     def total(stacks):
         if nesting is Nesting.OUTERMOST:
@@ -58,11 +63,11 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
         return sum(own for stack in stacks for own, _ in stack)
 
     def step(state, operation):
-        done, stacks, dead = state
+        done, stacks, dead, current = state
         if operation[0] == "expire":
             session = operation[1]
             left = tuple(tuple(h for h in stack if h[1] != session) for stack in stacks)
-            return [(done, left, dead | {session})]
+            return [(done, left, dead | {session}, current)]
         kind, place, row, amount, session, late = operation
         if row is not None:
             if done[place] > row and not late:
@@ -74,17 +79,22 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
         if kind == "busy":
             others = total((*stacks[:place], *stacks[place + 1 :]))
             full = others if nesting is Nesting.OUTERMOST else total(stacks)
-            return [(done, stacks, dead)] if full + amount > capacity else []
+            return [(done, stacks, dead, current)] if full + amount > capacity else []
         if kind == "acquire":
             again = nesting is Nesting.OUTERMOST and stack
             if not again and total(stacks) + amount > capacity:
                 return []
             stack = (*stack, (amount, session))
+            if session in named:
+                current = (*current[:place], session, *current[place + 1 :])
         elif kind == "release":
-            stack = released(stack, amount)
-            if stack is None:
+            usable = [h for h in stack if h[1] not in named or h[1] == current[place]]
+            kept = [h for h in stack if h not in usable]
+            usable = released(tuple(usable), amount)
+            if usable is None:
                 return []
-        return [(done, (*stacks[:place], stack, *stacks[place + 1 :]), dead)]
+            stack = (*kept, *usable)
+        return [(done, (*stacks[:place], stack, *stacks[place + 1 :]), dead, current)]
 
     def released(stack, amount):
         if nesting is Nesting.WHOLE:
@@ -101,23 +111,27 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
     return linearizable(acts, begin, step)
 
 
-def generate(rng, *, size, shares, arguments=None, nests=0.0, tries=0.0, orderly=1.0):
+def generate(
+    rng, *, size, shares, most=4, pause=3, arguments=None, nests=0.0, tries=0.0, orderly=1.0
+):
     """A small history of a lock.
 
     Args:
         rng: all choices.
         size: about how many operations.
         shares: of outcomes: unknown, failed.
+        most: how many clients at most.
+        pause: how long they pause at most between their operations.
         arguments: function, what was acquired last (or None), rng -> argument of a row.
         nests: how often a process acquires again what it holds, or releases out of turn.
         tries: how often it tries, and is refused.
         orderly: how often a process whose operation has an unknown outcome keeps to the rules.
     """
     with_sessions = rng.random() < 0.5
-    clients = rng.randint(2, 4)
+    clients = rng.randint(2, most)
     rows = []
     last_process = clients
-    spread = rng.choice([1, 3])
+    spread = rng.choice([1, pause])
     for client in range(clients):
         process, session, held = client, f"s{client}", []
         time = rng.randint(0, 4)
@@ -131,7 +145,8 @@ def generate(rng, *, size, shares, arguments=None, nests=0.0, tries=0.0, orderly
             if rng.random() < nests:
                 acquires = not acquires
             f = "acquire" if acquires else "release"
-            draw = rng.random()
+            # A clean-up while it still holds something would leave most questions open.
+            draw = rng.random() if acquires and not held or rng.random() < 0.8 else 1
             outcome = INFO if draw < shares[0] else FAIL if draw < sum(shares) else OK
             row = {
                 "f": f,
@@ -198,3 +213,26 @@ def in_words(table):
         f"{['ok', 'fail', 'info'][table.outcome[row]]} {table.result[row]} {sessions[row]}"
         for row in range(len(table))
     )
+
+
+def agrees(entry, table, nesting, capacity, *, weight=lambda _: 1, initial=None):
+    """Assert that a decider's answer is the definition's, and so is its witness.
+
+    Returns:
+        Whether the history is a violation, and the decision.
+    """
+    note(in_words(table))
+    decision = decide(entry, table, initial)
+    note(f"{decision}")
+    expected = acceptable(table, nesting, capacity, weight)
+    if decision.valid == "unknown":
+        return not expected, decision
+    assert decision.valid is expected
+    if not expected:
+        assert_witness(
+            decision,
+            len(table),
+            lambda forgotten: acceptable(table, nesting, capacity, weight, forgotten),
+            minimal=False,
+        )
+    return not expected, decision
