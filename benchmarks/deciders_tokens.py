@@ -15,7 +15,8 @@ def tokens(rows: int, field: str = "token") -> OperationTable:
     given[acquires[np.argsort(history.returned[acquires], kind="stable")]] = (
         4 << 32
     ) + 7 * np.arange(1, len(acquires) + 1)
-    session = np.where(history.f == 0, history.process, MISSING)
+    names = [f"0x{0x100000000000000 + process:x}" for process in range(history.process.max() + 1)]
+    session = Values(np.where(history.f == 0, history.process, MISSING), names)
     return OperationTable(
         functions=("campaign", "resign") if field == "epoch" else history.functions,
         f=history.f,
@@ -25,7 +26,7 @@ def tokens(rows: int, field: str = "token") -> OperationTable:
         returned=history.returned,
         argument=history.argument,
         result=history.result,
-        fields={field: Values(given), "session": Values(session)},
+        fields={field: Values(given), "session": session},
     )
 
 
@@ -97,6 +98,7 @@ def transactions(rows: int) -> OperationTable:
 CASES = {
     "fenced-mutex": Case("fenced-mutex", tokens, target=0.15),
     "fencing-tokens": Case("fencing-tokens", tokens, target=0.15),
+    "leader-election": Case("leader-election", lambda rows: tokens(rows, "epoch"), target=0.15),
     "unique-ids": Case("unique-ids", ids),
     "atomic-commitment": Case("atomic-commitment", transactions, 5),
     "barrier": Case("barrier", meetings, 20),

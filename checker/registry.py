@@ -10,6 +10,7 @@ from checker.specialised.counter import COUNTER
 from checker.specialised.fenced_mutex import FENCED_MUTEX
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
+from checker.specialised.gate import GATE
 from checker.specialised.leader_election import LEADER_ELECTION
 from checker.specialised.multiset_queue import MULTISET_QUEUE
 from checker.specialised.mutex import MUTEX
@@ -34,6 +35,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     READ_WRITE_LOCK,
     ATOMIC_COMMITMENT,
     BARRIER,
+    GATE,
     FENCED_MUTEX,
     FENCING_TOKENS,
     LEADER_ELECTION,

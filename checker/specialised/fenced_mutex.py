@@ -30,17 +30,19 @@ import numpy as np
 
 from checker.decide import Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, refused, undecided
-from checker.operation_table import MISSING, NEVER, OK, Ints, OperationTable
+from checker.operation_table import FAIL, MISSING, NEVER, OK, Ints, OperationTable
 from checker.specialised.exclusion import decide_holds
 from checker.specialised.fencing_tokens import refuse_order
 from checker.specialised.granted_tokens import (
+    ENDS,
     GRANTS,
+    LOST,
     own_operations,
     reentries,
     tokens,
     with_reentries,
 )
-from checker.specialised.holds_table import RELEASES, Flags, HoldsTable, extract_holds, granted
+from checker.specialised.holds_table import TRY, Flags, HoldsTable, extract_holds, granted
 from checker.specialised.mutex import FUNCTIONS, LOCK
 from checker.wording import at, who
 
@@ -55,57 +57,63 @@ _ALGORITHM = Algorithm(
 NO_TOKEN = "no grant has a token"  # noqa: S105 - a sentence
 
 
-def decide_fenced_mutex(table: OperationTable, *fields: str) -> Decision:
-    """Whether the operations of one lock follow the model. Unknown if no grant has a token.
+def decide_fenced_mutex(
+    table: OperationTable, *fields: str, without_tokens: bool = False
+) -> Decision:
+    """Whether the operations of one lock follow the model.
 
     Args:
         table: the operations.
         fields: of results, in which the token is; the first that is there counts.
+        without_tokens: whether a history in which no grant has a token may be called valid if it
+            is one of a mutex; it is unknown otherwise.
 
     Raises:
         WrongOperations: a token is no integer; or a process calls something while its last
             operation is still open.
     """
     acquires, releases, _ = granted(table)
+    releases |= (table.outcome != FAIL) & table.is_f(LOST)
     rows = np.flatnonzero(acquires & (table.outcome == OK))
     token = np.full(len(table), MISSING)
     token[rows] = tokens(table, rows, *fields)
-    holds, decision = _judge(table, acquires, releases, token)
+    noun = next((name for name in fields if name in table.fields), fields[0])
+    holds, decision = _judge(table, acquires, releases, token, noun)
     if decision.valid is False:
         present = rows[token[rows] != MISSING]
         found = reentries(table, present, token[present])
         if not len(found.again):
             return decision
         acquires[found.again] = releases[found.inner] = False
-        holds, decision = _judge(table, acquires, releases, token)
+        holds, decision = _judge(table, acquires, releases, token, noun)
         if decision.valid is False:
             return with_reentries(decision, table, found)
     if not len(rows):
         return decision
     has_token = token[holds.acquire] != MISSING
     if not has_token.any():
-        return undecided(*decision.unknown, NO_TOKEN)
+        return decision if without_tokens else undecided(*decision.unknown, NO_TOKEN)
     if not has_token.all() and (holds.start >= holds.end)[has_token].any():
         return undecided(*decision.unknown, "some grants have no token")
     return decision
 
 
 def _judge(
-    table: OperationTable, acquires: Flags, releases: Flags, token: Ints
+    table: OperationTable, acquires: Flags, releases: Flags, token: Ints, noun: str
 ) -> tuple[HoldsTable, Decision]:
     """The holds, and whether they exclude each other and are in the order of their tokens."""
     holds = extract_holds(table, acquires, releases, LOCK.nesting)
     if not len(holds.orphans) and not holds.again:
         fenced = np.flatnonzero(token[holds.acquire] != MISSING)
         # With the tokens fewer operations contradict each other than without.
-        wrong = _refuse_order(table, holds, fenced, token[holds.acquire[fenced]])
+        wrong = _refuse_order(table, holds, fenced, token[holds.acquire[fenced]], noun)
         if wrong is not None:
             return holds, wrong
     return holds, decide_holds(table, LOCK, (acquires, releases), holds)
 
 
 def _refuse_order(
-    table: OperationTable, holds: HoldsTable, fenced: Ints, token: Ints
+    table: OperationTable, holds: HoldsTable, fenced: Ints, token: Ints, noun: str
 ) -> Decision | None:
     """The refusal of holds that cannot follow each other in the order of their tokens.
 
@@ -114,11 +122,12 @@ def _refuse_order(
         holds: all of them.
         fenced: those with a token.
         token: theirs.
+        noun: what they are called.
     """
     order = np.argsort(token)
     fenced, token = fenced[order], token[order]
     acquire = holds.acquire[fenced]
-    wrong = refuse_order(table, acquire, token)
+    wrong = refuse_order(table, acquire, token, noun)
     if wrong is not None:
         return wrong
     busy = np.maximum(table.call[acquire], holds.end[fenced])
@@ -127,13 +136,12 @@ def _refuse_order(
         return None
     high = 1 + int(late[np.argmin(holds.start[fenced[late + 1]])])
     low = int(np.argmax(busy[:high] > holds.start[fenced[high]]))
-    return _overtaken(
-        table, holds, (int(fenced[low]), int(fenced[high])), (int(token[low]), int(token[high]))
-    )
+    places = int(fenced[low]), int(fenced[high])
+    return _overtaken(table, holds, places, (f"{noun} {token[low]}", f"{noun} {token[high]}"))
 
 
 def _overtaken(
-    table: OperationTable, holds: HoldsTable, places: tuple[int, int], numbers: tuple[int, int]
+    table: OperationTable, holds: HoldsTable, places: tuple[int, int], names: tuple[str, str]
 ) -> Decision:
     """The refusal of a hold that still stood when one with a higher token was granted."""
     lower, higher = places
@@ -168,8 +176,8 @@ def _overtaken(
         )
     return refused(
         rows,
-        f"{who(table, other)} was granted token {numbers[1]} by {at(table, granted_by, end)}, "
-        f"when {who(table, one)} with the lower token {numbers[0]} was not through: {until}",
+        f"{who(table, other)} was granted {names[1]} by {at(table, granted_by, end)}, "
+        f"when {who(table, one)} with the lower {names[0]} was not through: {until}",
         minimal=minimal,
     )
 
@@ -180,7 +188,7 @@ def _evidence(table: OperationTable, holds: HoldsTable, place: int) -> tuple[lis
     session = table.field("session").numbers
     own = session == session[holds.acquire[place]]
     rows = np.flatnonzero(own & (table.outcome == OK) & (table.call >= end))
-    plain = rows[~table.is_f(*GRANTS, *RELEASES)[rows]]
+    plain = rows[~table.is_f(*GRANTS, *ENDS)[rows]]
     if len(plain):
         return [int(plain[-1])], True
     if len(rows):
@@ -201,6 +209,7 @@ FENCED_MUTEX = ModelEntry(
     functions={
         **FUNCTIONS,
         **dict.fromkeys(GRANTS, "ok: a token, or an object of token, session, node"),
+        TRY: "as acquire; what was refused, or answered false, is no part of the model",
     },
     algorithms=(_ALGORITHM,),
     decide=_decide,

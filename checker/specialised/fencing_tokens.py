@@ -76,16 +76,19 @@ def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decisi
     return refuse_order(table, rows[order], token[order])
 
 
-def refuse_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision | None:
+def refuse_order(
+    table: OperationTable, rows: Ints, numbers: Ints, noun: str = "token"
+) -> Decision | None:
     """The refusal of grants that cannot follow each other in this order.
 
     Args:
         table: the operations.
         rows: grants, in the order of their tokens.
         numbers: the tokens.
+        noun: what they are called.
     """
     if (numbers[1:] == numbers[:-1]).any():
-        return _shared(table, rows, numbers)
+        return _shared(table, rows, numbers, noun)
     called, returned = table.call[rows], table.returned[rows]
     latest = np.maximum.accumulate(called)[:-1]
     late = 1 + np.flatnonzero(latest >= returned[1:])
@@ -93,7 +96,7 @@ def refuse_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision |
         return None
     late = late[latest[late - 1] > returned[late]]
     if not len(late):
-        return _out_of_process_order(table, rows, numbers)
+        return _out_of_process_order(table, rows, numbers, noun)
     # The one that returned first among those too early, and the lowest token that came later.
     high = late[np.argmin(table.returned[rows[late]])]
     low = int(np.argmax(called[:high] > table.returned[rows[high]]))
@@ -101,13 +104,15 @@ def refuse_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision |
     by, call = int(table.returned[before]), int(table.call[after])
     return refused(
         [before, after],
-        f"{who(table, before)} was granted token {numbers[high]} by "
+        f"{who(table, before)} was granted {noun} {numbers[high]} by "
         f"{at(table, by, call)}, and {who(table, after)}, which only called at "
-        f"{at(table, call, by)}, was granted the lower token {numbers[low]}",
+        f"{at(table, call, by)}, was granted the lower {noun} {numbers[low]}",
     )
 
 
-def _out_of_process_order(table: OperationTable, rows: Ints, numbers: Ints) -> Decision | None:
+def _out_of_process_order(
+    table: OperationTable, rows: Ints, numbers: Ints, noun: str
+) -> Decision | None:
     """The refusal if one process was granted a lower token later, at the very same time.
 
     Operations of a process follow each other even where their times are equal. Of the others
@@ -117,6 +122,7 @@ def _out_of_process_order(table: OperationTable, rows: Ints, numbers: Ints) -> D
         table: the operations.
         rows: grants, in the order of their tokens.
         numbers: the tokens.
+        noun: what they are called.
     """
     order = np.argsort(table.process[rows], kind="stable")
     rows, numbers = rows[order], numbers[order]
@@ -127,13 +133,13 @@ def _out_of_process_order(table: OperationTable, rows: Ints, numbers: Ints) -> D
     lower, higher = int(rows[place]), int(rows[place + 1])
     return refused(
         [lower, higher],
-        f"{who(table, lower)} was granted token {numbers[place + 1]} by "
-        f"{at(table, int(table.returned[higher]))}, and after that the lower token "
+        f"{who(table, lower)} was granted {noun} {numbers[place + 1]} by "
+        f"{at(table, int(table.returned[higher]))}, and after that the lower {noun} "
         f"{numbers[place]}",
     )
 
 
-def _shared(table: OperationTable, rows: Ints, numbers: Ints) -> Decision:
+def _shared(table: OperationTable, rows: Ints, numbers: Ints, noun: str) -> Decision:
     """The refusal where a token was given twice; ``rows`` in the order of ``numbers``."""
     order = np.lexsort((rows, table.process[rows], numbers))
     rows, numbers = rows[order], numbers[order]
@@ -146,11 +152,11 @@ def _shared(table: OperationTable, rows: Ints, numbers: Ints) -> Decision:
     first, second = int(table.returned[one]), int(table.returned[other])
     when = f"by {at(table, first, second)} and by {at(table, second, first)}"
     if own.any():
-        description = f"{who(table, one)} was granted token {number} twice, {when}"
+        description = f"{who(table, one)} was granted {noun} {number} twice, {when}"
         return refused(own_operations(table, one, other), description, minimal=False)
     return refused(
         [one, other],
-        f"{who(table, one)} and {who(table, other)} were granted the same token {number}, {when}",
+        f"{who(table, one)} and {who(table, other)} were granted the same {noun} {number}, {when}",
     )
 
 

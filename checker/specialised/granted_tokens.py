@@ -25,6 +25,12 @@ from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY
 GRANTS = (*ACQUIRES, TRY)
 """Functions that are granted, under all their names."""
 
+LOST = "lost"
+"""What a leader calls when it learns that it leads no more."""
+
+ENDS = (*RELEASES, LOST)
+"""Functions after which a process holds nothing of its last grant."""
+
 
 def tokens(table: OperationTable, rows: Ints, *fields: str) -> Ints:
     """The tokens of some grants, `MISSING` where there is none.
@@ -57,7 +63,7 @@ def _integers(values: Values, rows: Ints, what: str) -> Ints:
         if type(value) is int and MISSING < value < NEVER:
             meaning[number] = value
         elif type(value) is not bool:
-            raise WrongOperations(f"a {what} must be an integer of 64 bits, and {value!r} is not")
+            raise WrongOperations(f"{what}s must be integers of 64 bits, and {value!r} is not")
     return meaning[np.where(present, numbers, -1)]
 
 
@@ -88,7 +94,7 @@ def reentries(table: OperationTable, granted: Ints, token: Ints) -> Reentries:
     again: list[int] = []
     inner: list[int] = []
     held: dict[int, tuple[tuple[int, int], int]] = {}
-    released = np.flatnonzero((table.outcome != FAIL) & table.is_f(*RELEASES))
+    released = np.flatnonzero((table.outcome != FAIL) & table.is_f(*ENDS))
     rows = np.concatenate((granted, released))
     tokens_ = np.concatenate((token, np.full(len(released), MISSING)))
     order = np.argsort(rows, kind="stable")
@@ -119,7 +125,7 @@ def with_reentries(decision: Decision, table: OperationTable, found: Reentries) 
         return decision
     nesting = np.unique(table.process[found.again])
     for process in np.intersect1d(nesting, table.process[witness.operations]).tolist():
-        own = (table.process == process) & table.is_f(*GRANTS, *RELEASES)
+        own = (table.process == process) & table.is_f(*GRANTS, *ENDS)
         rows = np.flatnonzero(own & (table.outcome != FAIL))
         new = np.isin(rows, found.again, invert=True) & table.is_f(*GRANTS)[rows]
         told = np.isin(rows, witness.operations)
@@ -137,6 +143,5 @@ def own_operations(table: OperationTable, first: int, last: int) -> list[int]:
         table.outcome[first : last + 1] != FAIL
     )
     return [
-        first + int(at)
-        for at in np.flatnonzero(own & table.is_f(*GRANTS, *RELEASES)[first : last + 1])
+        first + int(at) for at in np.flatnonzero(own & table.is_f(*GRANTS, *ENDS)[first : last + 1])
     ]

@@ -222,5 +222,5 @@ def test_an_elections_epochs_and_odd_results_of_others_are_understood():
 
 @pytest.mark.parametrize("token", ["33", 1.5, 2**70])
 def test_tokens_that_are_no_integers_are_refused(token):
-    with pytest.raises(WrongOperations, match="a token must be an integer of 64 bits"):
+    with pytest.raises(WrongOperations, match="tokens must be integers of 64 bits"):
         judge([acquire(1, 10, 11, token=token)])
