@@ -99,7 +99,10 @@ class Model:
         return Values.of(zip(*parts, table.argument, strict=True))
 
     def describe(self, f: str, argument: Hashable, result: Hashable) -> str:
-        """An operation in words: ``write(3)``, ``read() -> 3``."""
+        """An operation in words: ``write(3)``, ``read() -> 3``.
+
+        Completions that only repeat the argument, as Jepsen's do, say nothing more.
+        """
         if self.columns and isinstance(argument, tuple):
             argument = argument[-1]
         call = f"{f}({'' if argument is None else repr(argument)})"
@@ -107,6 +110,8 @@ class Model:
             return f"{call} -> ?"
         if result is REFUSED:
             return f"{call} -> refused"
+        if type(result) is type(argument) and result == argument:
+            result = None
         return call if result is None and f not in self.observers else f"{call} -> {result!r}"
 
     def describe_state(self, state: Hashable) -> str:

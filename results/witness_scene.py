@@ -8,7 +8,7 @@ the width goes on in further panels.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
@@ -17,14 +17,15 @@ import numpy as np
 
 from checker.decision import Witness
 from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
-from checker.specialised.granted_tokens import GRANTS, RELEASES
+from checker.specialised.granted_tokens import GRANTS
+from checker.specialised.holds_table import RELEASES
 from checker.wording import at
 
 MOST_CONTEXT = 6
 """How many of the last operations of a prefix are shown beside those of the witness."""
 
-_ASKED = ("priority", "permits")
-_ANSWERED = ("token", "epoch", "version", "zxid", "node")
+_ASKED = {"priority": "priority ", "permits": "permits "}
+_ANSWERED = {"token": "token ", "epoch": "epoch ", "version": "v", "zxid": "zxid ", "node": ""}
 
 
 class Bar(NamedTuple):
@@ -118,6 +119,7 @@ def witness_scene(table: OperationTable, witness: Witness, most: int) -> Witness
     processes = [int(table.process[row]) for row in rows]
     lanes, lane_of = _lanes(processes, spans)
     answering = _answering(table, rows)
+    several = len({table.field("key")[row] for row in rows}) > 1
     bars = [
         Bar(
             row=row,
@@ -125,7 +127,9 @@ def witness_scene(table: OperationTable, witness: Witness, most: int) -> Witness
             lane=lane,
             first=first,
             last=last,
-            words=operation_words(table, row, answers=table.function(row) in answering),
+            words=operation_words(
+                table, row, answers=table.function(row) in answering, names_key=several
+            ),
             order=order.get(row),
             against=row in against,
             stuck=row == witness.stuck,
@@ -206,13 +210,16 @@ def _answering(table: OperationTable, rows: Sequence[int]) -> frozenset[str]:
     return frozenset(table.functions[number] for number in np.unique(numbers).tolist()) & used
 
 
-def operation_words(table: OperationTable, row: int, *, answers: bool = True) -> str:
-    """What an operation did: ``write(3)``, ``read() -> 3``, ``x: acquire() -> token 7``.
+def operation_words(
+    table: OperationTable, row: int, *, answers: bool = True, names_key: bool = True
+) -> str:
+    """What an operation did: ``write(3)``, ``read() -> 3``, ``'x': acquire() -> token 7``.
 
     Args:
         table: the operations.
         row: which.
         answers: whether its function's result means something where it is None.
+        names_key: whether to say which object it worked on.
     """
     argument, result = table.argument[row], table.result[row]
     asked, answered = _fields(table, row, _ASKED), _fields(table, row, _ANSWERED)
@@ -222,19 +229,21 @@ def operation_words(table: OperationTable, row: int, *, answers: bool = True) ->
         asked, answered = [], [*asked, *answered]
     call = f"{plain(table.function(row))}({', '.join(asked)})"
     key = table.field("key")[row]
-    words = call if key is None else f"{_value(key)}: {call}"
+    words = call if key is None or not names_key else f"{_value(key)}: {call}"
     if table.outcome[row] == INFO:
         return f"{words} -> ?"
     if table.outcome[row] == FAIL:
         return f"{words} -> {'refused' if table.refused[row] else 'failed'}"
+    if type(result) is type(argument) and result == argument and not answered:
+        result, answers = None, answers and argument is None
     if result is not None or (answers and argument is None and not answered):
         answered = [_value(result), *answered]
     return f"{words} -> {', '.join(answered)}" if answered else words
 
 
-def _fields(table: OperationTable, row: int, names: Iterable[str]) -> list[str]:
-    columns = ((name, table.fields[name][row]) for name in names if name in table.fields)
-    return [f"{name} {_value(value)}" for name, value in columns if value is not None]
+def _fields(table: OperationTable, row: int, names: Mapping[str, str]) -> list[str]:
+    columns = ((words, table.field(name)[row]) for name, words in names.items())
+    return [f"{words}{_value(value)}" for words, value in columns if value is not None]
 
 
 def _value(value: Any) -> str:
@@ -262,6 +271,23 @@ def fitting(words: str, columns: int) -> str:
     while words and width(words) > columns - 1:
         words = words[:-1]
     return f"{words}…" if columns > 0 else ""
+
+
+def folded(words: str, columns: int, most: int) -> list[str]:
+    """Words in lines of so many columns, at most so many lines; what is left out is an ellipsis."""
+    lines: list[str] = []
+    indent = ""
+    while words:
+        piece = words
+        while width(indent) + width(piece) > columns:
+            piece = piece[:-1]
+        if len(lines) == most - 1:
+            piece = fitting(words, columns - width(indent))
+            words = piece
+        lines.append(indent + piece)
+        words = words[len(piece) :]
+        indent = "    "
+    return lines
 
 
 class Span(NamedTuple):

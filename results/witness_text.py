@@ -15,6 +15,7 @@ from results.witness_scene import (
     Span,
     WitnessScene,
     fitting,
+    folded,
     panels,
     spans_of,
     width,
@@ -27,6 +28,7 @@ MOST_OPERATIONS = 60
 _HEAVY, _LIGHT = ("┣", "━", "┫", "▶"), ("├", "─", "┤", "▷")
 _HOLD = "═"
 _AXIS_LINES = 3
+_LINES_IN_FULL = 4
 _LONGEST_LABEL = 32
 
 
@@ -51,7 +53,9 @@ def witness_text(table: OperationTable, witness: Witness, columns: int = 100) ->
         lines += [*_panel(scene, panel, spans, left), ""]
         cut += [span.bar for span in spans if span.labelled and _room(span) < width(span.bar.label)]
     if cut:
-        lines += [*(fitting(_in_full(table, bar), columns) for bar in cut), ""]
+        for bar in cut:
+            lines += folded(_in_full(table, bar), columns, _LINES_IN_FULL)
+        lines.append("")
     for remark in scene.remarks:
         lines += textwrap.wrap(remark, columns)
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"

@@ -6,6 +6,7 @@ from checker.decision import Witness
 from checker.operation_table import FAIL, INFO, OperationTable
 from results.witness_scene import (
     fitting,
+    folded,
     operation_words,
     panels,
     plain,
@@ -108,8 +109,10 @@ def test_of_very_many_the_last_are_shown():
     ("row", "words"),
     [
         ({"f": "read", "result": 3}, "read() -> 3"),
-        ({"f": "read", "result": 3, "version": 4, "zxid": 7}, "read() -> 3, version 4, zxid 7"),
-        ({"f": "write", "argument": "x", "version": 4}, "write('x') -> version 4"),
+        ({"f": "read", "result": 3, "version": 4, "zxid": 7}, "read() -> 3, v4, zxid 7"),
+        ({"f": "write", "argument": "x", "version": 4}, "write('x') -> v4"),
+        ({"f": "write", "argument": 3, "result": 3}, "write(3)"),
+        ({"f": "contains", "argument": 1, "result": True}, "contains(1) -> True"),
         ({"f": "write", "argument": 3, "key": "/a"}, "'/a': write(3)"),
         ({"f": "acquire", "token": 8, "session": "0x1"}, "acquire() -> token 8"),
         ({"f": "acquire", "permits": 2}, "acquire(permits 2)"),
@@ -133,12 +136,34 @@ def test_nothing_is_an_answer_where_others_answer():
     assert [bar.words for bar in scene.bars] == ["dequeue() -> 1", "dequeue() -> None"]
 
 
+def test_objects_are_named_where_there_are_several():
+    rows = [{"f": "read", "call": n, "key": key} for n, key in enumerate("aab")]
+    table = OperationTable.from_rows(rows)
+
+    def words(rows):
+        scene = witness_scene(table, Witness(operations=rows, description=""), 9)
+        return [bar.words for bar in scene.bars]
+
+    assert words([0, 1]) == ["read()", "read()"]
+    assert words([1, 2]) == ["'a': read()", "'b': read()"]
+
+
 @given(st.text(), st.integers(0, 12))
 def test_words_are_cut_to_columns_and_made_harmless(words, columns):
     assert plain(words).isprintable()
     cut = fitting(plain(words), columns)
     assert width(cut) <= columns
     assert cut == plain(words) or cut.endswith("…") or not columns
+
+
+@given(st.text(min_size=1), st.integers(7, 12), st.integers(1, 4))
+def test_folded_words_are_whole_or_end_in_an_ellipsis(words, columns, most):
+    words = plain(words)
+    lines = folded(words, columns, most)
+    assert len(lines) <= most
+    assert max(map(width, lines)) <= columns
+    whole = lines[0] + "".join(line[4:] for line in lines[1:])
+    assert whole == words or (whole.endswith("…") and len(lines) == most)
 
 
 def test_escapes_what_a_terminal_obeys():

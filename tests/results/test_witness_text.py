@@ -63,8 +63,11 @@ def test_what_was_cut_is_said_in_full():
     rows = [{"f": "write", "process": 2, "call": 0, "returned": 5, "argument": words}]
     rows += [{"f": "read", "process": 3, "call": 5, "returned": n} for n in range(6, 50)]
     table = OperationTable.from_rows(rows)
-    drawn = witness_text(table, Witness(operations=list(range(40)), description=""), 100)
-    assert f"process 2: write('{words}') (called" in drawn
+    drawn = witness_text(table, Witness(operations=list(range(40)), description=""), 80)
+    assert (
+        f"process 2: write('{words[:62]}\n"
+        f"    {words[62:]}') (called position 0, returned position 5)\n"
+    ) in drawn
 
 
 def test_of_very_many_it_says_how_many_are_not_drawn():
