@@ -90,7 +90,7 @@ def _too_late(
         kept = []
         while waiting and waiting[0][0] <= view.zxid:
             zxid, watch = heappop(waiting)
-            if last_event.get(key[watch], -1) >= call[watch]:
+            if key[watch] in last_event and last_event[key[watch]] >= call[watch]:
                 continue
             if returned[watch] < call[view.row]:
                 others = [row for row in events if key[row] == key[watch]]

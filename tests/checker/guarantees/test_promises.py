@@ -233,6 +233,13 @@ def test_an_event_comes_before_the_data():
     assert judge(*WATCHED[:3]).valid is True
 
 
+def test_times_may_be_before_zero():
+    earlier = [
+        row | {"call": row["call"] - 9 * S, "returned": row["returned"] - 9 * S} for row in WATCHED
+    ]
+    assert why(*earlier)[0] == [1, 3]
+
+
 def test_a_new_session_has_no_watches():
     assert judge(*WATCHED[:3], WATCHED[3] | {"session": "t"}).valid is True
 
