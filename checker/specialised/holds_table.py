@@ -47,8 +47,8 @@ RELEASES = ("release", "unlock", "resign")
 TRY = "try_acquire"
 """An acquire that does not wait."""
 
-IGNORED = ("work", "lead")
-"""What a holder does; it tells nothing but that its session lived, where it names that."""
+IGNORED = ("work", "lead", "inspect")
+"""What else recorded runs do: it tells nothing but that a session lived, where it names one."""
 
 Flags = NDArray[np.bool_]
 

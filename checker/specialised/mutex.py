@@ -13,7 +13,7 @@ from checker.decision import Budget, Decision, undecided
 from checker.operation_table import OperationTable
 from checker.specialised.exclusion import OVERLAP, decide_holds
 from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import Nesting, extract_holds, granted
+from checker.specialised.holds_table import IGNORED, Nesting, extract_holds, granted
 from checker.specialised.refused_tries import decide_refused_tries
 
 LOCK = Lock(capacity=1, nesting=Nesting.NONE)
@@ -26,8 +26,7 @@ FUNCTIONS = {
     "campaign": "as acquire",
     "resign": "as release",
     "try_acquire": "ok: got it; refused, or ok with false: it was held",
-    "work": "no part of the model",
-    "lead": "no part of the model",
+    **dict.fromkeys(IGNORED, "no part of the model"),
 }
 
 
