@@ -68,6 +68,25 @@ def meetings(rows: int, number: int = 20) -> OperationTable:
     )
 
 
+def gates(rows: int) -> OperationTable:
+    """A gate is set up and removed over and over, and eighteen clients wait for it each time."""
+    rng = np.random.default_rng(rows)
+    row = np.arange(rows - rows % 20)
+    place, time = row % 20, row // 20 * 20_000
+    waits = place >= 2
+    call = time + np.where(waits, rng.integers(2_000, 9_000, len(row)), place * 10_000)
+    returned = np.where(waits, time + rng.integers(10_000, 15_000, len(row)), call + 1_000)
+    return table(("create", "remove", "wait"), np.minimum(place, 2), call, returned, place)
+
+
+def rounds(rows: int, number: int = 20) -> OperationTable:
+    """The same meet and part, round after round."""
+    met = meetings(rows, number)
+    generation = np.arange(len(met)) // number
+    functions = ("enter", "leave")
+    return table(functions, generation % 2, met.call, met.returned, met.process)
+
+
 def transactions(rows: int) -> OperationTable:
     """Transactions of five participants who all vote yes, and then learn that it commits."""
     rng = np.random.default_rng(rows)
@@ -102,4 +121,6 @@ CASES = {
     "unique-ids": Case("unique-ids", ids),
     "atomic-commitment": Case("atomic-commitment", transactions, 5),
     "barrier": Case("barrier", meetings, 20),
+    "double-barrier": Case("double-barrier", rounds, 20),
+    "gate": Case("gate", gates),
 }

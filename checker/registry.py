@@ -7,6 +7,7 @@ from checker.specialised.append_only_register import APPEND
 from checker.specialised.atomic_commitment import ATOMIC_COMMITMENT
 from checker.specialised.barrier import BARRIER
 from checker.specialised.counter import COUNTER
+from checker.specialised.double_barrier import DOUBLE_BARRIER
 from checker.specialised.fenced_mutex import FENCED_MUTEX
 from checker.specialised.fencing_tokens import FENCING_TOKENS
 from checker.specialised.fifo_queue import FIFO_QUEUE
@@ -35,6 +36,7 @@ ENTRIES: tuple[ModelEntry, ...] = (
     READ_WRITE_LOCK,
     ATOMIC_COMMITMENT,
     BARRIER,
+    DOUBLE_BARRIER,
     GATE,
     FENCED_MUTEX,
     FENCING_TOKENS,
