@@ -24,6 +24,7 @@ O(n), and the lengths of the lists that are read.
 from collections.abc import Hashable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.decide import Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, accepted, refused
@@ -95,6 +96,21 @@ def _says_whether_it_changed(table: OperationTable, adds: Ints) -> bool:
     return any(type(answer) is bool for answer in answers)
 
 
+def _answers(table: OperationTable, asked: Ints) -> NDArray[np.bool_]:
+    """What each ``contains`` answered."""
+    objects = table.result.objects or ()
+    numbers = table.result.numbers[asked]
+    # Behind the objects stands one more, for rows without any.
+    true = np.array([*(each is True for each in objects), False])
+    boolean = np.array([*(type(each) is bool for each in objects), False])
+    numbers = np.where((numbers < 0) | (numbers >= len(objects)), len(objects), numbers)
+    if not boolean[numbers].all():
+        row = int(asked[np.argmin(boolean[numbers])])
+        raise WrongOperations(f"contains answers true or false, not {table.result[row]!r}")
+    yes: NDArray[np.bool_] = true[numbers]
+    return yes
+
+
 class _History:
     """A history without removals: windows of the first additions, and levels.
 
@@ -105,10 +121,7 @@ class _History:
         assert isinstance(initial, frozenset)
         self._table, self._adds, self._reads = table, adds, reads
         asked = np.flatnonzero((table.outcome == OK) & table.is_f("contains"))
-        for row in asked.tolist():
-            if type(table.result[row]) is not bool:
-                raise WrongOperations(f"contains answers true or false, not {table.result[row]!r}")
-        yes = np.fromiter((table.result[row] for row in asked.tolist()), np.bool_, len(asked))
+        yes = _answers(table, asked)
         self._yes, self._no = asked[yes], asked[~yes]
         self._numbers: dict[Hashable, int] = {}
         self._initial = np.array([self._number(value) for value in initial], dtype=np.int64)
