@@ -97,7 +97,7 @@ class Levels:
             follows = step.row in known and step.call >= moment.called_from
             follows = follows and step.row > moment.since
             late = late or (sure and follows)
-            anew = step.acquires and step.row in known and step.session != MISSING
+            anew = step.acquires and step.row in known
             if anew:
                 anew, session = session not in (MISSING, step.session), step.session
             after = self._take(after, step, sure=sure, anew=anew)

@@ -68,31 +68,24 @@ def decide_refused_tries(
         return None
     alone &= ~_near(floating, call, returned) if len(floating.called) else alone
     lonely = np.flatnonzero(alone)
-    if holds.doubts or len(floating.called):
+    uncertain = bool(holds.doubts) or len(floating.called) > 0
+    if uncertain:
         maybe = table.call[holds.maybe]
-        first = int(maybe.min()) if len(maybe) else NEVER
-        lonely = lonely[returned[lonely] < first] if not holds.doubts else lonely[:0]
-        if not len(lonely):
+        lonely = lonely[returned[lonely] < (int(maybe.min()) if len(maybe) else NEVER)]
+        if holds.doubts or not len(lonely):
             return undecided("it is not known which hold the refused tries found")
-        place = int(lonely[0])
-        return _refuse(
-            table,
-            operations,
-            int(tries[place]),
-            (free_from, free_until),
-            int(gap[place]),
-            exact=False,
+        place, helped = 0, False
+    else:
+        found, helped = _unserved(
+            table, holds, operations[1], sure.begun, gap[lonely], returned[lonely]
         )
-    place_, helped = _unserved(
-        table, holds, operations[1], sure.begun, gap[lonely], returned[lonely]
-    )
-    if place_ is None:
-        return None
-    place = int(lonely[place_])
-    exact = not helped and bool(holds.released.all()) and not len(holds.cleanups)
-    return _refuse(
-        table, operations, int(tries[place]), (free_from, free_until), int(gap[place]), exact=exact
-    )
+        if found is None:
+            return None
+        place = found
+    at_gap = int(gap[lonely[place]])
+    free = (int(free_from[at_gap]), int(free_until[at_gap]))
+    among = tries if uncertain or helped else None
+    return _refuse(table, operations, holds, int(tries[lonely[place]]), free, among=among)
 
 
 def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]:
@@ -206,36 +199,69 @@ def _available(
 def _refuse(
     table: OperationTable,
     operations: tuple[Flags, Flags],
+    holds: HoldsTable,
     row: int,
-    free: tuple[Ints, Ints],
-    gap: int,
+    free: tuple[int, int],
     *,
-    exact: bool,
+    among: Ints | None = None,
 ) -> Decision:
-    """The try, and of every other process what shows that it did not hold the mutex then.
+    """The try, and of every process what shows that it did not hold the mutex then.
 
     That is its last release before, and its next acquire: what it did before the one and after
-    the other cannot be moved to the time of the try, for it keeps its order.
+    the other cannot be moved to the time of the try, for it keeps its order. If the last hold
+    before was not released, it was over when the next one began that was. Where acquires of
+    unknown outcome had to serve several tries, or places are not certain, it is everything.
     """
     acquires, releases = operations
     low, high = int(table.call[row]), int(table.returned[row])
     acts = np.flatnonzero(acquires | releases)
-    early = acts[(table.returned[acts] < low) & (table.outcome[acts] == OK)]
-    late = acts[(table.call[acts] > high) & acquires[acts]]
     witness = {row}
-    # Of equal processes the last row in order stays.
-    last = dict(zip(table.process[early].tolist(), early.tolist(), strict=True))
-    witness |= {at_ for at_ in last.values() if releases[at_]}
-    late = late[table.process[late] != table.process[row]]
-    witness |= set(
-        dict(zip(table.process[late[::-1]].tolist(), late[::-1].tolist(), strict=True)).values()
-    )
-    before, after = int(free[0][gap]), int(free[1][gap])
+    beside = (table.call[acts] <= high) & (table.returned[acts] >= low)
+    beside &= (table.outcome[acts] == OK) | (table.call[acts] >= low)
+    if among is None and beside.any():
+        among = np.array([row])
+    minimal = among is None
+    if among is not None:
+        known = table.field("session").present & (table.outcome == OK)
+        witness.update(acts.tolist(), among.tolist(), np.flatnonzero(known).tolist())
+    else:
+        early = acts[table.call[acts] < low]
+        early = early[(table.returned[early] < low) | (table.outcome[early] != OK)]
+        late = acts[(table.call[acts] > high) & acquires[acts]]
+        # Of equal processes the last one in order stays.
+        last = dict(zip(table.process[early].tolist(), early.tolist(), strict=True))
+        late = late[::-1]
+        following = dict(zip(table.process[late].tolist(), late.tolist(), strict=True))
+        witness.update(following.values())
+        # What is never released may be impossible before all that came later: not needed then.
+        final = dict(zip(table.process[acts].tolist(), acts.tolist(), strict=True))
+        ends = dense_sessions(table) is not NO_SESSIONS
+        minimal = ends or all(releases[final[process]] for process in following)
+        for each in last.values():
+            if releases[each] and table.outcome[each] == OK:
+                witness.add(each)
+            else:
+                minimal = False
+                witness.update(_over_by(table, holds, early, each, acquires))
+    before, after = free
     since = "from the beginning" if before == MISSING else f"from {at(table, before, low)}"
     until = "to the end" if after == NEVER else f"to {at(table, after, high)}"
     return refused(
         sorted(witness),
         f"{who(table, row)}'s {table.function(row)} was refused {between(table, low, high)}, and "
         f"nobody can have held it {since} {until}",
-        minimal=exact,
+        minimal=minimal,
     )
+
+
+def _over_by(
+    table: OperationTable, holds: HoldsTable, early: Ints, last: int, acquires: Flags
+) -> list[int]:
+    """What shows that a hold of which no release is known was over: the next that was released."""
+    own = early[table.process[early] == table.process[last]]
+    acquire = int(own[acquires[own]][-1]) if acquires[own].any() else last
+    later = np.flatnonzero(holds.released & (holds.end >= table.returned[acquire]))
+    if table.outcome[acquire] != OK or not len(later):
+        return [int(each) for each in own[-2:]]
+    following = later[int(np.argmin(holds.start[later]))]
+    return [acquire, last, int(holds.acquire[following]), int(holds.release[following])]

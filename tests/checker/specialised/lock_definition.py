@@ -43,11 +43,18 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
         place = processes.index(int(table.process[row]))
         known = row not in forgotten
         session = sessions[row] if known and (outcome == OK or kind == "acquire") else None
-        if kind == "acquire" and outcome == INFO and session is None and unknown_expire:
+        if kind == "acquire" and session is None and unknown_expire and (outcome or not known):
             session = f"of row {row}"
             acts.append(Act(-1, inf, ("expire", session), optional=True))
         late = outcome == INFO and known
-        operation = (kind, place, None if kind == "other" else row, weight(row), session, late)
+        operation = (
+            kind,
+            place,
+            row if kind in ("acquire", "release") else None,
+            weight(row),
+            session,
+            late,
+        )
         if not known:
             acts.append(Act(-1, inf, operation, optional=True))
         elif outcome == INFO:
