@@ -334,7 +334,12 @@ class _Explanation:
         earlier = bool(self.acquires[own[: -2 * MINIMISED]].any())
         self.levels[process] = self._levels(recent, earlier=earlier)
         self.shapes.append(_Shape([{process: Moment(_LONG_AGO, NEVER)}]))
-        self.candidates += self._suffix(recent)
+        if len(self._sessions_of(recent)) > 1:
+            # A forgotten acquire might be of any of its sessions.
+            self.exact = False
+            self.candidates += recent.tolist()
+        else:
+            self.candidates += self._suffix(recent)
         before = own[-2] if len(own) > 1 else None
         why = "it had acquired nothing"
         if before is not None:
@@ -389,7 +394,7 @@ class _Explanation:
                 left = without
             else:
                 at_ += 1
-        return np.sort(left)
+        return left[np.lexsort((self.holds.acquire[left], self.holds.start[left]))]
 
     def _least_load(self, places: Ints, pulse: Pulse) -> int:
         start, end = self.holds.start[places], self.holds.end[places]
@@ -477,8 +482,10 @@ class _Explanation:
 
     def _sessions(self, places: Ints) -> list[int]:
         """Sessions in which some holds were acquired."""
-        found = {self._session(int(row)) for row in self.holds.acquire[places]}
-        return sorted(found - {MISSING})
+        return self._sessions_of(self.holds.acquire[places])
+
+    def _sessions_of(self, rows: Ints) -> list[int]:
+        return sorted({self._session(int(row)) for row in rows} - {MISSING})
 
     def _evidence(self, sessions: Iterable[int], time: int) -> None:
         """The last operations that show that sessions lived."""

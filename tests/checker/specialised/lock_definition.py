@@ -9,6 +9,7 @@ process works in one session at a time: that in which it acquired last.
 
 from math import inf
 
+import numpy as np
 from hypothesis import note
 
 from checker.decide import decide
@@ -18,7 +19,7 @@ from tests.checker.brute_force import Act, linearizable
 from tests.checker.forgetting import assert_witness
 
 
-def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozenset()):
+def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset()):
     """Whether some linearization explains all rows but those that are forgotten."""
     processes = sorted(set(table.process.tolist()))
     sessions = table.field("session")
@@ -119,7 +120,7 @@ def acceptable(table, nesting, capacity, weight=lambda row: 1, forgotten=frozens
 
 
 def generate(
-    rng, *, size, shares, most=4, pause=3, arguments=None, nests=0.0, tries=0.0, orderly=1.0
+    rng, *, size, shares, most=4, pause=3, arguments=None, nests=0.0, tries=0.0, keeping=1.0
 ):
     """A small history of a lock.
 
@@ -132,7 +133,7 @@ def generate(
         arguments: function, what was acquired last (or None), rng -> argument of a row.
         nests: how often a process acquires again what it holds, or releases out of turn.
         tries: how often it tries, and is refused.
-        orderly: how often a process whose operation has an unknown outcome keeps to the rules.
+        keeping: how often a process whose operation has an unknown outcome keeps to the rules.
     """
     with_sessions = rng.random() < 0.5
     clients = rng.randint(2, most)
@@ -153,7 +154,7 @@ def generate(
                 acquires = not acquires
             f = "acquire" if acquires else "release"
             # A clean-up while it still holds something would leave most questions open.
-            draw = rng.random() if acquires and not held or rng.random() < 0.8 else 1
+            draw = rng.random() if (acquires and not held) or rng.random() < 0.8 else 1
             outcome = INFO if draw < shares[0] else FAIL if draw < sum(shares) else OK
             row = {
                 "f": f,
@@ -193,7 +194,7 @@ def generate(
                     held.pop()
             if with_sessions and rng.random() < 0.15:
                 session, held = f"{session}'", []
-            if outcome == INFO and rng.random() < orderly:
+            if outcome == INFO and rng.random() < keeping:
                 if acquires and rng.random() < 0.7 and len(rows) < size:
                     clean = rng.random() < 0.8
                     rows.append(
@@ -208,6 +209,61 @@ def generate(
                     )
                     time += rng.randint(0, 3)
                 process, held, last_process = last_process, [], last_process + 1
+    return OperationTable.from_rows(rows)
+
+
+def orderly(rng, *, size, permits, unknown=0.1):
+    """A history that is valid by construction: permits are handed over at points in time."""
+    free = [0] * permits
+    busy = {}
+    rows = []
+    for _ in range(size // 2):
+        client = rng.randrange(permits + 2)
+        process, since = busy.get(client, (client, 0))
+        place = rng.randrange(permits)
+        begin = max(free[place], since) + rng.randint(0, 3)
+        end = begin + rng.randint(0, 4)
+        called = rng.randint(since, begin)
+        returned = begin + rng.randint(0, end - begin)
+        freed = rng.randint(returned, end)
+        over = end + rng.randint(0, 3)
+        lost = rng.random() < unknown
+        free[place] = end
+        rows += [
+            {"f": "acquire", "process": process, "call": called, "returned": returned},
+            {
+                "f": "release",
+                "process": process,
+                "call": freed,
+                "returned": NEVER if lost else over,
+                "outcome": INFO if lost else OK,
+            },
+        ]
+        busy[client] = (process + 100 if lost else process, over + rng.randint(0, 2))
+    return OperationTable.from_rows(rows)
+
+
+def moved(rng, table):
+    """A release is called later, or an acquire returns sooner, as far as its process allows."""
+    row = rng.randrange(len(table))
+    call, returned = table.call.copy(), table.returned.copy()
+    own = np.flatnonzero(table.process == table.process[row])
+    if table.function(row) == "acquire":
+        before = [int(returned[at]) for at in own if at < row]
+        call[row] = returned[row] = max([0, int(call[row]) - rng.randint(1, 5), *before])
+    elif table.outcome[row] == OK:
+        after = [int(call[at]) for at in own if at > row]
+        call[row] = returned[row] = min([int(returned[row]) + rng.randint(1, 6), *after])
+    rows = [
+        {
+            "f": table.function(at),
+            "process": int(table.process[at]),
+            "call": int(call[at]),
+            "returned": int(returned[at]),
+            "outcome": int(table.outcome[at]),
+        }
+        for at in range(len(table))
+    ]
     return OperationTable.from_rows(rows)
 
 
