@@ -26,6 +26,18 @@ def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset
     acts = []
     named = {session for session in sessions if session is not None}
     unknown_expire = bool(named)
+    tried = TRY in table.functions
+
+    def may_matter(row, kind):
+        """Whether it helps if a forgotten row happens; leaving others out saves time."""
+        own = np.flatnonzero((table.process == table.process[row]) & (table.outcome != FAIL))
+        if kind == "acquire" and not tried:
+            return any(at > row and at not in forgotten and releases(at) for at in own)
+        return kind != "other" and (tried or any(at < row and not releases(at) for at in own))
+
+    def releases(at):
+        return table.function(at) in RELEASES
+
     acts = [Act(-1, inf, ("expire", session), optional=True) for session in named]
     for row in range(len(table)):
         f, outcome = table.function(row), table.outcome[row]
@@ -41,6 +53,8 @@ def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset
             if f in RELEASES
             else "other"
         )
+        if row in forgotten and not may_matter(row, kind):
+            continue
         place = processes.index(int(table.process[row]))
         known = row not in forgotten
         session = sessions[row] if known and (outcome == OK or kind == "acquire") else None

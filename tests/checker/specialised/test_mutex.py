@@ -88,9 +88,9 @@ def test_two_hold_it_at_once():
     assert told(table) == (
         [0, 1, 2, 3],
         (
-            "process 3 and process 7 both held it between 2.000 s and 2.480 s: process 3 from the "
-            "return of its acquire at 1.000 s to the call of its release at 2.480 s; process 7 from "
-            "the return of its lock at 2.000 s to the call of its unlock at 2.600 s"
+            "process 3 and process 7 both held it between 2.000 s and 2.480 s: process 3 from the"
+            " return of its acquire at 1.000 s to the call of its release at 2.480 s; process 7 "
+            "from the return of its lock at 2.000 s to the call of its unlock at 2.600 s"
         ),
     )
 
@@ -167,9 +167,9 @@ def test_a_cleanup_that_succeeded_proves_a_hold():
     assert told(history(*rows)) == (
         [1, 2, 3],
         (
-            "process 0 must have held it at some moment between position 5 and position 6, when its "
-            "release took effect, and there was no room: process 1 from the return of its acquire at "
-            "position 2 to the call of its release at position 9"
+            "process 0 must have held it at some moment between position 5 and position 6, when "
+            "its release took effect, and there was no room: process 1 from the return of its "
+            "acquire at position 2 to the call of its release at position 9"
         ),
     )
     rows[1] = (0, "release", 5, 9)
@@ -199,10 +199,10 @@ def test_a_session_ends_a_hold_after_its_last_evidence():
     assert told(history(*rows)) == (
         [0, 1, 2, 3],
         (
-            "process 0 and process 1 both held it between position 5 and position 6: process 0 from "
-            "the return of its acquire at position 1 to position 6, when its session 0xa was last "
-            "known to live; process 1 from the return of its acquire at position 5 to the call of "
-            "its release at position 8"
+            "process 0 and process 1 both held it between position 5 and position 6: process 0 "
+            "from the return of its acquire at position 1 to position 6, when its session 0xa was"
+            " last known to live; process 1 from the return of its acquire at position 5 to the "
+            "call of its release at position 8"
         ),
     )
     nothing = [(0, "acquire", 3, 4, {"session": "0xa"}), (1, "acquire", 0, 2), rows[3]]
@@ -216,8 +216,8 @@ def test_two_unreleased_holds_of_one_session():
     assert told(table) == (
         [0, 1],
         (
-            "process 0 (at position 1) and process 1 (at position 3) acquired it in the same session "
-            "0xa, which still lived at the later acquire, and nobody released it"
+            "process 0 (at position 1) and process 1 (at position 3) acquired it in the same "
+            "session 0xa, which still lived at the later acquire, and nobody released it"
         ),
     )
 
