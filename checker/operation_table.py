@@ -45,6 +45,7 @@ FIELDS = frozenset(
 """A record's value that is an object of some of these is taken apart, a column a field."""
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Values(Sequence[Any]):

@@ -34,18 +34,14 @@ from checker.operation_table import (
     MISSING,
     NEVER,
     OK,
+    Flags,
     Ints,
     OperationTable,
     Values,
     WrongOperations,
 )
 from checker.specialised.barrier import parties
-from checker.specialised.holds_table import (
-    NO_SESSIONS,
-    Flags,
-    dense_sessions,
-    last_evidence,
-)
+from checker.specialised.holds_table import NO_SESSIONS, dense_sessions, last_evidence
 from checker.specialised.necessary_rows import necessary
 from checker.wording import at, who
 

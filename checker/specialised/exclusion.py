@@ -26,10 +26,10 @@ import numpy as np
 
 from checker.decide import Algorithm
 from checker.decision import Decision, accepted, undecided
-from checker.operation_table import OperationTable
+from checker.operation_table import Flags, OperationTable
 from checker.specialised.exclusion_witness import Conflict, Lock, explain
 from checker.specialised.hold_loads import Loads, Pulse
-from checker.specialised.holds_table import Flags, HoldsTable, extract_holds
+from checker.specialised.holds_table import HoldsTable, extract_holds
 from checker.wording import who
 
 OVERLAP = Algorithm(

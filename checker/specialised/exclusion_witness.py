@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from checker.decision import Decision, refused
-from checker.operation_table import MISSING, NEVER, OK, Ints, OperationTable
+from checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
 from checker.specialised.hold_loads import Loads, Pulse
-from checker.specialised.holds_table import Flags, HoldsTable, Nesting
+from checker.specialised.holds_table import HoldsTable
 from checker.specialised.process_levels import Levels, Moment, Step
+from checker.specialised.process_walk import Nesting
 from checker.wording import at, between, who
 
 MINIMISED = 1000

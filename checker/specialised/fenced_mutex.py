@@ -30,7 +30,7 @@ import numpy as np
 
 from checker.decide import Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, refused, undecided
-from checker.operation_table import FAIL, MISSING, NEVER, OK, Ints, OperationTable
+from checker.operation_table import FAIL, MISSING, NEVER, OK, Flags, Ints, OperationTable
 from checker.specialised.exclusion import decide_holds
 from checker.specialised.fencing_tokens import refuse_order
 from checker.specialised.granted_tokens import (
@@ -42,7 +42,7 @@ from checker.specialised.granted_tokens import (
     tokens,
     with_reentries,
 )
-from checker.specialised.holds_table import TRY, Flags, HoldsTable, extract_holds, granted
+from checker.specialised.holds_table import TRY, HoldsTable, extract_holds, granted
 from checker.specialised.mutex import FUNCTIONS, LOCK
 from checker.wording import at, who
 

@@ -12,6 +12,7 @@ be over before the next begins. So each by itself needs a moment with room. (A w
 read-write lock weighs as much as all readers together, and the capacity is that.)
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -42,15 +43,26 @@ class Loads:
 
     def __init__(self, start: Ints, end: Ints, weight: Ints, capacity: int) -> None:
         self.capacity = capacity
+        self._begins, self._ends, self._weight = start, end, weight
         least = int(weight[0]) if len(weight) else 1
         self._each = least if bool((weight == least).all()) else None
-        if self._each is not None:
-            self._start, self._end = _sorted(start), _sorted(end)
-            return
-        by_start, by_end = np.argsort(start, kind="stable"), np.argsort(end, kind="stable")
-        self._start, self._end = start[by_start], end[by_end]
-        self._begun = np.concatenate(([0], np.cumsum(weight[by_start])))
-        self._ended = np.concatenate(([0], np.cumsum(weight[by_end])))
+
+    @cached_property
+    def _start(self) -> Ints:
+        return _sorted(self._begins)
+
+    @cached_property
+    def _end(self) -> Ints:
+        return _sorted(self._ends)
+
+    @cached_property
+    def _begun(self) -> Ints:
+        """How much began up to each place in the order of beginnings."""
+        return _sums(self._begins, self._weight)
+
+    @cached_property
+    def _ended(self) -> Ints:
+        return _sums(self._ends, self._weight)
 
     def first_overload(self) -> int | None:
         """The first time just after which more is held than can be; None if there is none."""
@@ -58,11 +70,22 @@ class Loads:
             # The k-th to begin needs that all but so many of those before it have ended.
             later = self._start[self.capacity // self._each :]
             over = later < self._end[: len(later)]
+        elif self._only_by_the_whole():
+            return None
         else:
             later = self._start
             ended = self._ended[np.searchsorted(self._end, later, side="right")]
             over = self._begun[1:] - ended > self.capacity
         return int(later[int(np.argmax(over))]) if over.any() else None
+
+    def _only_by_the_whole(self) -> bool:
+        """Whether only cores that take all can be in the way of others, and none of them is."""
+        whole = self._weight >= self.capacity
+        if int(self._weight[~whole].sum()) > self.capacity:
+            return False
+        begun = np.searchsorted(self._start, self._ends[whole], side="left")
+        ended = np.searchsorted(self._end, self._begins[whole], side="right")
+        return bool((begun - ended == 1).all())
 
     def at(self, times: Ints) -> Ints:
         """How much is held at some times, by cores that strictly contain them."""
@@ -103,3 +126,8 @@ class Loads:
 
 def _sorted(times: Ints) -> Ints:
     return times if (times[1:] >= times[:-1]).all() else np.sort(times)
+
+
+def _sums(times: Ints, weight: Ints) -> Ints:
+    """Running sums of weights in the order of their times, from 0."""
+    return np.concatenate(([0], np.cumsum(weight[np.argsort(times, kind="stable")])))

@@ -13,7 +13,8 @@ from checker.decision import Budget, Decision, undecided
 from checker.operation_table import OperationTable
 from checker.specialised.exclusion import OVERLAP, decide_holds
 from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import IGNORED, Nesting, extract_holds, granted
+from checker.specialised.holds_table import IGNORED, extract_holds, granted
+from checker.specialised.process_walk import Nesting
 from checker.specialised.refused_tries import decide_refused_tries
 
 LOCK = Lock(capacity=1, nesting=Nesting.NONE)

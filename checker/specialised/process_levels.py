@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from checker.operation_table import INFO, MISSING
-from checker.specialised.holds_table import Nesting
+from checker.specialised.process_walk import Nesting
 
 State = tuple[int, ...]
 """What a process holds: weights, the last one last. Where only their sum counts, that."""

@@ -17,7 +17,8 @@ from checker.decision import Budget, Decision
 from checker.operation_table import Ints, OperationTable, WrongOperations
 from checker.specialised.exclusion import OVERLAP, decide_exclusion
 from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, Nesting, granted
+from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
+from checker.specialised.process_walk import Nesting
 
 MODES = ("read", "write")
 ACQUIRE_MODES = tuple(f"acquire_{mode}" for mode in MODES)

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from checker.decision import Decision, refused, undecided
-from checker.operation_table import MISSING, NEVER, OK, Ints, OperationTable
-from checker.specialised.holds_table import NO_SESSIONS, Flags, HoldsTable, dense_sessions
+from checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from checker.specialised.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
 from checker.wording import at, between, who
 
 
