@@ -178,7 +178,8 @@ def _out_of_turn(queue: Elements, priority: Ints) -> tuple[int, int | None] | No
     points = np.sort(queue.leaving[queue.leaving < NEVER])
     turns, blocked = _turns(queue, order, ranks, points)
     deadlines, behind = _deadlines(queue, order, ranks)
-    served = len(order) if blocked is None else blocked
+    # One that has no turn needs no equal to be refused: of equals it is shown first.
+    served = len(order) if blocked is None else int(np.searchsorted(ranks, ranks[blocked]))
     late = np.flatnonzero(deadlines[:served] < np.append(points, NEVER)[turns[:served]])
     if len(late):
         x = int(late[0])

@@ -152,6 +152,18 @@ def test_an_equal_that_waits_for_a_more_urgent_one_is_overtaken():
     assert judge(rows).valid is False
 
 
+def test_one_that_cannot_come_out_is_shown_rather_than_that_it_overtook_an_equal():
+    rows = [
+        enqueue(1, 0, 1, "a", priority=3),
+        enqueue(2, 0, 5, "urgent", priority=1),
+        dequeue(3, 9, 10, "b"),
+        enqueue(4, 10, 11, "b", priority=3),
+        dequeue(5, 10, 14, "a"),
+        dequeue(6, 13, 15, "urgent"),
+    ]
+    assert "came out to process 3" in told(rows, [1, 2, 3, 5])
+
+
 def test_another_priority_coming_out_is_told():
     rows = [enqueue(1, 0, 1, "a", priority=5), dequeue(2, 2, 3, "a", priority=6)]
     assert told(rows, [0, 1]) == (
