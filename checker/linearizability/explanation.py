@@ -9,10 +9,10 @@ from checker.model import REFUSED, UNKNOWN, Model
 from checker.operation_table import INFO, OK, OperationTable, Values
 from checker.wording import at, who
 
-LONGEST_EXPLANATION_S = 60.0
+LONGEST_EXPLANATION_S = 30.0
 """How long a minimal witness is looked for where the budget has no limit."""
 LEAST_PATIENCE, PATIENCE = 1_000, 20
-"""With searches in which nothing is counted: configurations, and for each that the search had."""
+"""With a first attempt to forget something: configurations, and for each that the search had."""
 NAMED_STATES = 5
 
 

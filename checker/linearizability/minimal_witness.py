@@ -17,9 +17,9 @@ type: what contradicts a stale read is all writes of its value, and none of othe
 Whether the rest is acceptable is first asked as if what is forgotten could have happened **any
 number of times**, for then nothing has to be counted and the answer comes soon. A "no" holds all
 the more when it happened at most once; and so does a "yes" whose order uses nothing more often
-than it is there. What is doubtful is kept, and searched in earnest when little else is left.
-(A queue into which something can be put any number of times has no end of states; where that
-search takes too long it is not asked again.)
+than it is there. (A queue into which something can be put any number of times has no end of
+states; where that search takes too long it is not asked again.) What is doubtful is kept, and
+searched in earnest when little else is left, with more patience each time.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def minimal_positions(
         operations: of a part of a history that is not linearizable, as a search takes them.
         search: makes a search over operations, some of them forgotten.
         stuck: the operation at which the search ended: those far from it are forgotten first.
-        patience: how many configurations are too many where nothing is counted.
+        patience: how many configurations are too many for the first attempts.
         until: whether the time is up.
 
     Returns:
@@ -84,6 +84,7 @@ class _Forgetting:
         self._operations = operations
         self._search = search
         self._patience = patience
+        self._uncounted = True
         self._until = until
         self._necessary: set[int] = set()
 
@@ -110,16 +111,22 @@ class _Forgetting:
         return left + groups[at:]
 
     def settle(self) -> bool:
-        """Search in earnest where it is doubtful; whether nothing is doubtful then."""
-        for k, is_forgotten in enumerate(self.forgotten):
-            if is_forgotten or k in self._necessary:
-                continue
-            self._set([k], 1)
-            answer = self._searched()
-            if answer is not False:
-                self._set([k], 0)
-            if answer is None:
+        """Search in earnest where it is doubtful; whether nothing is doubtful in the end."""
+        while doubtful := [
+            k
+            for k, is_forgotten in enumerate(self.forgotten)
+            if not is_forgotten and k not in self._necessary
+        ]:
+            for k in doubtful:
+                self._set([k], 1)
+                answer = self._searched()
+                if answer is not False:
+                    self._set([k], 0)
+                if answer:
+                    self._necessary.add(k)
+            if self._until():
                 return False
+            self._patience *= 10
         return True
 
     def _set(self, positions: list[int], value: int) -> None:
@@ -128,23 +135,22 @@ class _Forgetting:
 
     def _answer(self) -> bool | None:
         """Whether some order explains the rest; None if that is doubtful."""
-        if not self._patience:
+        if not self._uncounted:
             return self._searched()
         search = self._search(self._operations, self.forgotten, by_levels=True, unlimited=True)
-        while not self._until():
-            answer: bool | None = search.run(min(SLICE, self._patience))
-            if answer is not None:
-                return None if answer and search.repeats() else answer
-            if search.configurations >= self._patience:
-                self._patience = 0
-                return self._searched()
-        return None
+        answer = self._run(search)
+        if answer is None:
+            self._uncounted = False
+            return self._searched()
+        return None if answer and search.repeats() else answer
 
     def _searched(self) -> bool | None:
-        """Whether some order explains the rest; None if the time is up before."""
-        search = InTurns(self._search, self._operations, self.forgotten)
-        while not self._until():
-            answer = search.run(SLICE)
+        """Whether some order explains the rest; None if that takes too long."""
+        return self._run(InTurns(self._search, self._operations, self.forgotten))
+
+    def _run(self, search: Any) -> bool | None:
+        while not self._until() and search.configurations < self._patience:
+            answer: bool | None = search.run(min(SLICE, self._patience))
             if answer is not None:
                 return answer
         return None

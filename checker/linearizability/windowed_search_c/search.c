@@ -324,7 +324,7 @@ grow_table(Search *self)
 
 /* Remember the configuration: 1 if it is new, 0 if it was visited or is dominated, -1 on errors. */
 static int
-visit(Search *self)
+remember(Search *self)
 {
     size_t key_words = 1 + self->mask_words;
     if (self->heads * 2 >= self->table_size && grow_table(self)) {
@@ -647,7 +647,7 @@ follow(Search *self, const State *marks, size_t number)
             self->reached = self->returns;
             return keep_way(self, number, self->path[0]) ? -1 : 1;
         }
-        int fresh = visit(self);
+        int fresh = remember(self);
         /* Behind the slots come the unknown outcomes. */
         int unknown = (self->stack[1] >> 1) > self->slots + 1;
         if (fresh < 0 ||
@@ -732,7 +732,7 @@ search_on(Search *self, const State *marks, size_t limit)
             }
             continue;
         }
-        int fresh = visit(self);
+        int fresh = remember(self);
         if (fresh < 0) {
             return -1;
         }
@@ -990,7 +990,7 @@ search_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     for (size_t i = 0; self->returns && i < self->called[0]; i++) {
         open_call(self, self->calls[i]);
     }
-    if (begin(self, marks) || visit(self) < 0) {
+    if (begin(self, marks) || remember(self) < 0) {
         goto failed;
     }
     self->reached = self->index;

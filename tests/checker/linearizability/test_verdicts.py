@@ -238,7 +238,7 @@ def test_a_witness_that_is_not_known_to_be_minimal_says_so(backend):
 
 @both
 def test_long_histories_do_not_recurse(backend):
-    size = 20_000
+    size = 5_000
     rows = [op(0, 10 * k, 10 * k + 5, "write", k % 7) for k in range(size)]
     assert decide(Register(), *rows, backend=backend).valid is True
     rows.append(op(0, 10 * size, 10 * size + 1, "read", None, 7))

@@ -1,0 +1,137 @@
+"""How long the general search takes, against the classic one in Python in the same run.
+
+Measured is from a table in memory to the verdict, preparation and longest prefix included; "with
+witness" also finds the minimal witness. Each figure is the best of several rounds of the
+process's own time. etcd: the 50 histories that Porcupine ships, one after the other (made-up ones
+of their shape where they are not at hand). kv append: strings of 10 keys, 6 % puts; 10 clients with
+370 operations by the search, as in the logs at hand, and 50 clients with 2,500 by what decides the
+model "append". hard: 1,000 operations of 8 clients on a cas register, 45 of unknown outcome, 20
+values, a violation at the end; ten seeds.
+
+``python -m benchmarks.search [--quick]``
+"""
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.classic_search import linearizable
+from benchmarks.command_line import Scale, run_alone
+from benchmarks.search_histories import appends, etcd, register
+from checker.decide import decide
+from checker.decision import Budget
+from checker.linearizability.search import Backend, C, check_linearizable
+from checker.model import Model
+from checker.models.append import AppendRegister
+from checker.models.register import CasRegister
+from checker.operation_table import OperationTable
+from checker.registry import MODELS
+
+BACKENDS: tuple[Backend, ...] = ("python", "c") if C else ("python",)
+Histories = Sequence[tuple[OperationTable, bool | None]]
+
+
+def rounds(
+    histories: Histories, verdict: Callable[[OperationTable], object], count: int
+) -> list[float]:
+    """For each history the best of so many rounds, in milliseconds."""
+    best = [float("inf")] * len(histories)
+    for _ in range(count):
+        gc.collect()
+        for number, (table, expected) in enumerate(histories):
+            began = time.process_time()
+            found = verdict(table)
+            took = time.process_time() - began
+            if expected is not None and found is not expected:
+                raise AssertionError(f"history {number}: {found}, and not {expected}")
+            best[number] = min(best[number], took * 1e3)
+    return best
+
+
+def windowed(
+    model: Callable[[], Model], backend: Backend, *, explain: bool
+) -> Callable[[OperationTable], object]:
+    """The search with one new model for each round of histories."""
+    kept = model()
+
+    def verdict(table: OperationTable) -> object:
+        return check_linearizable(kept, table, Budget(), backend=backend, explain=explain).valid
+
+    return verdict
+
+
+def classic(model: Model) -> Callable[[OperationTable], object]:
+    def verdict(table: OperationTable) -> object:
+        keys = table.fields.get("key")
+        if keys is None:
+            return linearizable(model, table)
+        parts = (table.take(keys.numbers == key) for key in np.unique(keys.numbers))
+        return all(linearizable(model, part) for part in parts)
+
+    return verdict
+
+
+def measure(scale: Scale) -> Table:
+    table = Table(title="General search")
+    for heading in (
+        "histories",
+        "search",
+        "ms in all",
+        "median",
+        "worst",
+        "classic / this",
+        "target",
+    ):
+        table.add_column(heading, justify="left" if heading in {"histories", "search"} else "right")
+    small = [
+        (appends(1, 370, 10, 10, spoilt=False), True),
+        (appends(2, 370, 10, 10, spoilt=True), False),
+    ]
+    large = [
+        (appends(1, 2500, 50, 10, spoilt=False), True),
+        (appends(2, 2500, 50, 10, spoilt=True), False),
+    ]
+    hard = [
+        (register(seed, 1000, 8, 45, 20, spoilt=True), False) for seed in range(scale.count(10))
+    ]
+    for name, histories, model, target in (
+        ("etcd, 50", etcd(), CasRegister, "30, c 5"),
+        ("kv append, 10 clients", small, AppendRegister, ""),
+    ):
+        baseline = rounds(histories, classic(model()), 1)
+        _row(table, name, "classic", baseline, baseline, "")
+        for backend in BACKENDS:
+            for explain in (False, True) if name.startswith("etcd") else (False,):
+                verdict = windowed(model, backend, explain=explain)
+                took = rounds(histories, verdict, scale.rounds(5))
+                label = backend + (", with witness" if explain else "")
+                _row(table, name, label, took, baseline, "" if explain else target)
+    for explain in (False, True):
+        label = "c, with witness" if explain else "c"
+        took = rounds(hard, windowed(CasRegister, "auto", explain=explain), 1)
+        _row(table, "hard", label if C else label.replace("c", "python"), took, [], "1,000 each")
+    took = rounds(large, lambda each: decide(MODELS["append"], each).valid, scale.rounds(5))
+    _row(table, "kv append, 50 clients", "model append", took, [], "30 each")
+    return table
+
+
+def _row(
+    table: Table,
+    name: str,
+    search: str,
+    took: list[float],
+    baseline: list[float],
+    target: str,
+) -> None:
+    total = sum(took)
+    ratio = f"{sum(baseline) / total:,.0f}" if baseline else ""
+    figures = (total, statistics.median(took), max(took))
+    table.add_row(name, search, *(f"{figure:,.3f}" for figure in figures), ratio, target)
+
+
+if __name__ == "__main__":
+    run_alone(__doc__, measure)
