@@ -103,7 +103,8 @@ def decide_unique_writes(table: OperationTable, initial: Hashable = None) -> Dec
 
     def cluster(place: int) -> Ints:
         if place >= len(values):
-            return unread[place - len(values) :][:1]
+            lone: Ints = unread[place - len(values) :][:1]
+            return lone
         value = values[place]
         rows: Ints = np.concatenate((writes[written == value], reads[read == value]))
         return rows
