@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 
 from checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
+from checker.operation_table import WrongOperations
 
 
 class Register(Model):
@@ -34,12 +35,12 @@ class CasRegister(Register):
         """As `Register`, and ``cas((old, new))``.
 
         Raises:
-            ValueError: the argument of a cas is no pair.
+            WrongOperations: the argument of a cas is no pair.
         """
         if f != "cas":
             return super().step(state, f, argument, result)
         if not isinstance(argument, tuple) or len(argument) != 2:
-            raise ValueError(f"the argument of a cas is [old, new], and {argument!r} is not")
+            raise WrongOperations(f"the argument of a cas is [old, new], and {argument!r} is not")
         old, new = argument
         if result is REFUSED:
             return state if state != old else ILLEGAL

@@ -215,8 +215,9 @@ def _common_codes(one: Values, other: Values) -> tuple[Ints, Ints, int]:
 def _coded(column: Values, known: dict[tuple[type, object], int]) -> Ints:
     """A column's values by their numbers in ``known``, which grows by new ones."""
     if column.objects is not None:
-        table = [known.setdefault((type(value), value), len(known)) for value in column.objects]
-        return np.array(table, dtype=np.int64)[column.numbers]
+        values = (*column.objects, None)
+        table = [known.setdefault((type(value), value), len(known)) for value in values]
+        return np.array(table, dtype=np.int64)[np.maximum(column.numbers, -1)]
     found = (known.setdefault((int, value), len(known)) for value in column.numbers.tolist())
     return np.fromiter(found, dtype=np.int64, count=len(column))
 

@@ -19,6 +19,9 @@ from checker.specialised.exclusion_witness import Lock
 from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
 from checker.specialised.process_walk import Nesting
 
+MOST = 2**31 - 1
+"""So many permits a semaphore has at most."""
+
 
 def decide_semaphore(table: OperationTable, permits: int) -> Decision:
     """Whether the operations of one semaphore follow the model.
@@ -52,15 +55,17 @@ def _weights(table: OperationTable) -> Ints | None:
         if (numbers[values.present] < 1).any():
             wrong = int(numbers[values.present].min())
             raise WrongOperations(f"a number of permits must be positive, and {wrong} is not")
+        # More than there can be is too much in any case, and sums must not overflow.
+        numbers = np.minimum(numbers, MOST + 1)
         weight = np.where(values.present, numbers, 1 if weight is None else weight)
     return weight
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    if type(initial) is not int or initial < 1:
+    if type(initial) is not int or not 0 < initial <= MOST:
         raise WrongOperations(
-            "a semaphore needs its number of permits as the initial value, a positive integer, "
-            f"and {initial!r} is none"
+            "a semaphore needs its number of permits as the initial value, a positive integer "
+            f"up to {MOST}, and {initial!r} is none"
         )
     decision = by_key(table, partial(decide_semaphore, permits=initial))
     decision.algorithm = OVERLAP.name

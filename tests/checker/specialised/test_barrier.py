@@ -164,3 +164,8 @@ def test_objects_are_judged_by_themselves():
 def test_the_number_of_parties_is_needed(number):
     with pytest.raises(WrongOperations, match="number of its parties"):
         judge(number, [enter(1, 0, 5)])
+
+
+def test_nobody_passes_a_barrier_for_more_than_can_be_counted():
+    assert judge(2**70, []).valid is True
+    assert judge(2**70, [enter(1, 0, 5)]).valid is False

@@ -117,6 +117,7 @@ def test_what_comes_out_twice_or_from_nowhere_is_told():
     assert "'a' came out twice" in told(rows, [1, 2])
     assert "nobody ever enqueued it" in told([take("drain", 1, 4, 5, ["a"])], [0])
     assert "'a' came out twice" in told([rows[0], take("drain", 1, 4, 5, ["a", "a"])], [1])
+    assert "nobody ever enqueued it" in told([*rows[:1], take("drain", 1, 4, 5, ["a", None])], [1])
 
 
 def test_the_order_does_not_matter():

@@ -137,7 +137,7 @@ def test_many_holders_are_told_in_short():
     assert words.endswith("; and 34 more")
 
 
-@pytest.mark.parametrize("permits", [None, 0, -1, "3", True, 1.5])
+@pytest.mark.parametrize("permits", [None, 0, -1, "3", True, 1.5, 2**31])
 def test_the_number_of_permits_must_be_given(permits):
     with pytest.raises(WrongOperations, match="number of permits as the initial value"):
         decide(SEMAPHORE, history((0, "acquire", 0, 1)), permits)
@@ -147,3 +147,11 @@ def test_the_number_of_permits_must_be_given(permits):
 def test_wrong_numbers_of_permits(wrong, why):
     with pytest.raises(WrongOperations, match=why):
         decide(SEMAPHORE, history((0, "acquire", 0, 1, wrong)), 3)
+
+
+def test_numbers_of_permits_whose_sum_overflows():
+    rows = [{"f": "acquire", "call": at, "permits": 2**62} for at in range(4)]
+    table = OperationTable.from_rows([*rows, {"f": "release", "call": 9, "process": 0}])
+    assert decide(SEMAPHORE, table, 2**31 - 1).valid is False
+    maybe = OperationTable.from_rows(row | {"outcome": INFO} for row in rows)
+    assert decide(SEMAPHORE, maybe, 3).valid is True

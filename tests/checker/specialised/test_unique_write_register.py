@@ -9,7 +9,7 @@ import pytest
 from hypothesis import note
 
 from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
 from checker.specialised.unique_write_register import (
     CAS_REGISTER,
     REGISTER,
@@ -227,3 +227,10 @@ def test_whatever_compares_is_searched(outcome, valid):
     assert decision.algorithm == ("zones" if outcome == FAIL else "windowed search")
     rows[1].update(outcome=FAIL, argument=[1, 3], refused=True)
     assert decide(CAS_REGISTER, OperationTable.from_rows(rows)).valid is False
+
+
+@pytest.mark.parametrize("argument", [None, 1, "12", [1, 2, 3]])
+def test_a_cas_takes_a_pair(argument):
+    cas = {"f": "cas", "process": 1, "call": 6, "returned": 7, "argument": argument}
+    with pytest.raises(WrongOperations, match="the argument of a cas is"):
+        decide(CAS_REGISTER, OperationTable.from_rows([cas]))
