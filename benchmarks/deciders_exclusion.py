@@ -1,5 +1,7 @@
 """Histories of locks for the deciders' benchmark."""
 
+import dataclasses
+
 import numpy as np
 
 from benchmarks.decider_case import Case
@@ -34,10 +36,13 @@ def table(
     )
 
 
-def locks(rows: int, permits: int = 1, *, kinds: bool = False) -> OperationTable:
+def locks(
+    rows: int, permits: int = 1, *, kinds: bool = False, sessions: bool = False
+) -> OperationTable:
     """Clients who queue for a lock; ``permits`` of them hold it at once, each 1 µs and more.
 
-    With ``kinds`` every third hold writes and the others read: readers hold together.
+    With ``kinds`` every third hold writes and the others read: readers hold together. With
+    ``sessions`` acquires tell theirs, a session for each process.
     """
     rng = np.random.default_rng(rows)
     holds = rows // 2
@@ -60,7 +65,7 @@ def locks(rows: int, permits: int = 1, *, kinds: bool = False) -> OperationTable
     argument = None
     if kinds:
         argument = Values(np.tile(write.astype(np.int64), 2), ["read", "write"])
-    return table(
+    history = table(
         ("acquire", "release"),
         np.repeat([0, 1], holds),
         np.concatenate((call, end)),
@@ -69,6 +74,11 @@ def locks(rows: int, permits: int = 1, *, kinds: bool = False) -> OperationTable
         argument,
         np.concatenate((np.zeros(holds), np.where(lost, INFO, 0))),
     )
+    if not sessions:
+        return history
+    session = np.where(history.f == 0, history.process, MISSING)
+    names = [f"0x{number:x}" for number in range(int(process.max()) + 1)]
+    return dataclasses.replace(history, fields={"session": Values(session, names)})
 
 
 def _lives(lost: np.ndarray, client: np.ndarray) -> np.ndarray:
@@ -88,6 +98,7 @@ def _earlier(times: np.ndarray, back: int) -> np.ndarray:
 
 CASES = {
     "mutex": Case("mutex", locks, target=0.15, largest=10**7),
+    "mutex, sessions": Case("mutex", lambda rows: locks(rows, sessions=True), target=0.15),
     "reentrant-mutex": Case("reentrant-mutex", locks, target=0.15),
     "semaphore": Case("semaphore", lambda rows: locks(rows, 5), 5, target=0.15),
     "read-write-lock": Case("read-write-lock", lambda rows: locks(rows, kinds=True), target=0.15),

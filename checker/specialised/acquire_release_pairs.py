@@ -19,19 +19,25 @@ from checker.specialised.process_walk import Nesting, Pairs, Walk
 from checker.wording import who
 
 
-def by_process(process: Ints) -> Ints:
-    """Stable order by process."""
+def by_process(process: Ints) -> tuple[Ints, Flags]:
+    """Stable order by process, and where in it (but for the end) a process has its last place."""
     if not len(process):
-        return np.zeros(0, dtype=np.int64)
-    low = int(process.min())
-    span = int(process.max()) - low
-    if span < 1 << 16:
-        # numpy sorts 16 bits by radix, and 64 by merging, five times as long.
-        return np.argsort((process - low).astype(np.uint16), kind="stable")
-    if span < 1 << 32:
-        order = np.argsort(((process - low) & 0xFFFF).astype(np.uint16), kind="stable")
-        return order[np.argsort(((process[order] - low) >> 16).astype(np.uint16), kind="stable")]
-    return np.argsort(process, kind="stable")
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    low, high = int(process.min()), int(process.max())
+    if high - low < 1 << 16:
+        # numpy sorts 16 bits by radix, and 64 by merging, five times as long. They wrap around,
+        # which changes the order of the processes, but not which are the same.
+        short = process.astype(np.uint16)
+        order = np.argsort(short, kind="stable")
+        sorted_ = short[order]
+        return order, sorted_[1:] != sorted_[:-1]
+    if high - low < 1 << 32:
+        order = np.argsort(process.astype(np.uint16), kind="stable")
+        order = order[np.argsort((process[order] >> 16).astype(np.uint16), kind="stable")]
+    else:
+        order = np.argsort(process, kind="stable")
+    found = process[order]
+    return order, found[1:] != found[:-1]
 
 
 def must_be_sequential(table: OperationTable, rows: Ints, changes: Flags) -> None:

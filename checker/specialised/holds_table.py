@@ -120,12 +120,11 @@ def extract_holds(
     """
     concerned = acquires | releases
     if concerned.all():
-        rows = by_process(table.process)
+        rows, changes = by_process(table.process)
     else:
         rows = np.flatnonzero(concerned)
-        rows = rows[by_process(table.process[rows])]
-    process = table.process[rows]
-    changes = process[1:] != process[:-1]
+        order, changes = by_process(table.process[rows])
+        rows = rows[order]
     must_be_sequential(table, rows, changes)
     sequences = Sequences(table, rows, changes, acquires[rows], nesting, weight)
     session = dense_sessions(table)

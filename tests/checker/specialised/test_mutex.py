@@ -315,12 +315,15 @@ def test_nothing_is_no_violation():
     assert decide(MUTEX, history()).valid is True
 
 
-def test_processes_of_any_number():
-    far = 2**40
+@pytest.mark.parametrize("far", [1, 2**14, 2**20, 2**40])
+def test_processes_of_any_number(far):
     rows = [
         row
         for at in range(0, 40, 4)
-        for row in ((at * far, "acquire", at, at + 1), (at * far, "release", at + 2, at + 3))
+        for row in (
+            (at * far + 2**16 - 7, "acquire", at, at + 1),
+            (at * far + 2**16 - 7, "release", at + 2, at + 3),
+        )
     ]
     assert decide(MUTEX, history(*rows)).valid is True
     assert (
