@@ -13,10 +13,11 @@ from benchmarks import (
     interpreter,
     links,
     lock_cycle,
+    search,
 )
 from benchmarks.command_line import Scale
 
-ALL = (interpreter, driver, links, lock_cycle, checking, check_file, ensemble, endurance)
+ALL = (interpreter, driver, links, lock_cycle, checking, check_file, search, ensemble, endurance)
 
 
 def main() -> None:

@@ -41,7 +41,13 @@ def doctor_command(arguments: argparse.Namespace) -> int:
     say(
         good=search.C is not None,
         what="general search",
-        detail=search.engine().name + (f" ({search.WHY_NOT_C})" if search.WHY_NOT_C else ""),
+        detail=search.engine().name
+        + (
+            ": the C extension is not there; with a C compiler and Python's headers the "
+            f"installation builds it ({search.WHY_NOT_C})"
+            if search.WHY_NOT_C
+            else ""
+        ),
     )
     able = _disk(arguments.runs, say)
     try:
