@@ -1,15 +1,16 @@
 """How the time to decide a model's history grows with its length, and how much memory it takes.
 
 Measured is `checker.decide.decide` on a valid history, from columns in memory to the answer: the
-best of several rounds, and what the next column says in multiples of the one before (a decider
-that is linear has 10, sorting about 12). Memory is that of the columns and the most that Python
-and numpy held on top, for the longest history.
+best of several rounds, and in brackets by how much it grows when the history's length doubles,
+from the column before to this one (at most 2.2 is asked for). Memory is that of the columns and
+the most that Python and numpy held on top, for the longest history.
 
 ``python -m benchmarks.deciders [--quick] [CASE ...]``
 """
 
 import argparse
 import gc
+import math
 import time
 import tracemalloc
 from collections.abc import Collection
@@ -61,7 +62,7 @@ def megabytes(case: Case, history: OperationTable) -> float:
 
 
 def measure(scale: Scale, names: Collection[str] = ()) -> Table:
-    table = Table(title="Deciding a model's history: ms, and multiples of the column before")
+    table = Table(title="Deciding a model's history: ms (growth a doubling)")
     table.add_column("history")
     for size in SIZES:
         table.add_column(f"{size:.0e}".replace("e+0", "e"), justify="right")
@@ -78,7 +79,7 @@ def measure(scale: Scale, names: Collection[str] = ()) -> Table:
                 continue
             history = case.build(size)
             took = seconds(case, history) / len(history) * size
-            growth = f" ({took / before:.1f})" if before else ""
+            growth = f" ({(took / before) ** math.log10(2):.2f})" if before else ""
             cells.append(f"{took * 1e3:.1f}{growth}")
             before = took
             if size == min(case.largest, 10**6) or size == case.largest:
