@@ -298,7 +298,7 @@ class _Explanation:
         near = self._needed(near, lambda left: self._least_load(left, pulse) + pulse.weight)
         process = int(self.table.process[pulse.row])
         own = np.flatnonzero((holds.acquire == pulse.row) & (holds.start >= holds.end))
-        self._take(near)
+        self._take(near, pulse.high)
         if len(own) and self.lock.nesting is Nesting.NONE and set(self.levels) == {process}:
             return self._outlived(np.concatenate((near, own)))
         self.involved = np.concatenate((near, own))
@@ -409,8 +409,8 @@ class _Explanation:
         inside = ends[(ends > low) & (ends < high)]
         return np.unique(np.concatenate(([low, high], inside)))
 
-    def _take(self, places: Ints) -> None:
-        """Their operations are what the witness is made of."""
+    def _take(self, places: Ints, until: int = MISSING) -> None:
+        """Their operations, as far as to some time, are what the witness is made of."""
         table = self.table
         self.involved = places
         self.candidates += [int(row) for row in self.holds.acquire[places]]
@@ -423,15 +423,15 @@ class _Explanation:
         if self.lock.nesting is not Nesting.NONE and self.holds.nesting:
             for process in np.unique(processes).tolist():
                 if process in self.holds.nesting:
-                    self._take_all(process, places)
+                    self._take_all(process, places, until)
 
-    def _take_all(self, process: int, places: Ints) -> None:
+    def _take_all(self, process: int, places: Ints, until: int) -> None:
         """All operations of a process that holds several at once, as long as some hold lasts."""
-        last = int(self.holds.start[places].max())
+        last = max(until, int(self.holds.start[places].max()))
         steps = self.levels[process].steps
         after = [at for at, step in enumerate(steps) if step.call > last]
-        until = after[0] + len(self.holds.weight[places]) + 8 if after else len(steps)
-        rows = [step.row for step in steps[:until]]
+        count = after[0] + len(self.holds.weight[places]) + 8 if after else len(steps)
+        rows = [step.row for step in steps[:count]]
         self.candidates += rows
         self.guards += rows
 

@@ -80,6 +80,8 @@ class Levels:
             for step in self.steps
         ]
         last_must = max((at for at, each in enumerate(must) if each), default=-1)
+        rows = {moment.after, moment.before, *known}
+        last = max((at for at, step in enumerate(self.steps) if step.row in rows), default=-1)
         late = False
         session = MISSING
         for at, step in enumerate((*self.steps, None)):
@@ -92,6 +94,10 @@ class Levels:
                 for state in before:
                     self._reach(after, state, self._load(state))
             if step is None:
+                break
+            fixed = late or moment.after >= 0 or moment.before >= 0
+            if at > last and (fixed or not min(after.values(), default=1)):
+                # What is forgotten may as well not have happened: it can only make it less.
                 break
             sure = step.row in known and step.outcome != INFO
             follows = step.row in known and step.call >= moment.called_from

@@ -4,6 +4,7 @@ from checker.decide import decide
 from checker.operation_table import INFO, NEVER, OperationTable
 from checker.registry import MODELS
 from checker.specialised.holds_table import Nesting
+from checker.specialised.process_levels import Levels
 from tests.checker.crosscheck import crosscheck
 from tests.checker.specialised.lock_definition import agrees, generate
 
@@ -92,3 +93,43 @@ def test_a_new_session_makes_a_new_hold():
         (1, "acquire", 10, 11, 0, "0xb"),
     ]
     assert decide(MUTEX, history(*rows)).valid is True
+
+
+def test_a_hold_is_told_with_all_that_its_process_did_until_it_was_in_the_way():
+    inner = [
+        (0, f, time, time + 1)
+        for time in range(10, 100, 10)
+        for f, time in (("acquire", time), ("release", time + 5))
+    ]
+    rows, words = told(
+        history((0, "acquire", 0, 1), *inner, (1, "acquire", 144, 146), (1, "release", 146, 153))
+    )
+    # Without the inner acquires the inner releases might have ended the hold.
+    assert rows == [0, *range(1, 19, 2), 19]
+    assert "process 1 must have held it" in words
+
+
+def test_what_came_long_after_a_violation_is_not_gone_through(monkeypatch):
+    steps = []
+    following = Levels._next
+    monkeypatch.setattr(
+        Levels, "_next", lambda *given, **named: steps.append(0) or following(*given, **named)
+    )
+    turns = [
+        (process, f, time, time + 1)
+        for begin in range(100, 10_000, 10)
+        for process, f, time in (
+            (0, "acquire", begin),
+            (0, "release", begin + 2),
+            (1, "acquire", begin + 5),
+            (1, "release", begin + 7),
+        )
+    ]
+    overlap = [
+        (0, "acquire", 0, 1),
+        (1, "acquire", 2, 3),
+        (0, "release", 8, 9),
+        (1, "release", 10, 11),
+    ]
+    assert told(history(*overlap, *turns))[0] == [0, 1, 2]
+    assert len(steps) < 1000
