@@ -7,6 +7,7 @@ from rich.console import Console
 from benchmarks import (
     check_file,
     checking,
+    deciders,
     driver,
     endurance,
     ensemble,
@@ -17,7 +18,18 @@ from benchmarks import (
 )
 from benchmarks.command_line import Scale
 
-ALL = (interpreter, driver, links, lock_cycle, checking, check_file, search, ensemble, endurance)
+ALL = (
+    interpreter,
+    driver,
+    links,
+    lock_cycle,
+    checking,
+    check_file,
+    deciders,
+    search,
+    ensemble,
+    endurance,
+)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from checker.decide import Algorithm
 from checker.decision import Decision, accepted, undecided
 from checker.operation_table import Flags, OperationTable
 from checker.specialised.exclusion_witness import Conflict, Lock, explain
-from checker.specialised.hold_loads import Loads, Pulse
+from checker.specialised.hold_loads import Loads, Pulses
 from checker.specialised.holds_table import HoldsTable, extract_holds
 from checker.wording import who
 
@@ -97,24 +97,16 @@ def _first_conflict(table: OperationTable, lock: Lock, holds: HoldsTable) -> Con
     return None if pulse is None else Conflict(pulse=pulse)
 
 
-def _pulses(table: OperationTable, holds: HoldsTable, core: Flags) -> list[Pulse]:
+def _pulses(table: OperationTable, holds: HoldsTable, core: Flags) -> Pulses:
     """Holds that need not have lasted, by the row of their acquire, or of the release."""
     short = np.flatnonzero(~core)
-    acquires = zip(
-        holds.acquire[short].tolist(),
-        holds.earliest[short].tolist(),
-        holds.start[short].tolist(),
-        holds.weight[short].tolist(),
-        strict=True,
+    cleanups = holds.cleanups
+    return Pulses(
+        row=np.concatenate((holds.acquire[short], cleanups)),
+        low=np.concatenate((holds.earliest[short], table.call[cleanups])),
+        high=np.concatenate((holds.start[short], table.returned[cleanups])),
+        weight=np.concatenate((holds.weight[short], holds.cleanup_weight)),
     )
-    cleanups = zip(
-        holds.cleanups.tolist(),
-        table.call[holds.cleanups].tolist(),
-        table.returned[holds.cleanups].tolist(),
-        holds.cleanup_weight.tolist(),
-        strict=True,
-    )
-    return [Pulse(*each) for each in (*acquires, *cleanups)]
 
 
 def _shared(holds: HoldsTable, which: Flags) -> dict[int, list[int]]:

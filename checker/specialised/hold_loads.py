@@ -12,6 +12,7 @@ be over before the next begins. So each by itself needs a moment with room. (A w
 read-write lock weighs as much as all readers together, and the capacity is that.)
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +30,21 @@ class Pulse(NamedTuple):
     low: int
     high: int
     weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class Pulses:
+    """Such holds in columns."""
+
+    row: Ints
+    low: Ints
+    high: Ints
+    weight: Ints
+
+    def at(self, place: int) -> Pulse:
+        """One of them."""
+        columns = (self.row, self.low, self.high, self.weight)
+        return Pulse(*(int(column[place]) for column in columns))
 
 
 class Loads:
@@ -98,17 +114,12 @@ class Loads:
             load = self._begun[begun] - self._ended[ended]
         return load
 
-    def without_room(self, pulses: list[Pulse]) -> Pulse | None:
+    def without_room(self, pulses: Pulses) -> Pulse | None:
         """The first pulse that finds no room in its window."""
-        if not pulses:
-            return None
-        columns = np.array(pulses, dtype=np.int64)
-        free = self.capacity - columns[:, 3]
-        tight = (self.at(columns[:, 1]) > free) & (self.at(columns[:, 2]) > free)
-        for at in np.flatnonzero(tight).tolist():
-            if not self._has_room(pulses[at]):
-                return pulses[at]
-        return None
+        free = self.capacity - pulses.weight
+        tight = (self.at(pulses.low) > free) & (self.at(pulses.high) > free)
+        found = (pulses.at(place) for place in np.flatnonzero(tight).tolist())
+        return next((pulse for pulse in found if not self._has_room(pulse)), None)
 
     def _has_room(self, pulse: Pulse) -> bool:
         """Whether there is room when some core has just ended: the load is least then."""

@@ -18,6 +18,7 @@ otherwise the answer is unknown.
 """
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -169,16 +170,15 @@ def _unserved(
     gaps, at_ = np.unique(gap[order], return_index=True)
     needed = [(int(g), int(order[first])) for g, first in zip(gaps, at_, strict=True)]
     latest = np.concatenate((begun, [NEVER]))
-    waiting = sorted(_available(table, holds, releases))
+    waiting = sorted(_available(table, holds, releases), reverse=True)
     ready: list[int] = []
     helped = False
     for number, place in needed:
-        while waiting and waiting[0][0] <= returned[place]:
-            ready.append(waiting.pop(0)[1])
-        usable = next((end for end in ready if end <= latest[number]), None)
-        if usable is None:
+        while waiting and waiting[-1][0] <= returned[place]:
+            heappush(ready, waiting.pop()[1])
+        if not ready or ready[0] > latest[number]:
             return place, helped or bool(ready)
-        ready.remove(usable)
+        heappop(ready)
         helped = True
     return None, helped
 
@@ -188,12 +188,12 @@ def _available(
 ) -> Iterable[tuple[int, int]]:
     """Acquires of unknown outcome: when called, and from when on what they got can be over."""
     expire = dense_sessions(table) is not NO_SESSIONS
+    rows = np.flatnonzero(releases)
+    last = dict(zip(table.process[rows].tolist(), rows.tolist(), strict=True))
     for row in holds.maybe.tolist():
-        if expire:
-            yield int(table.call[row]), MISSING
-            continue
-        own = np.flatnonzero((table.process[row:] == table.process[row]) & releases[row:])
-        yield int(table.call[row]), int(table.call[row + own[0]]) if len(own) else NEVER
+        release = last.get(int(table.process[row]), -1)
+        over = int(table.call[release]) if release > row else NEVER
+        yield int(table.call[row]), MISSING if expire else over
 
 
 def _refuse(
