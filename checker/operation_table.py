@@ -11,7 +11,7 @@ outcome returns at `NEVER`.
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,11 +97,14 @@ class Values(Sequence[Any]):
         """The numbers, `MISSING` where there is none.
 
         Raises:
-            WrongOperations: some value is no integer; ``what`` names the column.
+            WrongOperations: some value is no integer, or too large; ``what`` names the column.
         """
         if self.objects is not None:
-            wrong = next((v for v in self.objects if type(v) is not int), None)
-            raise WrongOperations(f"{what} must be integers, and {wrong!r} is not")
+            for value in self.objects:
+                if type(value) is not int:
+                    raise WrongOperations(f"{what} must be integers, and {value!r} is not")
+            large = max(self.objects, key=lambda value: abs(cast(int, value)))
+            raise WrongOperations(f"{what} must have 63 bits at most, and {large!r} has not")
         return self.numbers
 
 

@@ -88,7 +88,10 @@ def _priorities(table: OperationTable, puts: Ints) -> Ints:
             raise WrongOperations(
                 f"enqueue takes an integer priority (lower is sooner), and {wrong!r} has none"
             )
-        numbers = np.array([v if type(v) is int else 0 for v in values], dtype=np.int64)
+        try:
+            numbers = np.array([v if type(v) is int else 0 for v in values], dtype=np.int64)
+        except OverflowError as error:
+            raise WrongOperations("priorities must have 63 bits at most") from error
     else:
         numbers = values.numbers
     priorities: Ints = np.where(own, numbers, given.ints("priorities"))

@@ -173,7 +173,15 @@ def test_another_priority_coming_out_is_told():
     assert judge(rows).valid is True
 
 
-@pytest.mark.parametrize("wrong", [enqueue(1, 0, 1, "a"), enqueue(1, 0, 1, "a", priority="high")])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        enqueue(1, 0, 1, "a"),
+        enqueue(1, 0, 1, "a", priority="high"),
+        enqueue(1, 0, 1, 2**70),
+        enqueue(1, 0, 1, "a", priority=2**70),
+    ],
+)
 def test_a_priority_is_an_integer(wrong):
     with pytest.raises(WrongOperations, match="priorit"):
         judge([wrong])
