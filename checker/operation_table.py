@@ -103,7 +103,7 @@ class Values(Sequence[Any]):
             for value in self.objects:
                 if type(value) is not int:
                     raise WrongOperations(f"{what} must be integers, and {value!r} is not")
-            large = max(self.objects, key=lambda value: abs(cast(int, value)))
+            large = max(self.objects, key=lambda value: abs(cast("int", value)))
             raise WrongOperations(f"{what} must have 63 bits at most, and {large!r} has not")
         return self.numbers
 
