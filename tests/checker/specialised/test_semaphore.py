@@ -155,3 +155,14 @@ def test_numbers_of_permits_whose_sum_overflows():
     assert decide(SEMAPHORE, table, 2**31 - 1).valid is False
     maybe = OperationTable.from_rows(row | {"outcome": INFO} for row in rows)
     assert decide(SEMAPHORE, maybe, 3).valid is True
+
+
+def test_what_is_released_in_part_at_its_very_acquire_is_not_guessed():
+    rows = [
+        {"f": "acquire", "process": 1, "call": 0, "returned": 1, "permits": 2},
+        {"f": "acquire", "process": 0, "call": 5, "returned": 7, "permits": 2},
+        {"f": "release", "process": 0, "call": 7, "returned": 8, "permits": 1},
+    ]
+    # All of it was held together once, for which there was no room.
+    assert decide(SEMAPHORE, OperationTable.from_rows(rows), 3).valid is not True
+    assert decide(SEMAPHORE, OperationTable.from_rows(rows), 4).valid is not False
