@@ -154,14 +154,14 @@ def _crowded_sessions(table: OperationTable, holds: HoldsTable) -> list[str]:
 
 def _touching(table: OperationTable, holds: HoldsTable) -> list[str]:
     """Where a process holds several, and one need not have lasted at the edge of another."""
-    short = holds.start >= holds.end
-    if not short.any():
+    empty = holds.start >= holds.end
+    if not empty.any():
         return []
     # What was released in parts makes several holds as well.
     acquires, parts = np.unique(holds.acquire, return_counts=True)
     split = table.process[acquires[parts > 1]].tolist()
     own = np.isin(table.process[holds.acquire], [*holds.nesting, *split])
-    short = np.flatnonzero(own & short)
+    short = np.flatnonzero(own & empty)
     found: list[str] = []
     for at in short.tolist():
         row = int(holds.acquire[at])
