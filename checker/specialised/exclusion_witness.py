@@ -428,7 +428,8 @@ class _Explanation:
     def _take_all(self, process: int, places: Ints, until: int) -> None:
         """All operations of a process that holds several at once, as long as some hold lasts."""
         last = max(until, int(self.holds.start[places].max()))
-        steps = self.levels[process].steps
+        first = int(self.holds.acquire[places].min())
+        steps = [step for step in self.levels[process].steps if step.row >= first]
         after = [at for at, step in enumerate(steps) if step.call > last]
         count = after[0] + len(self.holds.weight[places]) + 8 if after else len(steps)
         rows = [step.row for step in steps[:count]]
@@ -439,11 +440,15 @@ class _Explanation:
         """The operations of a process from a row on, or from where they are known already."""
         if process in self.levels:
             first = min(first, self.levels[process].steps[0].row)
-        own = self.table.process[first:] == process
-        own &= self.acquires[first:] | self.releases[first:]
-        rows = np.flatnonzero(own)[: 2 * MINIMISED] + first
-        earlier = (self.table.process[:first] == process) & self.acquires[:first]
-        self.levels[process] = self._levels(rows, earlier=bool(earlier.any()))
+        own = (self.table.process == process) & (self.acquires | self.releases)
+        rows = np.flatnonzero(own)
+        begin = max(0, int(np.searchsorted(rows, first)) - FEW)
+        earlier = rows[:begin]
+        rows = rows[begin : begin + 2 * MINIMISED]
+        if self.lock.nesting is Nesting.COUNTED and self.lock.weight is not None and begin:
+            # What it can have held before is only known in steps of what it acquired.
+            self.exact &= len(np.unique(self.lock.weight[rows])) == 1
+        self.levels[process] = self._levels(rows, earlier=bool(self.acquires[earlier].any()))
 
     def _levels(self, rows: Ints, *, earlier: bool) -> Levels:
         table = self.table
@@ -478,8 +483,10 @@ class _Explanation:
         if release >= 0:
             self.candidates.append(release)
         else:
-            self.candidates += following[:2]
-            self.guards += following[:2]
+            doubtful = int(self.table.process[row]) in self.holds.doubtful
+            following = following if doubtful else following[:2]
+            self.candidates += following
+            self.guards += following
 
     def _sessions(self, places: Ints) -> list[int]:
         """Sessions in which some holds were acquired."""

@@ -182,6 +182,7 @@ class Walk:
             acquire, own = self.stack.pop()
             if own > weight:
                 self.stack.append((acquire, own - weight))
+                self.pairs.nesting.add(int(self.table.process[row]))
             self.found.append((acquire, row, min(own, weight), NEVER))
             weight -= min(own, weight)
         return True

@@ -65,12 +65,14 @@ def decide_refused_tries(
     call, returned = table.call[tries], table.returned[tries]
     gap = np.minimum(np.searchsorted(free_until, returned, side="right"), len(earliest))
     alone = (free_from[gap] < call) & (returned < free_until[gap])
-    if not alone.any():
-        return None
-    alone &= ~_near(floating, call, returned) if len(floating.called) else alone
-    lonely = np.flatnonzero(alone)
     uncertain = bool(holds.doubts) or len(floating.called) > 0
+    if not alone.any() and not uncertain:
+        return None
+    lonely = np.flatnonzero(alone & ~_near(floating, call, returned))
     if uncertain:
+        if bool(_near(sure._replace(called=sure.begun, returned=sure.over), call, returned).all()):
+            # Each of them met a core, which is there however the others are placed.
+            return None
         maybe = table.call[holds.maybe]
         lonely = lonely[returned[lonely] < (int(maybe.min()) if len(maybe) else NEVER)]
         if holds.doubts or not len(lonely):
@@ -138,10 +140,10 @@ def _between_cores(cores: _Spans, short: _Spans) -> _Spans:
     return short._replace(over=low, begun=high)
 
 
-def _near(floating: _Spans, call: Ints, returned: Ints) -> Flags:
-    """Which tries some hold of uncertain place may have met."""
-    by_call = np.sort(floating.called)
-    by_end = np.sort(floating.returned)
+def _near(spans: _Spans, call: Ints, returned: Ints) -> Flags:
+    """Which tries some hold may have met, from its acquire's call to its release's return."""
+    by_call = np.sort(spans.called)
+    by_end = np.sort(spans.returned)
     begun = np.searchsorted(by_call, returned, side="right")
     over = np.searchsorted(by_end, call, side="left")
     near: Flags = begun > over
@@ -218,7 +220,8 @@ def _refuse(
     witness = {row}
     beside = (table.call[acts] <= high) & (table.returned[acts] >= low)
     beside &= (table.outcome[acts] == OK) | (table.call[acts] >= low)
-    if among is None and beside.any():
+    cleaned = (table.call[holds.cleanup_acquires] < low) & (table.returned[holds.cleanups] >= low)
+    if among is None and (beside.any() or cleaned.any()):
         among = np.array([row])
     minimal = among is None
     if among is not None:
