@@ -58,7 +58,8 @@ def test_agrees_with_the_definition():
 
 def test_agrees_on_repeated_values():
     crosscheck(
-        lambda rng: is_refused_rightly(broken(rng, distinct=False, corruptions=(1, 2, 3, 4)))
+        lambda rng: is_refused_rightly(broken(rng, distinct=False, corruptions=(1, 2, 3, 4))),
+        normally=150,
     )
 
 
