@@ -146,7 +146,9 @@ class _Explanation:
         self.exact &= not self._share_a_session(rows) or not self.shapes
         minimal = self.exact and len(rows) <= MINIMISED
         if minimal and self.shapes:
-            rows = self._minimise(rows)
+            # There are contradictions that none of the shapes describes.
+            minimal = self._contradicts(set(rows))
+            rows = self._minimise(rows) if minimal else rows
         return refused(rows, words, minimal=minimal)
 
     def _guards_themselves(self) -> None:
@@ -166,7 +168,6 @@ class _Explanation:
 
     def _minimise(self, rows: list[int]) -> list[int]:
         known = set(rows)
-        assert self._contradicts(known), "the decider's conflict is one by its definition too"
         for row in reversed(rows):
             known.discard(row)
             if not self._contradicts(known):

@@ -166,3 +166,22 @@ def test_locks_are_judged_by_themselves():
     other = operation("acquire", 2, 1, 8, token=2, key="b")
     assert judge(*rows, other).valid is True
     assert judge(*rows, {**other, "key": "a"}).valid is False
+
+
+def test_a_contradiction_of_no_known_shape_is_refused_all_the_same():
+    table = OperationTable.from_rows(
+        [
+            operation("acquire", 0, 2, 4, session="s0"),
+            operation("acquire", 1, 2, 2, session="s1"),
+            operation("acquire", 1, 3, 5),
+            operation("release", 1, 6, 8),
+            operation("release", 0, 7, 10),
+            operation("work", 1, 9, 10, session="s1"),
+        ]
+    )
+    assert acceptable(table) is False
+    for model in (MUTEX, FENCED_MUTEX):
+        decision = decide(model, table)
+        assert_witness(
+            decision, len(table), lambda forgotten: acceptable(table, forgotten), minimal=False
+        )
