@@ -43,8 +43,12 @@ def decide_mutex(table: OperationTable) -> Decision:
     if decision.valid is False:
         return decision
     refusals = decide_refused_tries(table, (acquires, releases), holds, tries)
-    if refusals is None or refusals.valid is False:
-        return refusals or decision
+    if refusals is None:
+        return decision
+    if refusals.witness is not None:
+        # What leaves questions open among the holds may contradict without the try.
+        refusals.witness.minimal &= decision.valid is True
+        return refusals
     return undecided(*decision.unknown, *refusals.unknown)
 
 
