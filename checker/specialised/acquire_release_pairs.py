@@ -40,27 +40,6 @@ def by_process(process: Ints) -> tuple[Ints, Flags]:
     return order, found[1:] != found[:-1]
 
 
-def must_be_sequential(table: OperationTable, rows: Ints, changes: Flags) -> None:
-    """See that every process has one operation open at a time.
-
-    Args:
-        table: the operations.
-        rows: of one process after the other.
-        changes: which of them, but for the last, is the last one of its process.
-
-    Raises:
-        WrongOperations: some process has two; the message names it.
-    """
-    returned = table.returned[rows[:-1]]
-    overlap = (returned > table.call[rows[1:]]) & (returned != NEVER) & ~changes
-    if overlap.any():
-        row = int(rows[int(np.argmax(overlap)) + 1])
-        raise WrongOperations(
-            f"{who(table, row)} calls {table.function(row)} (operation {int(table.index[row])}) "
-            "while its last operation is still open"
-        )
-
-
 class Sequences:
     """The operations of each process in their order, one process after the other.
 
@@ -77,8 +56,16 @@ class Sequences:
         nesting: Nesting,
         weight: Ints | None,
     ) -> None:
+        """See the class.
+
+        Raises:
+            WrongOperations: a process has two operations open at a time; the message names it.
+        """
         self.table = table
         self.rows = rows
+        # Looked up once: to gather from all over a long table is what takes the time.
+        self.call, self.returned = table.call[rows], table.returned[rows]
+        self._must_be_sequential(changes)
         self.acquires = acquires
         self.first = np.concatenate(([True], changes))[: len(rows)]
         self.last = np.concatenate((changes, [True]))[: len(rows)]
@@ -87,6 +74,17 @@ class Sequences:
         self.nesting = nesting
         self.odd = np.zeros(len(rows), dtype=np.bool_)
         self.pairs = Pairs()
+
+    def _must_be_sequential(self, changes: Flags) -> None:
+        returned = self.returned[:-1]
+        overlap = (returned > self.call[1:]) & (returned != NEVER) & ~changes
+        if overlap.any():
+            row = int(self.rows[int(np.argmax(overlap)) + 1])
+            table = self.table
+            raise WrongOperations(
+                f"{who(table, row)} calls {table.function(row)} (operation "
+                f"{int(table.index[row])}) while its last operation is still open"
+            )
 
     def leave_inner(self, session: Ints) -> None:
         """Leave out what a process acquires and releases within a hold of its own."""
@@ -135,6 +133,7 @@ class Sequences:
         group = (np.cumsum(self.first) - 1)[kept]
         self.rows, self.acquires = self.rows[kept], self.acquires[kept]
         self.unknown, self.odd = self.unknown[kept], self.odd[kept]
+        self.call, self.returned = self.call[kept], self.returned[kept]
         changes = group[1:] != group[:-1]
         self.first = np.concatenate(([True], changes))[: len(group)]
         self.last = np.concatenate((changes, [True]))[: len(group)]
@@ -167,9 +166,12 @@ class Sequences:
         at = np.flatnonzero(second)
         lonely = np.flatnonzero(acquires & self.last)
         acquire, release = self.rows[at - 1], self.rows[at]
+        start, end = self.returned[at - 1], self.call[at]
         if len(lonely):
             acquire = np.concatenate((acquire, self.rows[lonely]))
             release = np.concatenate((release, np.full(len(lonely), -1)))
+            start = np.concatenate((start, self.returned[lonely]))
+            end = np.concatenate((end, np.full(len(lonely), NEVER)))
         if self.unknown.any():
             unproven = self.table.outcome[acquire] == INFO
             proven = unproven & (release >= 0)
@@ -178,11 +180,14 @@ class Sequences:
             self.pairs.cleanup_acquires.append(acquire[proven])
             self.pairs.cleanup_weight.append(self._weights(acquire[proven]))
             self.pairs.maybe.append(acquire[unproven & ~proven])
-            acquire, release = acquire[~unproven], release[~unproven]
+            if unproven.any():
+                acquire, release = acquire[~unproven], release[~unproven]
+                start, end = start[~unproven], end[~unproven]
         self.pairs.acquire.append(acquire)
         self.pairs.release.append(release)
         self.pairs.weight.append(self._weights(acquire))
-        self.pairs.until.append(np.broadcast_to(np.int64(NEVER), len(acquire)))
+        self.pairs.start.append(start)
+        self.pairs.end.append(end)
 
     def _weights(self, rows: Ints) -> Ints:
         if self.weight is None:

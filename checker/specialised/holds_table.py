@@ -36,7 +36,6 @@ from checker.operation_table import (
 from checker.specialised.acquire_release_pairs import (
     Sequences,
     by_process,
-    must_be_sequential,
 )
 from checker.specialised.process_walk import Nesting, Pairs
 from checker.wording import who
@@ -125,7 +124,6 @@ def extract_holds(
         rows = np.flatnonzero(concerned)
         order, changes = by_process(table.process[rows])
         rows = rows[order]
-    must_be_sequential(table, rows, changes)
     sequences = Sequences(table, rows, changes, acquires[rows], nesting, weight)
     session = dense_sessions(table)
     if nesting is Nesting.OUTERMOST:
@@ -142,13 +140,8 @@ def _joined(pieces: list[Ints]) -> Ints:
 
 def _with_times(table: OperationTable, pairs: Pairs, session: Ints) -> HoldsTable:
     acquire, release = _joined(pairs.acquire), _joined(pairs.release)
-    end = table.call[release]
-    released = table.outcome[release] == OK
-    open_ = np.flatnonzero(release < 0)
-    if len(open_):
-        end[open_] = _joined(pairs.until)[open_]
-        released[open_] = False
-    start = table.returned[acquire]
+    start, end = _joined(pairs.start), _joined(pairs.end)
+    released = (table.outcome[release] == OK) & (release >= 0)
     own = np.broadcast_to(NONE, len(acquire)) if session is NO_SESSIONS else session[acquire]
     expiring = np.flatnonzero((own >= 0) & ~released)
     if len(expiring):

@@ -35,7 +35,9 @@ class Pairs:
         acquire: rows of acquires.
         release: of the release that ended each, or may have; -1 if there is none.
         weight: how much of the acquire that release ended.
-        until: when the hold has to be taken for ended at the latest; `NEVER` for no such time.
+        start: when the acquire returned.
+        end: when the release was called, or until when the hold is certain all the same; `NEVER`
+            for one that lasts to the end.
         cleanups: acknowledged releases after an acquire of unknown outcome; ``cleanup_acquires``
             these acquires, and ``cleanup_weight`` how much they acquired.
         maybe: acquires of unknown outcome that nothing proves.
@@ -50,7 +52,8 @@ class Pairs:
     acquire: list[Ints] = field(default_factory=list)
     release: list[Ints] = field(default_factory=list)
     weight: list[Ints] = field(default_factory=list)
-    until: list[Ints] = field(default_factory=list)
+    start: list[Ints] = field(default_factory=list)
+    end: list[Ints] = field(default_factory=list)
     cleanups: list[Ints] = field(default_factory=list)
     cleanup_acquires: list[Ints] = field(default_factory=list)
     cleanup_weight: list[Ints] = field(default_factory=list)
@@ -99,8 +102,12 @@ class Walk:
     def finish(self) -> None:
         """Hand over what was found."""
         found = np.array(self.found, dtype=np.int64).reshape(-1, 4)
-        for name, column in zip(("acquire", "release", "weight", "until"), found.T, strict=True):
-            getattr(self.pairs, name).append(column)
+        acquire, release, weight, until = found.T
+        self.pairs.acquire.append(acquire)
+        self.pairs.release.append(release)
+        self.pairs.weight.append(weight)
+        self.pairs.start.append(self.table.returned[acquire])
+        self.pairs.end.append(np.where(release < 0, until, self.table.call[release]))
         cleanups = np.array(self.cleanups, dtype=np.int64).reshape(-1, 3)
         self.pairs.cleanups.append(cleanups[:, 0])
         self.pairs.cleanup_acquires.append(cleanups[:, 1])
