@@ -6,7 +6,7 @@ The words are those of `checker.linearizability.windowed_search`.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from checker.linearizability.operation_types import NOT_LEGAL, Operations
+from checker.linearizability.operation_types import Operations
 
 # Plain tuples, for they are made in the inner loops.
 _Open = tuple[int, int, int]
@@ -121,7 +121,6 @@ class Windows:
                 groups.setdefault(type_, []).append((bisect_left(times, operations.call[k]), k))
         self._unknowns: list[_Unknown] = []
         self.unlimited: dict[int, int] = {}
-        self._unlimited_moves: dict[int, list[_Unknown]] = {}
         self.unsure = frozenset(k for group in groups.values() for _, k in group)
         self.guards = shift = 0
         for type_, group in sorted(groups.items(), key=lambda item: min(item[1])):
@@ -194,19 +193,6 @@ class Windows:
                     self._follow(index, masked, state, after, used + one, idle=blind),
                     members[times],
                 )
-
-    def _without_limit(self, state: int) -> list[_Unknown]:
-        """What may happen any number of times and leads to another state, one for each."""
-        found = self._unlimited_moves.get(state)
-        if found is None:
-            row = self._transitions.rows[state]
-            leads: dict[int, _Unknown] = {}
-            for unknown in self._unknowns[: len(self.unlimited)]:
-                leads.setdefault(row[unknown[0]], unknown)
-            leads.pop(NOT_LEGAL, None)
-            leads.pop(state, None)
-            found = self._unlimited_moves[state] = list(leads.values())
-        return found
 
     def _absorb(self, index: int, mask: int, row: Mapping[int, int], order: list[int]) -> int:
         """Linearize open blind writes that nobody can see, right before another blind write."""
