@@ -1,4 +1,5 @@
-# On a fresh machine `make run` needs Python 3.11, git and a Docker engine, and nothing else.
+# On a fresh machine `make run` needs Python 3.11, git and pip's index, and nothing else: without a
+# Docker engine the servers are simulated.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ RUN_FLAGS ?= lock --recipe fair --time-limit 30
 .PHONY: setup run test test-full lint format bench clean
 
 setup: $(VENV)/ready
-	@$(BIN)/python -m harness.docker_image
+	@$(BIN)/python -m harness.docker_image --if-engine
 
 # The project and its tools in their pinned versions.
 $(VENV)/ready: pyproject.toml constraints.txt $(wildcard checker/linearizability/windowed_search_c/*)

@@ -15,6 +15,7 @@ from benchmarks import (
     links,
     lock_cycle,
     search,
+    simulation,
 )
 from benchmarks.command_line import Scale
 
@@ -27,6 +28,7 @@ ALL = (
     check_file,
     deciders,
     search,
+    simulation,
     ensemble,
     endurance,
 )

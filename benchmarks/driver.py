@@ -23,7 +23,8 @@ from harness.interpreter import Interpreter
 from harness.link_process import ProcessLinks
 from harness.roles import RoleTracker
 from harness.witness import Witness
-from harness.worker_pool import ClientSpec, WorkerPool
+from harness.worker_pool import WorkerPool
+from harness.workers import ClientSpec
 from results.history_file import HistoryWriter
 
 CLIENTS = (1, 5, 20)

@@ -45,7 +45,7 @@ from harness.ensemble import Ensemble
 from harness.generator import NOTHING, PENDING, Answer, Context, Generator, Invocation, Pending
 from harness.link_process import ProcessLinks
 from harness.run import Run, Status, perform
-from harness.worker_pool import ClientSpec
+from harness.workers import ClientSpec
 from results.history_file import HistoryWriter, read_history
 from workloads.lock import LOCK
 

@@ -197,14 +197,23 @@ def count_handovers(holds: Sequence[Hold]) -> int:
 
 
 def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hold]:
-    """Holds whose session the server expired before their client called ``release``."""
+    """Holds that the server ended, by letting their session expire.
+
+    Before their client called ``release``; or after that, where the call did not get through and
+    it was the expiry that removed their node.
+    """
+    removed = {(owner.session, owner.path) for owner in server.owners if owner.expired}
     return [
         hold
         for hold in holds
         if (end := server.ended(hold.session)) is not None
         and end.expired
         and end.time + CLOCK_SLACK_NS >= hold.granted
-        and (hold.release_called is None or end.time < hold.release_called)
+        and (
+            hold.release_called is None
+            or end.time < hold.release_called
+            or (hold.session, hold.node) in removed
+        )
     ]
 
 

@@ -12,9 +12,14 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
+import msgspec
+
 from checker.commitment import Commitment, decide
 from checker.node_files import NodeFiles, epoch
 from checker.txnlog import Txn, session_hex
+
+TRUE_TIMES = "true-times.json"
+"""Beside the servers' directories, where their clocks were wrong on purpose: zxid -> ms."""
 
 Ending = Literal["deleted", "multi", "closed", "expired", "reaped", "unlogged"]
 """How a znode ended.
@@ -123,14 +128,42 @@ class ServerTruth:
         return _Replay(self.committed)
 
 
-def merge(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> ServerTruth:
+def merge(
+    nodes: Mapping[str, NodeFiles],
+    ensemble_size: int | None = None,
+    true_times: Mapping[int, int] | None = None,
+) -> ServerTruth:
     """Join the files of all servers into one history.
 
     Args:
         nodes: name -> files of each voting server at hand.
         ensemble_size: how many voting servers there are; as many as ``nodes`` by default.
+        true_times: zxid -> milliseconds since 1970, in place of what a leader's clock said that
+            was wrong on purpose.
     """
-    return ServerTruth(decide(nodes, ensemble_size))
+    commitment = decide(nodes, ensemble_size)
+    if true_times:
+        # Not before all is decided: digests of trees are over the times as they were logged.
+        commitment = replace(
+            commitment,
+            committed=_retimed(commitment.committed, true_times),
+            discarded=_retimed(commitment.discarded, true_times),
+            uncertain=_retimed(commitment.uncertain, true_times),
+            forked=_retimed(commitment.forked, true_times),
+        )
+    return ServerTruth(commitment)
+
+
+def _retimed(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn, ...]:
+    return tuple(_at_its_time(txn, true_times) for txn in txns)
+
+
+def _at_its_time(txn: Txn, true_times: Mapping[int, int]) -> Txn:
+    time = true_times.get(txn.zxid)
+    if time is None:
+        return txn
+    ops = _retimed(txn.ops, true_times)
+    return msgspec.structs.replace(txn, time_ms=time, ops=ops)
 
 
 class _Replay:

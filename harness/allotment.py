@@ -97,11 +97,12 @@ class _OnThreads(msgspec.Struct, frozen=True):
     bits: int | None = None
 
     def op(self, ctx: Context) -> Answer:
-        bits = self._resolved(ctx)
-        narrowed = ctx.narrow(bits)
-        if not narrowed.members:
+        bits = self.bits
+        if bits is None:
+            bits = self._resolved(ctx)
+        if not ctx.members & bits:
             return None
-        answer = self.generator.op(narrowed)
+        answer = self.generator.op(ctx.narrow(bits))
         if answer is None:
             return None
         operation, after = answer
@@ -110,15 +111,15 @@ class _OnThreads(msgspec.Struct, frozen=True):
         return operation, _OnThreads(after, self.chosen, bits)
 
     def update(self, ctx: Context, event: Op) -> Generator:
-        bits = self._resolved(ctx)
+        bits = self.bits
+        if bits is None:
+            bits = self._resolved(ctx)
         if not bits >> ctx.position_of(event.process) & 1:
             return self
         after = self.generator.update(ctx.narrow(bits), event)
         return self if after is self.generator else _OnThreads(after, self.chosen, bits)
 
     def _resolved(self, ctx: Context) -> int:
-        if self.bits is not None:
-            return self.bits
         chosen = self.chosen
         return sum(
             ctx.bit(thread)
@@ -144,6 +145,8 @@ class _Each(msgspec.Struct, frozen=True):
         copies, live = self.copies, self.live
         if not copies or (self.renew and self.owners is not ctx.processes):
             copies, live = self._renewed(ctx)
+        elif live & ctx.members and not live & ctx.free:
+            return PENDING, self  # what most polls find: nobody is to be asked
         soonest = PENDING
         changed: dict[int, Generator] = {}
         for position in ctx.in_turn(ctx.free & live):
@@ -180,7 +183,10 @@ class _Each(msgspec.Struct, frozen=True):
         live: int,
         ctx: Context,
     ) -> "_Each":
-        if changed:
+        if not changed and copies is self.copies and live == self.live:
+            if self.owners is ctx.processes:
+                return self
+        elif changed:
             listed = list(copies)
             for position, copy in changed.items():
                 listed[position] = copy

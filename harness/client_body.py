@@ -6,9 +6,9 @@ simulated one.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import msgspec
 from kazoo.client import KazooClient
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
@@ -22,8 +22,7 @@ BELIEF_PERIOD_S = 0.02
 """How often the belief is looked at while the connection is in doubt."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """How an operation ended: ``ok``, ``fail`` (it did not happen) or ``info`` (unknown)."""
 
     type: Literal["ok", "fail", "info"]
@@ -50,8 +49,7 @@ class WorkloadClient(Protocol):
         """Whether the client believes at this moment that it holds. Must not block."""
 
 
-@dataclass(frozen=True)
-class ClientContext:
+class ClientContext(msgspec.Struct, frozen=True):
     """What a workload's client is given.
 
     ``act`` performs one action on the protected resource under a token; the witness's answer

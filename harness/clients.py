@@ -2,6 +2,8 @@
 
 from typing import Literal, Protocol
 
+from harness.simulated_faults import ClientMachines
+
 ClientState = Literal["running", "paused", "dead"]
 
 
@@ -9,6 +11,8 @@ class Clients(Protocol):
     """One process a client, numbered from 0. All calls block until done."""
 
     count: int
+    machines: ClientMachines | None
+    """Their insides, where these can be troubled; None with real processes."""
 
     def pause(self, client: int) -> None:
         """Freeze a client's process (SIGSTOP)."""

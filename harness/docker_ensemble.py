@@ -15,6 +15,7 @@ from harness.docker_leftovers import find_leftovers, labels, remove_run
 from harness.docker_nodes import CLIENT_PORT, DockerNode
 from harness.docker_probe import probe_engine
 from harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from harness.simulated_faults import Machines
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -52,6 +53,7 @@ class DockerEnsemble:
     """
 
     kind = "docker"
+    machines: Machines | None = None
 
     def __init__(
         self,

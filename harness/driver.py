@@ -1,40 +1,46 @@
-"""The driver: runs the pure interpreter over real processes, pipes and time.
+"""The driver: runs the pure interpreter over client processes and time, real or simulated.
 
 One thread does everything but the faults: it asks the interpreter what to do, hands operations
 to workers, takes in what they record, answers for the witness, and appends to the history. The
 nemesis's actions block, so they run on a thread of their own and report back through a queue.
 """
 
-import contextlib
 import logging
-import os
 import queue
-import selectors
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from checker.history import Op, Process
 from harness.ensemble import EnvironmentRefusal
 from harness.generator import NEMESIS
 from harness.interpreter import Dispatch, Done, Interpreter, Wait
 from harness.links import Links
+from harness.mailbox import Mailbox, StreamMailbox
 from harness.messages import Act, Acted, Open, Ready, Record, Report, Run
 from harness.roles import RoleTracker
 from harness.witness import Witness
-from harness.worker_pool import Exited, Started, WorkerPool
+from harness.workers import Exited, Started, WorkerCrash, Workers
 
 log = logging.getLogger(__name__)
 
-LONGEST_WAIT_S = 0.05
+LONGEST_WAIT_NS = 50_000_000
+LONGEST_WAIT_S = LONGEST_WAIT_NS / 1e9
 """How long the driver sleeps at most: requests to stop are not kept waiting longer."""
 
 WATCH_EVENTS_PERIOD_NS = 200_000_000
 """How often watch events are fetched. Nobody waits for them, and each time costs the links a turn
 and the driver a wait."""
+
+NEVER = 1 << 63
+"""A time on the run's clock that no run reaches."""
+
+HUNG_PERIOD_NS = 100_000_000
+"""How often open operations are looked through for those that hang."""
 
 HEAL_ALL = "heal-all"
 """The nemesis's last action: mend everything, verify it, and wait for a quorum. When it is done
@@ -51,18 +57,13 @@ class Sink(Protocol):
         """Hand everything over to the operating system."""
 
 
-class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is
-    """A client's process ended although nobody killed it; the message says where to look."""
-
-
-@dataclass
-class Progress:
+class Progress(msgspec.Struct):
     """Counters for a display. ``faults`` maps a fault's id to what it is, while in force."""
 
     ok: int = 0
     fail: int = 0
     info: int = 0
-    faults: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Driver:
@@ -75,6 +76,7 @@ class Driver:
         roles: kept up to date with every record.
         nemesis: runs one action: (f, value) -> the value to be recorded.
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
+        mailbox: where the driver waits for its clients; closed by ``close``.
         operation_bound: seconds after which an operation counts as hung: its process is
             killed and the operation ends unknown. Paused processes have time.
         stop_requested: asked often; once true everything is healed, nothing more is
@@ -90,6 +92,7 @@ class Driver:
         roles: RoleTracker,
         nemesis: Callable[[str, dict[str, Any]], dict[str, Any]],
         origin: int,
+        mailbox: Mailbox | None = None,
         operation_bound: float = 45.0,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -102,35 +105,22 @@ class Driver:
         self._origin = origin
         self._operation_bound = int(operation_bound * 1e9)
         self._stop_requested = stop_requested
-        self._selector = selectors.DefaultSelector()
-        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
-        os.set_blocking(self._wake_write, False)
-        self._selector.register(self._wake_read, selectors.EVENT_READ, None)
-        self._closing = threading.Lock()
-        self._closed = False
+        self._mailbox = StreamMailbox() if mailbox is None else mailbox
         self._actions: queue.SimpleQueue[_Action | None] = queue.SimpleQueue()
         self._opening: set[int] = set()
         self._watch_events_due = 0
+        self._hung_due = 0
         self._healing = False
-        self._run_pool: WorkerPool | None = None
-        self._run_interpreter: Interpreter | None = None
+        self._pool: Workers  # from ``open`` on
+        self._interpreter: Interpreter  # from ``run`` on
+        self._news = True  # something the interpreter has been told since it was asked
+        self._ask_again = 0
+        self._done = False
         self._deadline = 0
         self._restarts = ThreadPoolExecutor(max_workers=8, thread_name_prefix="restart")
         self._nemesis_thread = threading.Thread(
             target=self._run_nemesis, name="nemesis", daemon=True
         )
-
-    @property
-    def _pool(self) -> WorkerPool:
-        assert self._run_pool is not None, "open() comes first"
-        return self._run_pool
-
-    @property
-    def _interpreter(self) -> Interpreter:
-        assert self._run_interpreter is not None, "run() comes first"
-        return self._run_interpreter
 
     def now(self) -> int:
         """Nanoseconds on the run's clock."""
@@ -138,11 +128,7 @@ class Driver:
 
     def notify(self, message: Any) -> None:
         """Tell the driver something from another thread: a Record, Exited, Started."""
-        self._inbox.put(message)
-        with self._closing:
-            if not self._closed:
-                with contextlib.suppress(BlockingIOError):  # full of wake-ups already
-                    os.write(self._wake_write, b"x")
+        self._mailbox.put(message)
 
     def record(self, process: str, f: str, value: Mapping[str, Any] | None = None) -> None:
         """Append a record that is no operation, from the driver's own thread."""
@@ -150,15 +136,15 @@ class Driver:
             Op(time=self.now(), process=process, type="info", f=f, value=dict(value or {}))
         )
 
-    def open(self, pool: WorkerPool, patience: float = 30.0) -> None:
+    def open(self, pool: Workers, patience: float = 30.0) -> None:
         """Open all clients and wait until each has its first session.
 
         Raises:
             WorkerCrash: a process ended or got no session in time.
         """
-        self._run_pool = pool
+        self._pool = pool
         for client in range(pool.count):
-            self._selector.register(pool.stream(client), selectors.EVENT_READ, client)
+            self._mailbox.watch(client, pool.stream(client))
             pool.send(client, Open(client))
             self._opening.add(client)
         deadline = time.monotonic() + patience
@@ -180,7 +166,7 @@ class Driver:
         Raises:
             WorkerCrash: a process ended although nobody killed it.
         """
-        self._run_interpreter = interpreter
+        self._interpreter = interpreter
         self._deadline = self.now() + int(bound * 1e9)
         self._nemesis_thread.start()
         try:
@@ -190,36 +176,50 @@ class Driver:
             self._actions.put(None)
             # The history ends with everything that has been seen.
             self._take_in(0)
-            self._collect_watch_events(at_once=True)
+            self._collect_watch_events()
             self._sink.flush()
 
     def close(self) -> None:
         """Give back what the operating system lent."""
-        with self._closing:
-            self._closed = True
         self._restarts.shutdown(cancel_futures=True)
-        self._selector.close()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        self._mailbox.close()
 
     def _step(self) -> bool:
         """Do what is to be done now; whether the run is over."""
-        over = self.now() > self._deadline
+        now = self.now()
+        over = now > self._deadline
         if (over or self._stop_requested()) and not self._interpreter.stopped:
             self._interpreter.stop()
+            self._news = True
             # What is paused or cut off would never end, so nothing waits for its turn now.
             self._actions.put(_Action(HEAL_ALL, {}, dispatched=False))
             self._healing = True
-        while isinstance(decision := self._interpreter.poll(self.now()), Dispatch):
-            self._dispatch(decision)
-        if isinstance(decision, Done) and not self._healing:
+        if self._news or now >= self._ask_again:
+            self._decide(now)
+        if self._done and not self._healing:
             return True
+        if now >= self._watch_events_due:
+            # Now and then, for asking costs a turn of the links' process.
+            self._watch_events_due = now + WATCH_EVENTS_PERIOD_NS
+            self._collect_watch_events()
         wait = LONGEST_WAIT_S
-        if isinstance(decision, Wait) and decision.until is not None:
-            wait = min(wait, max(0.0, (decision.until - self.now()) / 1e9))
+        if self._ask_again - now < LONGEST_WAIT_NS:
+            wait = max(0.0, (self._ask_again - self.now()) / 1e9)
         self._take_in(wait)
-        self._end_hung_operations()
+        if now >= self._hung_due:
+            self._hung_due = now + HUNG_PERIOD_NS
+            self._end_hung_operations()
         return False
+
+    def _decide(self, now: int) -> None:
+        """Dispatch what can be, and note how long asking again is useless unless news come."""
+        self._news = False
+        while isinstance(decision := self._interpreter.poll(now), Dispatch):
+            self._dispatch(decision)
+            now = self.now()
+        self._done = isinstance(decision, Done)
+        until = decision.until if isinstance(decision, Wait) else None
+        self._ask_again = NEVER if until is None else until
 
     def _dispatch(self, what: Dispatch) -> None:
         if what.thread == NEMESIS:
@@ -249,23 +249,15 @@ class Driver:
         """Hand over what was recorded, then wait for messages and act on them.
 
         In this order, so that a client that waits for its next operation does not wait for the
-        disk or for the links as well.
+        disk as well.
         """
-        self._collect_watch_events()
         self._sink.flush()
-        for key, _ in self._selector.select(wait):
-            if key.data is None:
-                self._drain_wake_ups()
-            else:
-                self._hear(key.data)
-        while not self._inbox.empty():
-            self._heed(self._inbox.get())
+        for client in self._mailbox.wait(wait):
+            self._hear(client)
+        for message in self._mailbox.messages():
+            self._heed(message)
 
-    def _collect_watch_events(self, *, at_once: bool = False) -> None:
-        """Now and then, for asking costs a turn of the links' process."""
-        if not at_once and self.now() < self._watch_events_due:
-            return
-        self._watch_events_due = self.now() + WATCH_EVENTS_PERIOD_NS
+    def _collect_watch_events(self) -> None:
         for seen in self._links.watch_events():
             value = {"client": seen.client, "event": seen.event, "path": seen.path}
             self._append(
@@ -278,16 +270,11 @@ class Driver:
                 )
             )
 
-    def _drain_wake_ups(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # all read
-            while os.read(self._wake_read, 4096):
-                pass
-
     def _hear(self, client: int) -> None:
         reports = self._pool.receive(client)
         if reports is None:
             if not self._pool.killed(client):
-                self._selector.unregister(self._pool.stream(client))
+                self._mailbox.unwatch(client)
                 raise WorkerCrash(
                     f"client c{client}'s process ended by itself; see clients/c{client}.log in "
                     "the run's directory"
@@ -320,6 +307,7 @@ class Driver:
                     self._opening.discard(client)
                 else:
                     self._interpreter.restore(client)
+                    self._news = True
                     self._pool.ready(client)
 
     def _heed(self, message: Any) -> None:
@@ -328,6 +316,7 @@ class Driver:
         elif isinstance(message, _Told):
             if message.action.dispatched:
                 self._interpreter.observe(message.op)
+                self._news = True
             self._append(message.op)
             if message.op.type == "info":
                 self._note_fault(message.op)
@@ -337,7 +326,7 @@ class Driver:
             client = message.client
             process = self._interpreter.context.process_of(client)
             assert isinstance(process, int)
-            self._selector.register(self._pool.stream(client), selectors.EVENT_READ, client)
+            self._mailbox.watch(client, self._pool.stream(client))
             self.record("session", "started", {"client": client, "process": process})
             self._pool.send(client, Open(process))
 
@@ -345,7 +334,7 @@ class Driver:
         """Take in what a killed process still said, then end what it had open."""
         while reports := self._pool.receive(client):
             self._handle(client, reports)
-        self._selector.unregister(self._pool.stream(client))
+        self._mailbox.unwatch(client)
         self._pool.forget(client)
         killed_at = self._pool.killed_at(client)
         assert killed_at is not None
@@ -353,6 +342,7 @@ class Driver:
         exited = {"client": client, "process": process}
         self._append(Op(time=killed_at, process="session", type="info", f="exited", value=exited))
         self._interpreter.suspend(client)
+        self._news = True
         running = self._interpreter.open.get(client)
         if running is None:
             if self._interpreter.context.process_of(client) == process:
@@ -379,10 +369,11 @@ class Driver:
 
     def _end_hung_operations(self) -> None:
         """Kill workers that do not come back from an operation: its end stays unknown."""
+        now = self.now()
         for thread, running in list(self._interpreter.open.items()):
             if (
                 isinstance(thread, int)
-                and self.now() - running.since > self._operation_bound
+                and now - running.since > self._operation_bound
                 and self._pool.state(thread) == "running"
             ):
                 self._pool.kill(thread)
@@ -400,9 +391,11 @@ class Driver:
         if isinstance(op.process, int):
             if op.type != "invoke":
                 setattr(self.progress, op.type, getattr(self.progress, op.type) + 1)
-            client = op.process % self._interpreter.context.clients
-            self._interpreter.observe(op)
-            process = self._interpreter.context.process_of(client)
+            interpreter = self._interpreter
+            interpreter.observe(op)
+            self._news = True
+            client = op.process % interpreter.context.clients
+            process = interpreter.context.process_of(client)
             if process != op.process:
                 self._reopen(client, process)
         self._sink.append(op)
@@ -416,8 +409,7 @@ class Driver:
             self._pool.send(client, Open(process))
 
 
-@dataclass(frozen=True)
-class _Action:
+class _Action(msgspec.Struct, frozen=True):
     """Something for the nemesis to do; ``dispatched`` if the interpreter waits for its end."""
 
     f: str
@@ -425,8 +417,7 @@ class _Action:
     dispatched: bool
 
 
-@dataclass(frozen=True)
-class _Told:
+class _Told(msgspec.Struct, frozen=True):
     """A record of an action of the nemesis."""
 
     action: _Action

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from harness.simulated_faults import Machines
+
 Grudge = Mapping[str, frozenset[str]]
 """Who refuses packets from whom: node -> the nodes whose packets it drops. One-way by nature."""
 
@@ -36,6 +38,8 @@ class Ensemble(Protocol):
     """``docker`` or ``sim``."""
     nodes: tuple[str, ...]
     """Names of the servers, in order of their ids."""
+    machines: Machines | None
+    """The machines that they run on, where these can be troubled; None with real ones."""
 
     def start(self) -> None:
         """Bring all servers up and return once a quorum serves and every node answers.

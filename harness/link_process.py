@@ -26,6 +26,7 @@ import msgspec
 from harness.ensemble import EnvironmentRefusal
 from harness.link_proxy import LISTEN_ON, LinkProxy
 from harness.links import Cut, WatchSeen
+from harness.simulated_faults import AimedLinks
 
 _PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
@@ -70,6 +71,8 @@ class ProcessLinks:
         LinksError: (from every method) the proxy died or hangs.
         ValueError: (from every method) there is no such client or node.
     """
+
+    aimed: AimedLinks | None = None
 
     def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
         self._nodes = tuple(servers)

@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from harness.simulated_faults import AimedLinks
+
 Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
 """How a link is broken.
 
@@ -36,6 +38,9 @@ class WatchSeen(msgspec.Struct, frozen=True):
 
 class Links(Protocol):
     """All links of a run."""
+
+    aimed: AimedLinks | None
+    """Themselves, where they can strike at single requests; None where they cannot."""
 
     def address(self, client: int, node: str) -> tuple[str, int]:
         """Host and port on which a client finds a server."""

@@ -18,10 +18,12 @@ from harness.ensemble import Ensemble, EnvironmentRefusal
 from harness.generator import Generator, Invocation
 from harness.interpreter import Interpreter
 from harness.links import Links
+from harness.mailbox import Mailbox, StreamMailbox
 from harness.messages import Record
 from harness.roles import RoleTracker
 from harness.witness import Witness
-from harness.worker_pool import ClientSpec, WorkerPool
+from harness.worker_pool import WorkerPool
+from harness.workers import ClientSpec, Workers
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +107,8 @@ def perform(
     status: Status,
     step: Callable[[str], None],
     stop_requested: Callable[[], bool],
+    workers: Callable[..., Workers] = WorkerPool,
+    mailbox: Callable[[], Mailbox] = StreamMailbox,
 ) -> None:
     """Perform a run, whatever happens leaving nothing behind but its records.
 
@@ -120,6 +124,8 @@ def perform(
         status: kept up to date.
         step: told in words what is being done now.
         stop_requested: once true the run heals, gathers and ends as soon as it can.
+        workers: makes the clients' processes; called as ``WorkerPool`` is.
+        mailbox: makes that in which the driver waits for them.
 
     Raises:
         EnvironmentRefusal: the host does not allow it.
@@ -136,8 +142,28 @@ def perform(
         addresses = {node: ensemble.client_address(node) for node in ensemble.nodes}
         links = connect(addresses, run.count)
         stack.callback(links.close)
+        waiting = mailbox()
+        pool = workers(
+            run.count,
+            run.clients,
+            hosts=links.hosts,
+            logs=logs,
+            notify=waiting.put,
+            origin=origin,
+        )
         _drive(
-            run, ensemble, links, nemesis, sink, logs, origin, status, step, stop_requested, stack
+            run,
+            ensemble,
+            links,
+            nemesis,
+            sink,
+            pool,
+            waiting,
+            origin,
+            status,
+            step,
+            stop_requested,
+            stack,
         )
 
 
@@ -147,7 +173,8 @@ def _drive(
     links: Links,
     make_nemesis: Callable[[Ensemble, Links, Clients, Roles], Nemesis],
     sink: Sink,
-    logs: Path,
+    pool: Workers,
+    mailbox: Mailbox,
     origin: int,
     status: Status,
     step: Callable[[str], None],
@@ -173,18 +200,11 @@ def _drive(
         roles=roles,
         nemesis=act,
         origin=origin,
+        mailbox=mailbox,
         stop_requested=stop_requested,
     )
     stack.callback(driver.close)
     status.progress = driver.progress
-    pool = WorkerPool(
-        run.count,
-        run.clients,
-        hosts=links.hosts,
-        logs=logs,
-        notify=driver.notify,
-        origin=origin,
-    )
     stack.callback(pool.stop)
     pool.start()
     breaker = make_nemesis(ensemble, links, pool, roles)

@@ -153,6 +153,8 @@ class _Limit(msgspec.Struct, frozen=True):
             return None
         operation, after = answer
         if isinstance(operation, Pending):
+            if after is self.generator:
+                return operation, self
             return operation, _Limit(after, self.remaining)
         return operation, _Limit(after, self.remaining - 1)
 
@@ -243,16 +245,20 @@ class _AnyOf(msgspec.Struct, frozen=True):
         turn = self.turn
         soonest: Pending | None = None
         for position in (*range(turn, len(generators)), *range(turn)):
-            answer = generators[position].op(ctx)
+            asked = generators[position]
+            answer = asked.op(ctx)
             if answer is None:
                 generators = _replaced(generators, position, NOTHING)
                 continue
             operation, after = answer
-            generators = _replaced(generators, position, after)
+            if after is not asked:
+                generators = _replaced(generators, position, after)
             if not isinstance(operation, Pending):
                 return operation, _AnyOf(generators, (position + 1) % len(generators))
             soonest = operation.sooner(soonest)
-        return None if soonest is None else (soonest, _AnyOf(generators, turn))
+        if soonest is None:
+            return None
+        return soonest, self if generators is self.generators else _AnyOf(generators, turn)
 
     def update(self, ctx: Context, event: Op) -> Generator:
         after = _updated(self.generators, ctx, event)
@@ -270,7 +276,9 @@ def _replaced(
 def _updated(generators: tuple[Generator, ...], ctx: Context, event: Op) -> tuple[Generator, ...]:
     """The generators after an event; the same tuple when it changed none."""
     for position, generator in enumerate(generators):
-        generators = _replaced(generators, position, generator.update(ctx, event))
+        after = generator.update(ctx, event)
+        if after is not generator:
+            generators = _replaced(generators, position, after)
     return generators
 
 

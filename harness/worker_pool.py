@@ -8,30 +8,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.clients import ClientState
 from harness.ensemble import EnvironmentRefusal
 from harness.messages import Command, Frames, Record, Report, frame
+from harness.simulated_faults import ClientMachines
 from harness.worker import Assignment
+from harness.workers import ClientSpec, Exited, Started
 
 RESTART_PATIENCE_S = 15.0
 """How long ``restart`` waits for the new process to report that it is ready."""
 
 _CHUNK = 1 << 16  # bytes a read; from 128 KiB on malloc maps new pages for each, ten times as slow
-
-
-@dataclass(frozen=True)
-class ClientSpec:
-    """What the clients run: ``build`` is ``module:function`` (see ``worker.Assignment``)."""
-
-    build: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    session_timeout: float = 2.0
 
 
 class _Worker:
@@ -49,7 +41,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """Starts, freezes, kills and restarts the clients' processes; carries their messages.
+    """Processes of the operating system, one a client; fulfils ``harness.workers.Workers``.
 
     Sending and receiving belong to one thread (the driver's). ``pause``, ``resume``, ``kill``
     and ``restart`` may come from another: what they did reaches the driver through ``notify``.
@@ -64,6 +56,8 @@ class WorkerPool:
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
     """
 
+    machines: ClientMachines | None = None
+
     def __init__(
         self,
         count: int,
@@ -71,7 +65,7 @@ class WorkerPool:
         *,
         hosts: Callable[[int], str],
         logs: Path,
-        notify: Callable[["Record | Exited | Started"], None],
+        notify: Callable[[Record | Exited | Started], None],
         origin: int,
     ) -> None:
         self.count = count
@@ -262,20 +256,6 @@ class WorkerPool:
     def _session_record(self, client: int, time_ns: int, f: str) -> None:
         value = {"client": client}
         self._notify(Record(time_ns, "session", "info", f, value))
-
-
-@dataclass(frozen=True)
-class Exited:
-    """A client's process was killed."""
-
-    client: int
-
-
-@dataclass(frozen=True)
-class Started:
-    """A client's process was started again and waits to be opened."""
-
-    client: int
 
 
 def _is_stopped(pid: int) -> bool:

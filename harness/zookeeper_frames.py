@@ -9,7 +9,8 @@ The layout is that of ZooKeeper's ``zookeeper.jute`` and ``ZooDefs``, the same i
 """
 
 import struct
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
 
 WatchedEvent = Literal["created", "deleted", "changed", "child"]
 
@@ -28,6 +29,20 @@ _OPERATION = struct.Struct(">i?i")  # the header before each part of a multi: op
 _CREATES = frozenset({1, 15, 19, 21})  # create, create2, createContainer, createTTL
 _MULTI = 14
 _DELETE, _SET_DATA, _CHECK = 2, 5, 13
+
+REQUESTS: Final[Mapping[str, frozenset[int]]] = {
+    "create": _CREATES,
+    "delete": frozenset({2}),
+    "exists": frozenset({3}),
+    "get-data": frozenset({4}),
+    "set-data": frozenset({5}),
+    "get-children": frozenset({8, 12}),
+    "sync": frozenset({9}),
+    "ping": frozenset({11}),
+    "multi": frozenset({14}),
+    "close": frozenset({-11}),
+}
+"""Kinds of request that can be told apart, by opcode; a create may also stand inside a multi."""
 
 _EVENTS: dict[int, WatchedEvent] = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
 
@@ -102,6 +117,13 @@ def xid(frame: bytes) -> int | None:
 def session_timeout(frame: bytes) -> int:
     """The negotiated timeout in a ConnectResponse, in milliseconds; 0 if there is no session."""
     return _CONNECTED.unpack_from(frame)[2] if len(frame) >= _CONNECTED.size else 0
+
+
+def asks_for(kind: str, frame: bytes) -> bool:
+    """Whether a request is of a kind, one of ``REQUESTS``."""
+    if kind == "create":
+        return creates(frame)
+    return len(frame) >= _REQUEST.size and _REQUEST.unpack_from(frame)[2] in REQUESTS[kind]
 
 
 def creates(frame: bytes) -> bool:

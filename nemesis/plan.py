@@ -19,11 +19,13 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 
 from harness.links import Cut
+from harness.simulated_faults import Deed
+from harness.zookeeper_frames import REQUESTS
 from nemesis.grudges import minority
 from nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
 
@@ -36,11 +38,28 @@ FAMILIES = {
     "client-pause": "client processes",
     "client-kill": "client processes",
     "client-partition": "the clients' links",
+    "power-off": "server processes",
+    "file-slow": "the servers' disks",
+    "file-full": "the servers' disks",
+    "file-lie": "the servers' disks",
+    "clock-skew": "the servers' clocks",
+    "client-clock-skew": "the clients' clocks",
+    "client-stall": "the clients' threads",
+    "client-request": "the clients' requests",
 }
 """Every kind of fault, and what it works on. Faults of one family can get in each other's way."""
 
+EVERYWHERE = tuple(FAMILIES)[:6]
+"""Kinds that every ensemble offers, real or simulated; random plans have them unless told else."""
+
+SOUND = tuple(kind for kind in FAMILIES if kind != "file-lie")
+"""Kinds that leave ZooKeeper's own promises whole, however they are combined."""
+
 HOWS: tuple[str, ...] = get_args(Cut)
 """How a client's links can be cut; see ``harness.links.Cut``."""
+
+DEEDS: tuple[Deed, ...] = get_args(Deed)
+"""What can be done about a single request; see ``harness.simulated_faults.Deed``."""
 
 
 class PlanError(ValueError):
@@ -52,14 +71,20 @@ class PlanError(ValueError):
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Options of ``client-partition``.
+    """Options of ``client-partition`` and ``client-request``; their faults on the way to ``nodes``.
 
-    ``how``: one of ``HOWS`` (``black-hole`` if not given); ``nodes``: from which servers to cut
-    the clients (all if not given).
+    ``nodes``: from which servers to cut the clients, or on the way to which to strike (all if
+    not given). ``how``: of a partition, one of ``HOWS`` (``black-hole`` if not given); of a
+    request, one of ``DEEDS`` (``drop-reply`` if not given). For requests only: ``request``, a kind
+    of request (``create`` if not given); ``number``, which one of that kind from then on (1: the
+    next); ``hold``, for how many milliseconds ``hold-reply`` holds (1000 if not given).
     """
 
     how: str | None = None
     nodes: tuple[str, ...] | None = None
+    request: str | None = None
+    number: int | None = None
+    hold: float | None = None
 
 
 class Entry(
@@ -83,6 +108,11 @@ class Entry(
     def how(self) -> str | None:
         """How links are cut; None for other kinds."""
         return (self.options.how or "black-hole") if self.kind == "client-partition" else None
+
+    @property
+    def deed(self) -> Deed:
+        """What is done about a request."""
+        return cast("Deed", self.options.how or DEEDS[0])
 
 
 class FaultPlan(
@@ -307,12 +337,21 @@ def shape_needs(shape: str) -> int:
 
 def _check_options(entry: Entry, nodes: Sequence[str]) -> None:
     options = entry.options
-    if entry.kind != "client-partition":
+    aimed = entry.kind == "client-request"
+    if not aimed and entry.kind != "client-partition":
         if options != Options():
             raise PlanError(f'field "options" must be empty for {entry.kind}; it takes none')
         return
     if options.how is not None:
-        _one_of("options.how", options.how, HOWS)
+        _one_of("options.how", options.how, DEEDS if aimed else HOWS)
+    if not aimed and options != Options(how=options.how, nodes=options.nodes):
+        raise PlanError(f'field "options" takes only how and nodes for {entry.kind}')
+    if options.request is not None:
+        _one_of("options.request", options.request, tuple(REQUESTS))
+    if options.number is not None and options.number < 1:
+        raise PlanError(f'field "options.number" is {options.number}; requests count from 1')
+    if options.hold is not None and not (math.isfinite(options.hold) and options.hold > 0):
+        raise PlanError(f'field "options.hold" is {options.hold:g}; it must be above 0 ms')
     if options.nodes is not None:
         _check_names("options.nodes", options.nodes, nodes)
 

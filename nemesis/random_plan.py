@@ -12,6 +12,7 @@ from random import Random
 from nemesis.grudges import keeps_majority, minority
 from nemesis.partition import shape_grudge
 from nemesis.plan import (
+    DEEDS,
     FAMILIES,
     VERSION,
     Entry,
@@ -198,7 +199,9 @@ class _Drawer:
         if kind == "partition":
             shape = "isolate-leader" if first else self.rng.choice(self._shapes)
             self._place(slot, kind, Targets(shape=shape), depose=shape == "isolate-leader")
-        elif kind in {"kill", "pause"}:
+        elif kind == "client-request":
+            self._client_request(slot)
+        elif not kind.startswith("client-"):
             role = "leader" if first else self.rng.choice(self._server_roles)
             self._place(slot, kind, Targets(role=role), depose=kind == "pause" and role == "leader")
         elif kind == "client-partition":
@@ -223,6 +226,16 @@ class _Drawer:
         role = "all" if how == "lost-reply" else self.rng.choice(self._client_roles)
         self._place(slot, "client-partition", Targets(role=role), how=how)
 
+    def _client_request(self, slot: int) -> None:
+        """Requests that every recipe makes, on every client, so that some come to be struck."""
+        options = Options(
+            how=self.rng.choice(DEEDS),
+            request=self.rng.choice(("create", "delete", "get-children")),
+            number=self.rng.randint(1, 5),
+            hold=round(self.rng.uniform(100, 1000 * self.needed), 1),
+        )
+        self._place(slot, "client-request", Targets(role="all"), options=options)
+
     def _place(
         self,
         slot: int,
@@ -230,6 +243,7 @@ class _Drawer:
         targets: Targets,
         *,
         how: str | None = None,
+        options: Options | None = None,
         depose: bool = False,
         lead: float = 0.0,
     ) -> None:
@@ -242,10 +256,16 @@ class _Drawer:
         at = round(base + rng.uniform(0.0, max(0.0, min(table.slot / 10, limit - duration))), 3)
         if lead:
             self._entry(at, "client-partition", Targets(role="all"), lead + duration, "lost-reply")
-        self._entry(at + lead, kind, targets, duration, how)
+        self._entry(at + lead, kind, targets, duration, how, options)
 
     def _entry(
-        self, at: float, kind: str, targets: Targets, duration: float, how: str | None
+        self,
+        at: float,
+        kind: str,
+        targets: Targets,
+        duration: float,
+        how: str | None,
+        options: Options | None = None,
     ) -> None:
         self.entries.append(
             Entry(
@@ -254,7 +274,7 @@ class _Drawer:
                 kind=kind,
                 targets=targets,
                 duration=round(duration, 3),
-                options=Options(how=how),
+                options=options or Options(how=how),
             )
         )
 

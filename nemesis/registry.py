@@ -6,17 +6,36 @@ from random import Random
 from harness.ensemble import Availability, Ensemble, EnvironmentRefusal
 from nemesis.client_partition import ClientPartition, LostReply
 from nemesis.client_process import ClientKill, ClientPause
+from nemesis.client_request import ClientRequest
+from nemesis.client_stall import ClientStall
+from nemesis.clock import ClientClockSkew, ClockSkew
+from nemesis.disk import FileFull, FileLie, FileSlow
 from nemesis.fault import Fault
 from nemesis.partition import Partition
-from nemesis.plan import Entry
+from nemesis.plan import EVERYWHERE, Entry
 from nemesis.scene import Scene
-from nemesis.server_process import Kill, Pause
+from nemesis.server_process import Kill, Pause, PowerOff
 
 FAULTS: dict[str, type[Fault]] = {
     fault.kind: fault
-    for fault in (Kill, Pause, Partition, ClientPause, ClientKill, ClientPartition)
+    for fault in (
+        Kill,
+        Pause,
+        Partition,
+        ClientPause,
+        ClientKill,
+        ClientPartition,
+        PowerOff,
+        FileSlow,
+        FileFull,
+        FileLie,
+        ClockSkew,
+        ClientClockSkew,
+        ClientStall,
+        ClientRequest,
+    )
 }
-"""Every kind of fault: name -> its package. Server faults come first."""
+"""Every kind of fault: name -> its package; those first that every ensemble offers."""
 
 
 def make_fault(entry: Entry, scene: Scene, rng: Random) -> Fault:
@@ -29,17 +48,19 @@ def make_fault(entry: Entry, scene: Scene, rng: Random) -> Fault:
 def probe(ensemble: Ensemble) -> dict[str, Availability]:
     """Which faults can be injected with an ensemble: name -> availability.
 
-    Client faults need nothing but the harness's own processes and links.
+    The usual client faults need nothing but the harness's own processes and links.
     """
     reported = ensemble.probe()
-    found = {}
-    for kind in FAULTS:
-        if kind.startswith("client-"):
-            found[kind] = reported.get(kind, Availability(True))
-        else:
-            missing = f"the {ensemble.kind} ensemble does not offer it"
-            found[kind] = reported.get(kind, Availability(False, missing))
-    return found
+    missing = Availability(
+        False, f"the {ensemble.kind} ensemble does not offer it; simulated ones do (--ensemble sim)"
+    )
+    return {
+        kind: reported.get(
+            kind,
+            Availability(True) if kind in EVERYWHERE and kind.startswith("client-") else missing,
+        )
+        for kind in FAULTS
+    }
 
 
 def require(kinds: Iterable[str], ensemble: Ensemble) -> None:

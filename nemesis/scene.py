@@ -7,6 +7,7 @@ from typing import NamedTuple
 from harness.clients import Clients, Roles
 from harness.ensemble import Ensemble
 from harness.links import Links
+from harness.simulated_faults import AimedLinks, ClientMachines, Machines
 
 POLL = 0.05
 """Seconds between two looks at a condition."""
@@ -37,6 +38,24 @@ class Scene:
     monotonic: Callable[[], float]
     armed: dict[int, Callable[[], None]] = field(default_factory=dict)
     hurried: Callable[[], bool] = lambda: False
+
+    @property
+    def machines(self) -> Machines:
+        """The servers' machines, where they are simulated (``registry.require`` has seen to it)."""
+        assert self.ensemble.machines is not None
+        return self.ensemble.machines
+
+    @property
+    def client_machines(self) -> ClientMachines:
+        """The insides of client processes, where they are simulated."""
+        assert self.clients.machines is not None
+        return self.clients.machines
+
+    @property
+    def aimed_links(self) -> AimedLinks:
+        """Links that strike at one request, where they are simulated."""
+        assert self.links.aimed is not None
+        return self.links.aimed
 
     def until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, at most ``timeout`` seconds; whether it does."""

@@ -1,4 +1,4 @@
-"""Faults of server processes: ``kill`` (and start again) and ``pause`` (and go on)."""
+"""Faults of server processes: ``kill`` and ``power-off`` (and start again), ``pause``."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -105,3 +105,20 @@ class Pause(ServerProcess):
     def go_on(self, node: str) -> None:
         """Unfreeze it."""
         self.scene.ensemble.resume(node)
+
+
+class PowerOff(ServerProcess):
+    """Cut the power of servers' machines: what was not synced may be lost; start them again."""
+
+    kind = "power-off"
+    label = "servers without power"
+    colour = "#641e16"
+    stopped = "dead"
+
+    def stop(self, node: str) -> None:
+        """Cut one's power."""
+        self.scene.machines.power_off(node)
+
+    def go_on(self, node: str) -> None:
+        """Switch it on again."""
+        self.scene.ensemble.restart(node)

@@ -1,9 +1,10 @@
 """What is broken in a run, whoever broke it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from harness.simulated_faults import ClientMachines, Machines
 from nemesis.grudges import normal
 from nemesis.scene import Scene
 
@@ -27,6 +28,8 @@ def strays(scene: Scene) -> list[Stray]:
         if state != "running":
             mend = ensemble.resume if state == "paused" else ensemble.restart
             found.append(Stray(node, f"{node} was {state}", partial(mend, node)))
+    if ensemble.machines is not None:
+        found += _of_machines(ensemble.machines, ensemble.nodes)
     for client in range(clients.count):
         name = f"c{client}"
         # Links come first: a client that starts again wants to connect.
@@ -38,4 +41,27 @@ def strays(scene: Scene) -> list[Stray]:
         if condition != "running":
             put_right = clients.resume if condition == "paused" else clients.restart
             found.append(Stray(name, f"{name} was {condition}", partial(put_right, client)))
+    if clients.machines is not None:
+        found += _of_client_machines(clients.machines, clients.count)
     return found
+
+
+def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
+    for node in nodes:
+        if trouble := machines.disk_trouble(node):
+            words = f"{node}'s disk was {trouble}"
+            yield Stray(node, words, partial(machines.mend_disk, node))
+        if (rate := machines.clock_rate(node)) != 1:
+            right = partial(machines.skew_clock, node, step=0, rate=1)
+            yield Stray(node, f"{node}'s clock ran at {rate:g}", right)
+
+
+def _of_client_machines(machines: ClientMachines, count: int) -> Iterator[Stray]:
+    for client in range(count):
+        name = f"c{client}"
+        if thread := machines.stalled(client):
+            words = f"{name}'s thread {thread} was stalled"
+            yield Stray(name, words, partial(machines.unstall, client))
+        if (rate := machines.clock_rate(client)) != 1:
+            right = partial(machines.skew_clock, client, step=0, rate=1)
+            yield Stray(name, f"{name}'s clock ran at {rate:g}", right)

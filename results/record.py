@@ -5,6 +5,7 @@ Written when a run starts, and once more when it ends, with more clock anchors.
 
 import shlex
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,15 @@ class RunRecord(msgspec.Struct, kw_only=True):
         fencing: whether the witness checks fencing tokens.
         session_timeout: what clients ask for, in seconds.
         tick_ms: the servers' ``tickTime``.
-        options: a workload's own options.
+        options: what else was chosen: ``directed``, whether a fault plan was given;
+            ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``).
         clock_anchors: pairs of the two clocks, so that the wall-clock milliseconds in servers'
             logs can be laid on the run's monotonic clock.
         versions: of what the run stood on: ``python``, ``kazoo``, ``zookeeper`` ...
         interrupted: whether somebody ended it before its time.
+        digest: hash of everything that happened in a simulated run, the same for the same seed;
+            None until it has ended, and on docker.
+        virtual_seconds: how long a simulated run took on its own clock; None as above.
         format: version of this file's format.
     """
 
@@ -80,6 +85,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
     strict: bool = False
     fencing: bool = False
     interrupted: bool = False
+    digest: str | None = None
+    virtual_seconds: float | None = None
     session_timeout: float
     tick_ms: int
     options: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -95,10 +102,20 @@ class RunRecord(msgspec.Struct, kw_only=True):
         return WallClock((anchor.monotonic, anchor.wall) for anchor in self.clock_anchors)
 
     def command_line(self) -> str:
-        """What to type to run it again, with the seed spelled out; quoted for a shell."""
+        """What to type to run it again, with the seed spelled out; quoted for a shell.
+
+        A simulated run says that it was one, and by which schedule: it can be had again to the
+        last byte anywhere.
+        """
         program, *arguments = self.argv or ["rumpus", "run", self.workload]
         if not any(word == "--seed" or word.startswith("--seed=") for word in arguments):
             arguments += ["--seed", str(self.seed)]
+        pinned = {"--preemption": self.options.get("preemption")}
+        if self.ensemble == "sim":
+            pinned = {"--ensemble": "sim", **pinned}
+        for option, value in pinned.items():
+            if value is not None and not _asks_for(arguments, option, value):
+                arguments += [option, value]
         return shlex.join([Path(program).name, *arguments])
 
 
@@ -136,6 +153,10 @@ def read_record(path: Path) -> RunRecord:
         return msgspec.json.decode(document, type=RunRecord)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(path, error) from error
+
+
+def _asks_for(arguments: list[str], option: str, value: str) -> bool:
+    return f"{option}={value}" in arguments or (option, value) in pairwise(arguments)
 
 
 class _Version(msgspec.Struct):

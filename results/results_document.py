@@ -57,7 +57,10 @@ class CheckFindings(msgspec.Struct, kw_only=True):
 
 
 class ResultsDocument(msgspec.Struct, kw_only=True):
-    """The outcome of a run. Lengths are milliseconds, times in ``checks`` nanoseconds."""
+    """The outcome of a run. Lengths are milliseconds, times in ``checks`` nanoseconds.
+
+    ``digest`` and ``virtual_seconds`` are those of a simulated run, None elsewhere.
+    """
 
     format: int = FORMAT_VERSION
     valid: Valid
@@ -73,6 +76,8 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     workload: str
     recipe: str
     ensemble: str
+    digest: str | None
+    virtual_seconds: float | None
     anomalies: list[AnomalyCount]
     ops: OperationCounts
     faults: list[FaultCount]
@@ -116,6 +121,8 @@ def results_document(
         workload=record.workload,
         recipe=record.recipe,
         ensemble=record.ensemble,
+        digest=record.digest,
+        virtual_seconds=record.virtual_seconds,
         anomalies=anomaly_counts(verdict),
         ops=OperationCounts(**outcomes(operations)),
         faults=fault_counts(history),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from results.store_error import StoreError, UnreadableRun
-from rumpus.argument_types import JSON, RUNS, seconds
+from rumpus.argument_types import JSON, RUNS, count, seconds
 from rumpus.consoles import notices
 from rumpus.interruption import as_keyboard_interrupt
 from rumpus.usage_error import UsageError
@@ -57,15 +57,15 @@ def _refused(arguments: argparse.Namespace, error: Exception) -> int:
     if isinstance(error, StoreError):
         return _refuse(arguments, error, ENVIRONMENT)
     # Not before something has failed: what runs need takes long to import.
-    driver = importlib.import_module("harness.driver")
     ensemble = importlib.import_module("harness.ensemble")
     plan = importlib.import_module("nemesis.plan")
+    workers = importlib.import_module("harness.workers")
     if isinstance(error, plan.PlanError):
         return _refuse(arguments, error, USAGE)
     if isinstance(error, ensemble.EnvironmentRefusal):
         return _refuse(arguments, error, ENVIRONMENT)
     code = _refuse(arguments, error, INTERNAL)
-    if not isinstance(error, driver.WorkerCrash):
+    if not isinstance(error, workers.WorkerCrash):
         _say(f"this is a defect of rumpus ({type(error).__name__}); -v shows where")
     return code
 
@@ -104,7 +104,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
             description=f"{summary[0].upper()}{summary[1:]}.",
             allow_abbrev=False,
         )
-        added.set_defaults(command=f"{name}_command")
+        added.set_defaults(command=f"{name.replace('-', '_')}_command")
         added.add_argument("-v", "--verbose", action="store_true", help="show traces of errors")
         return added
 
@@ -134,7 +134,33 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     clean = command("clean", "remove the containers that killed runs left")
     clean.add_argument("--all", action="store_true", help="those of runs that still go on, too")
+
+    _add_sim_server_options(command("sim-server", "simulated ZooKeeper servers for real clients"))
     return parser
+
+
+def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
+    server.add_argument(
+        "--nodes", type=count(1, 9), default=3, metavar="N", help="servers that vote (default: 3)"
+    )
+    server.add_argument(
+        "--observers", type=count(0, 9), default=0, metavar="N", help="further servers (default: 0)"
+    )
+    server.add_argument(
+        "--port",
+        type=count(0, 65535),
+        default=2181,
+        metavar="PORT",
+        help="of the first server, on 127.0.0.1; the others have the next ones (default: 2181; "
+        "0: any free ones)",
+    )
+    server.add_argument(
+        "--seed",
+        type=count(0, 2**63 - 1),
+        default=0,
+        metavar="SEED",
+        help="of all that is random in the servers (default: 0)",
+    )
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:

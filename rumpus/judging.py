@@ -3,9 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from checker.history import History
 from checker.node_files import NodeFiles, read_node_directory
-from checker.server_truth import ServerTruth, merge
+from checker.server_truth import TRUE_TIMES, ServerTruth, merge
 from checker.verdict import Verdict
 from recipes.promises import EXCLUSION, Promises
 from results.record import RunRecord
@@ -115,11 +117,15 @@ def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, lis
     """What the gathered logs of the servers say, and in words what could not be read."""
     files: dict[str, NodeFiles] = {}
     problems = []
-    for directory in sorted(run.nodes.iterdir()) if run.nodes.is_dir() else []:
+    for directory in sorted(run.nodes.glob("*/")):
         try:
             files[directory.name] = read_node_directory(directory)
         except (ValueError, OSError) as error:
             problems.append(f"the logs of {directory.name} cannot be read: {error}")
     if not any(node.logs for node in files.values()):
         return None, [*problems, "no transaction logs of the servers are at hand"]
-    return merge(files, nodes), problems
+    times = run.nodes / TRUE_TIMES
+    true_times = (
+        msgspec.json.decode(times.read_bytes(), type=dict[int, int]) if times.exists() else None
+    )
+    return merge(files, nodes, true_times), problems

@@ -13,11 +13,16 @@ from checker.registry import MODELS
 from harness.docker_engine import connect
 from harness.docker_ensemble import DockerEnsemble
 from harness.ensemble import Availability, EnvironmentRefusal
+from harness.sim_ensemble import SimEnsemble
+from harness.sim_waiting import sleeper
 from nemesis.registry import FAULTS, probe
 from rumpus.consoles import answers, print_json
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.zookeeper.cluster import Cluster
 from workloads.registry import WORKLOADS
 
-NO_SIM = "the simulation is not there yet"
+_YES, _NO = "[green]yes[/]", "[red]no [/]"
 
 
 def list_command(arguments: argparse.Namespace) -> int:
@@ -32,7 +37,7 @@ def list_command(arguments: argparse.Namespace) -> int:
 
 def catalogue() -> dict[str, Any]:
     """What there is, as ``rumpus list --json`` prints it."""
-    docker = docker_faults()
+    docker, simulated = docker_faults(), simulated_faults()
     return {
         "workloads": [
             {
@@ -59,10 +64,13 @@ def catalogue() -> dict[str, Any]:
         "faults": [
             {
                 "name": name,
-                "available": {"docker": found.available, "sim": False},
-                "why": {"docker": found.why, "sim": NO_SIM},
+                "available": {
+                    "docker": docker[name].available,
+                    "sim": simulated[name].available,
+                },
+                "why": {"docker": docker[name].why, "sim": simulated[name].why},
             }
-            for name, found in docker.items()
+            for name in FAULTS
         ],
         "models": sorted(MODELS),
     }
@@ -78,6 +86,13 @@ def docker_faults() -> dict[str, Availability]:
         return {name: Availability(available=False, why=str(refusal)) for name in FAULTS}
     finally:
         ensemble.tear_down()
+
+
+def simulated_faults() -> dict[str, Availability]:
+    """Which faults can be injected with simulated servers: everywhere the same."""
+    simulator = Simulator(0)
+    network = Network(simulator)
+    return probe(SimEnsemble(Cluster(simulator, network, 1), network, sleep=sleeper(simulator)))
 
 
 def _print(document: dict[str, Any], console: Console) -> None:
@@ -99,10 +114,10 @@ def _print(document: dict[str, Any], console: Console) -> None:
     # One reason for all, such as an engine that is missing, is said once.
     reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}
     for fault in document["faults"]:
-        there = fault["available"]["docker"]
-        mark = "[green]yes[/]" if there else "[red]no [/]"
-        why = "" if there or len(reasons) == 1 else f": {escape(fault['why']['docker'])}"
-        say(f"{mark} {fault['name']}{why}", 2)
+        there = fault["available"]
+        marks = "  ".join(f"{kind} {_YES if there[kind] else _NO}" for kind in ("docker", "sim"))
+        why = fault["why"]["docker"] if len(reasons) > 1 else ""
+        say(f"{marks}  {fault['name']}{f': {escape(why)}' if why else ''}", 2)
     if len(reasons) == 1:
         say(f"[red]{escape(reasons.pop())}[/]", 6)
     say("[bold]models[/], for rumpus check --model", 0)

@@ -4,7 +4,6 @@ import argparse
 import logging
 import platform
 import secrets
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -13,33 +12,34 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from harness.docker_engine import connect, refusals
-from harness.docker_ensemble import DockerEnsemble
-from harness.docker_image import ensure_image, ensure_node_image
-from harness.docker_leftovers import find_leftovers, remove_leftovers
-from harness.link_process import ProcessLinks
-from harness.run import Run, Status, monotonic_and_wall, perform
+from harness.run import Run, Status
 from harness.seed import Seed
-from harness.worker_pool import ClientSpec
-from nemesis.plan import FaultPlan, dump_plan, load_plan
+from harness.workers import ClientSpec
+from nemesis.plan import EVERYWHERE, FaultPlan, dump_plan, load_plan
 from nemesis.random_plan import random_plan
-from nemesis.registry import FAULTS, require
-from nemesis.runner import Nemesis
 from results.record import ClockAnchor, RunRecord
 from results.results_document import results_document
 from results.run_directory import RunDirectory, create
 from results.store_error import StoreError
 from results.terminal import print_verdict
 from rumpus.consoles import notices, print_json, shown
+from rumpus.docker_world import DockerWorld
+from rumpus.ensemble_choice import choose_ensemble
 from rumpus.interruption import Interruption
 from rumpus.judging import judge_run, weigh_interruption
 from rumpus.progress import ProgressDisplay
+from rumpus.sim_world import SimWorld
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
+from rumpus.world import World
+from simulation.kernel.preemption import mode_of_seed
 from workloads.registry import WORKLOADS
 from workloads.workload import Workload
 
 TICK_MS = 500
+
+SIMULATED_ZOOKEEPER = "3.8.0, simulated"
+"""What a run stood on where no image says it."""
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -56,15 +56,11 @@ def run_command(arguments: argparse.Namespace) -> int:
     seed = arguments.seed if arguments.seed is not None else secrets.randbits(32)
     plan = _plan(arguments, seed)
     run_id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
-    ensemble = DockerEnsemble(
-        run_id, nodes=arguments.nodes, image=arguments.image, tick_ms=TICK_MS, report=display.step
-    )
-    image = _prepare_engine(arguments.image, display)
-    require(plan.kinds, ensemble)
+    world = _world(arguments, seed, run_id, display)
+    world.prepare(plan)
 
     directory = create(arguments.runs, workload.name, datetime.now(UTC))
-    origin = time.monotonic_ns()
-    record = _record(arguments, plan, seed, run_id=run_id, image=image, origin=origin)
+    record = _record(arguments, plan, seed, run_id=run_id, world=world, anchor=world.begin())
     directory.write_record(record)
     dump_plan(plan, directory.plan)
     _log_to(directory)
@@ -75,33 +71,18 @@ def run_command(arguments: argparse.Namespace) -> int:
     for note in plan.notes:
         display.step(f"note: {note}")
     interruption = Interruption()
-    status = Status(origin=origin)
+    status = Status()
     with interruption.listening(display.step):
-        with directory.history_writer() as sink, display.following(status):
-            perform(
+        with display.following(status):
+            world.perform(
                 _run(arguments, seed),
-                ensemble=ensemble,
-                connect=ProcessLinks,
-                nemesis=lambda servers, links, clients, roles: Nemesis(
-                    plan,
-                    servers,
-                    links,
-                    clients,
-                    roles,
-                    seed,
-                    stop_requested=interruption.requested,
-                ),
-                sink=sink,
-                logs=directory.clients,
-                nodes=directory.nodes,
-                origin=origin,
+                plan,
+                seed,
+                directory=directory,
+                record=record,
                 status=status,
-                step=display.step,
                 stop_requested=interruption.requested,
             )
-        record.clock_anchors += [
-            ClockAnchor(**reading) for reading in [*status.anchors, monotonic_and_wall(origin)]
-        ]
         record.interrupted = interruption.requested()
         directory.write_record(record)
         display.step("checking")
@@ -158,8 +139,8 @@ def _record(
     seed: int,
     *,
     run_id: str,
-    image: str,
-    origin: int,
+    world: World,
+    anchor: ClockAnchor,
 ) -> RunRecord:
     """What is run, in full; the options have been found to make sense."""
     workload = WORKLOADS[arguments.workload]
@@ -173,7 +154,7 @@ def _record(
         recipe=arguments.recipe,
         promises=recipe.promises,
         line=recipe.line(workload.path),
-        ensemble=DockerEnsemble.kind,
+        ensemble=world.kind,
         nodes=arguments.nodes,
         clients=arguments.clients,
         time_limit=arguments.time_limit,
@@ -181,18 +162,18 @@ def _record(
         nemesis_interval=arguments.nemesis_interval,
         plan=msgspec.to_builtins(plan),
         seed=seed,
-        image=image,
+        image=world.image,
         strict=arguments.strict,
         fencing=arguments.fencing,
         session_timeout=arguments.session_timeout,
         tick_ms=TICK_MS,
-        options={"directed": arguments.plan is not None},
-        clock_anchors=[ClockAnchor(**monotonic_and_wall(origin))],
+        options={"directed": arguments.plan is not None, **world.options},
+        clock_anchors=[anchor],
         versions={
             "rumpus": __version__,
             "python": platform.python_version(),
             "kazoo": version("kazoo"),
-            "zookeeper": image,
+            "zookeeper": world.image or SIMULATED_ZOOKEEPER,
         },
     )
 
@@ -244,7 +225,7 @@ def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
             clients=arguments.clients,
             time_limit=arguments.time_limit,
         )
-    kinds = list(FAULTS) if arguments.nemesis is None else arguments.nemesis
+    kinds = list(EVERYWHERE) if arguments.nemesis is None else arguments.nemesis
     return random_plan(
         kinds,
         seed=seed,
@@ -257,19 +238,27 @@ def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
     )
 
 
-def _prepare_engine(image: str | None, display: ProgressDisplay) -> str:
-    """See that the engine answers and has the images; clear away what killed runs left."""
-    engine = connect()
-    try:
-        with refusals("removing what killed runs left"):
-            leftovers = find_leftovers(engine)
-            if leftovers:
-                display.step(f"removing what is left of {'; '.join(map(str, leftovers))}")
-                remove_leftovers(leftovers)
-        own = ensure_node_image(engine, display.step)
-        return own if image is None else ensure_image(engine, image, display.step)
-    finally:
-        engine.close()
+def _world(
+    arguments: argparse.Namespace, seed: int, run_id: str, display: ProgressDisplay
+) -> World:
+    choice = choose_ensemble(arguments.ensemble, arguments.image)
+    preemption = arguments.preemption
+    if choice.kind != "sim" and preemption != "auto":
+        raise UsageError(
+            f"--preemption {preemption} is for simulated runs, as nobody but the system decides "
+            "when real threads are preempted: leave it out, or use --ensemble sim"
+        )
+    display.step(f"ensemble: {choice.kind} ({choice.why})")
+    if choice.kind == "sim":
+        return SimWorld(
+            nodes=arguments.nodes,
+            tick_ms=TICK_MS,
+            preemption=mode_of_seed(seed) if preemption == "auto" else preemption,
+            say=display.step,
+        )
+    return DockerWorld(
+        run_id, nodes=arguments.nodes, image=arguments.image, tick_ms=TICK_MS, say=display.step
+    )
 
 
 def _log_to(directory: RunDirectory) -> None:

@@ -3,9 +3,12 @@
 import argparse
 from pathlib import Path
 
+from nemesis.plan import EVERYWHERE, SOUND
 from nemesis.registry import FAULTS
 from rumpus.argument_types import JSON, RUNS, count, name, seconds
+from rumpus.ensemble_choice import ENSEMBLES
 from rumpus.run_command import TICK_MS
+from simulation.kernel.preemption import MODES
 from workloads.registry import WORKLOADS
 
 
@@ -14,7 +17,11 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
     run.add_argument("--recipe", default="fair", help="see `rumpus list` (default: fair)")
     run.add_argument(
-        "--ensemble", choices=["docker"], default="docker", help="what the servers are"
+        "--ensemble",
+        choices=ENSEMBLES,
+        default="auto",
+        help="what the servers are: real ones in Docker, or simulated ones on virtual time, where "
+        "a run is decided by its seed (default: auto, docker if an engine answers)",
     )
     run.add_argument(
         "--nodes", type=count(1, 9), default=3, metavar="N", help="servers (default: 3)"
@@ -33,7 +40,8 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--nemesis",
         type=_kinds,
         metavar="KINDS",
-        help=f"faults, with commas between, or none (default: all: {', '.join(FAULTS)})",
+        help=f"faults, with commas between, or none, or all (default: {', '.join(EVERYWHERE)}; "
+        f"of simulated machines only: {', '.join(k for k in FAULTS if k not in EVERYWHERE)})",
     )
     run.add_argument(
         "--nemesis-interval",
@@ -47,6 +55,14 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument(
         "--plan", type=Path, metavar="FILE", help="a fault plan (plan.json of a run), not chance"
+    )
+    run.add_argument(
+        "--preemption",
+        choices=("auto", *MODES),
+        default="auto",
+        help="where threads of simulated clients lose the processor: nowhere unless they block, "
+        "anyone going on afterwards or who came first (blocking, none), or also at locks, clocks "
+        "and sockets, or at any line (default: auto, by the seed)",
     )
     run.add_argument("--image", type=name, help="another ZooKeeper image (default: our own)")
     run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
@@ -67,7 +83,9 @@ def _kinds(text: str) -> list[str]:
     kinds = [kind.strip() for kind in text.split(",")]
     if kinds == ["none"]:
         return []
-    there = f"there are {', '.join(FAULTS)}; or none, by itself"
+    if kinds == ["all"]:
+        return list(SOUND)
+    there = f"there are {', '.join(FAULTS)}; or none or all, by itself"
     if kinds == [""]:
         raise argparse.ArgumentTypeError(f"it is empty; {there}")
     unknown = [kind for kind in kinds if kind not in FAULTS]

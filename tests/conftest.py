@@ -1,15 +1,20 @@
-"""What tests of several packages need: real servers, and waiting for them."""
+"""What tests of several packages need: servers, real and simulated, and waiting for them."""
 
 import functools
 import os
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from queue import SimpleQueue
 
 import pytest
 
 from harness.docker_engine import connect
 from harness.docker_ensemble import DockerEnsemble
 from harness.ensemble import EnvironmentRefusal, serving
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.real_sockets import LOOPBACK, serve_in_thread
+from simulation.zookeeper.cluster import Cluster
 
 
 @functools.cache
@@ -73,3 +78,53 @@ def ensemble(session_ensemble, eventually):
         )
     )
     return session_ensemble
+
+
+@contextmanager
+def simulated_servers(eventually):
+    """Three simulated servers on real sockets, all serving; where clients reach each of them."""
+    clusters = []
+
+    def build():
+        simulator = Simulator(1)
+        network = Network(simulator)
+        cluster = Cluster(simulator, network, 3, tick_time=500)  # as that of the real ones
+        cluster.start()
+        clusters.append(cluster)
+        return simulator, network, cluster.addresses
+
+    with serve_in_thread(build) as server:
+        (cluster,) = clusters
+
+        def all_serve():
+            answer = SimpleQueue()
+            server.call(lambda: answer.put(all(map(cluster.serves, cluster.nodes))))
+            return answer.get(timeout=20)
+
+        eventually(all_serve)
+        yield {
+            node: (LOOPBACK, port) for node, port in zip(cluster.nodes, server.ports, strict=True)
+        }
+
+
+@pytest.fixture(scope="module", params=[pytest.param("docker", marks=pytest.mark.docker), "sim"])
+def module_servers(request, eventually):
+    """Three servers for tests that need no more of them than to be their clients.
+
+    Each such test runs twice: with real servers, and with simulated ones, which need no Docker.
+    Shape: where clients reach each node, a host and a port.
+    """
+    if request.param == "docker":
+        ensemble = request.getfixturevalue("session_ensemble")
+        yield {node: ensemble.client_address(node) for node in ensemble.nodes}
+    else:
+        with simulated_servers(eventually) as addresses:
+            yield addresses
+
+
+@pytest.fixture
+def servers(request, module_servers):
+    """The same, all of them serving: what tests of the real ensemble have broken is mended."""
+    if request.node.get_closest_marker("docker") is not None:
+        request.getfixturevalue("ensemble")
+    return module_servers

@@ -19,7 +19,11 @@ DOWNWARD = [
 ]
 OURS = frozenset(DOWNWARD)
 # What these may import beside the standard library and themselves.
-ALONE = {"recipes": {"kazoo"}, "checker": {"msgspec", "numpy"}}
+ALONE = {
+    "recipes": {"kazoo"},
+    "checker": {"msgspec", "numpy"},
+    "simulation": {"greenlet"},
+}
 PACKAGES = [name for name in DOWNWARD if (ROOT / name / "__init__.py").exists()]
 
 

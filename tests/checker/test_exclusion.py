@@ -222,6 +222,17 @@ def test_an_expiry_after_the_call_of_release_is_not_while_holding():
     assert len(expired_while_holding(holds, view(s1=(30, True)))) == 1
 
 
+def test_an_expiry_that_removes_the_node_after_a_release_in_vain_is_while_holding():
+    recorded = Recorded().acquire(10, 20, 0).release(40, 65, 0, "info")
+    [hold] = extract_holds(recorded.end(90).history(), WORDS)
+    hold.node = "/lock/mine"
+    of_another = Ownership("/lock/another", hold.session, 1, 0, 1, 60, 9, expired=True)
+    removed = Ownership(hold.node, hold.session, 1, 0, 1, 60, 9, expired=True)
+    deleted = Ownership(hold.node, hold.session, 1, 0, 1, 60, 9, expired=False)
+    for owners, found in [([], []), ([of_another], []), ([deleted], []), ([removed], [hold])]:
+        assert expired_while_holding([hold], view(s1=(60, True), owners=owners)) == found
+
+
 @st.composite
 def some_holds(draw):
     holds = []

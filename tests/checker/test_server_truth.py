@@ -199,3 +199,18 @@ def test_the_size_of_the_ensemble_can_be_told():
     found = merge({"n1": node(made(1, "/a"))}, ensemble_size=3)
     assert found.committed == ()
     assert found.reasons[0] == "the files of 2 of 3 servers are missing"
+
+
+def test_times_of_clocks_that_were_wrong_are_put_right():
+    files = {
+        "n1": node(
+            at(1, "createSession", timeout=4000),
+            create(2, "/a", S1, time_ms=90_000_000),
+            txn("multi", 3, S1, 4, time_ms=95_000_000, ops=(made(3, "/a/b"), made(3, "/c"))),
+            at(4, "delete", path="/a/b"),
+        )
+    }
+    assert [txn.time_ms for txn in merge(files).committed] == [1000, 90_000_000, 95_000_000, 4000]
+    found = merge(files, true_times={2: 2000, 3: 3500})
+    assert [txn.time_ms for txn in found.committed] == [1000, 2000, 3500, 4000]
+    assert [life.created_ms for life in found.znodes("/")] == [2000, 3500, 3500]

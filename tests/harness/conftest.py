@@ -57,6 +57,10 @@ class Wires:
             self._listeners[node].settimeout(PATIENCE)
         return False
 
+    @staticmethod
+    def monotonic_ns() -> int:
+        return time.monotonic_ns()
+
     def close(self) -> None:
         self.links.close()
         for sock in self._open:

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness import docker_image
-from harness.docker_image import build_context, ensure_image, ensure_node_image, image_tag, main
+from harness.docker_image import (
+    IF_ENGINE,
+    build_context,
+    ensure_image,
+    ensure_node_image,
+    image_tag,
+    main,
+)
 from harness.ensemble import EnvironmentRefusal
 
 
@@ -124,6 +131,12 @@ def test_command_without_engine_says_why_and_fails(capsys, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     assert main() == 4
     assert "no Docker engine answers" in capsys.readouterr().err
+
+
+def test_command_without_engine_is_content_where_none_is_needed(capsys, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    assert main([IF_ENGINE]) == 0
+    assert "runs are simulated" in capsys.readouterr().err
 
 
 @pytest.mark.docker

@@ -20,12 +20,13 @@ from harness.combinators import (
     sequence,
     sleep,
 )
-from harness.driver import HEAL_ALL, Driver, WorkerCrash
+from harness.driver import HEAL_ALL, Driver
 from harness.generator import NOTHING, Invocation
 from harness.interpreter import Interpreter
 from harness.roles import RoleTracker
 from harness.witness import Witness
-from harness.worker_pool import ClientSpec, WorkerPool
+from harness.worker_pool import WorkerPool
+from harness.workers import ClientSpec, WorkerCrash
 from workloads.lock import WORDS
 
 SECOND = 1_000_000_000
@@ -268,7 +269,8 @@ ORPHANED = """
 import sys, time
 from pathlib import Path
 from harness.messages import Open
-from harness.worker_pool import ClientSpec, WorkerPool
+from harness.worker_pool import WorkerPool
+from harness.workers import ClientSpec
 pool = WorkerPool(2, ClientSpec("tests.harness.scripted_client:build"), hosts=lambda c: "",
                   logs=Path(sys.argv[1]), notify=print, origin=0)
 pool.start()

@@ -1,4 +1,4 @@
-"""The links between a real client and real servers."""
+"""The links between a real client and servers, real or simulated."""
 
 import time
 import uuid
@@ -11,12 +11,9 @@ from harness.link_process import ProcessLinks
 
 SESSION = 2.0  # seconds; the servers allow 1 to 10
 
-pytestmark = pytest.mark.docker
-
 
 @pytest.fixture
-def links(ensemble):
-    servers = {node: ensemble.client_address(node) for node in ensemble.nodes}
+def links(servers):
     with ProcessLinks(servers, clients=1) as running:
         yield running
 
@@ -41,8 +38,8 @@ def client(links):
 
 
 @pytest.fixture
-def bystander(ensemble):
-    host, port = ensemble.client_address(ensemble.nodes[0])
+def bystander(servers):
+    host, port = next(iter(servers.values()))
     direct = started(f"{host}:{port}")
     yield direct
     finished(direct)
@@ -53,8 +50,8 @@ def path():
     return f"/links-{uuid.uuid4().hex[:8]}"
 
 
-def test_a_client_works_through_its_links(links, client, path, ensemble):
-    assert links.connected_to(0) in ensemble.nodes
+def test_a_client_works_through_its_links(links, client, path, servers):
+    assert links.connected_to(0) in servers
     began = time.monotonic_ns()
     client.create(path, b"x" * 1_000_000)
     data, _ = client.get(path)

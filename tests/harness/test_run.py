@@ -9,7 +9,7 @@ from harness import run as run_module
 from harness.combinators import cycle, repeat
 from harness.generator import NOTHING, Invocation
 from harness.run import Run, Status, perform
-from harness.worker_pool import ClientSpec
+from harness.workers import ClientSpec
 from workloads.lock import WORDS
 
 

@@ -62,6 +62,7 @@ class Servers(Faulty):
         self._ready = dict.fromkeys(self.nodes, 0.0)
         self._grudge = {}
         self._leads = self.nodes[-1]
+        self.machines = Machines(self)
 
     def kill(self, node):
         if self.takes("kill", node):
@@ -120,9 +121,76 @@ class Servers(Faulty):
         return {kind: Availability(True) for kind in ("kill", "pause", "partition")}
 
 
+class Clocks(Faulty):
+    def __init__(self):
+        super().__init__()
+        self._rates = {}
+        self.steps = {}
+
+    def skew_clock(self, who, *, step, rate):
+        if self.takes("skew_clock", who):
+            self._rates[who] = rate
+            self.steps[who] = self.steps.get(who, 0) + step
+
+    def clock_rate(self, who):
+        return self._rates.get(who, 1)
+
+
+class Machines(Clocks):
+    def __init__(self, servers):
+        super().__init__()
+        self._servers = servers
+        self._troubles = {}
+
+    def power_off(self, node):
+        if self.takes("power_off", node):
+            self._servers.kill(node)
+
+    def trouble_disk(self, node, trouble):
+        if self.takes("trouble_disk", node):
+            self._troubles[node] = trouble
+            if trouble == "full":
+                self._servers.kill(node)
+
+    def disk_trouble(self, node):
+        return self._troubles.get(node)
+
+    def mend_disk(self, node):
+        if self.takes("mend_disk", node):
+            self._troubles.pop(node, None)
+
+
+class ClientMachines(Clocks):
+    def __init__(self):
+        super().__init__()
+        self._stalled = {}
+
+    def stall(self, client, choice):
+        if self.takes("stall", client):
+            self._stalled[client] = f"thread {choice:.1f}"
+        return self._stalled.get(client)
+
+    def unstall(self, client):
+        if self.takes("unstall", client):
+            self._stalled.pop(client, None)
+
+    def stalled(self, client):
+        return self._stalled.get(client)
+
+
+class Shot:
+    def __init__(self):
+        self.struck = None
+        self.withdrawn = False
+
+    def withdraw(self):
+        self.withdrawn = True
+
+
 class Clients(Faulty):
     def __init__(self, count):
         super().__init__()
+        self.machines = ClientMachines()
         self.count = count
         self._states = ["running"] * count
 
@@ -153,6 +221,8 @@ class Links(Faulty):
         self._servers = servers
         self._clients = clients
         self._cuts = [{} for _ in range(clients.count)]
+        self.aimed = self
+        self.shots = {}
         self._swallowed = [0] * clients.count
 
     def cut(self, client, how, nodes=None):
@@ -188,8 +258,15 @@ class Links(Faulty):
             self._swallowed[client] += 1
         return through
 
+    def aim(self, client, aim, nodes=None):
+        self.takes("aim", client, aim, nodes)
+        shot = self.shots[client] = Shot()
+        return shot
+
     def create(self, client):
         """A create that gets through may lose its reply, and with that ends the cut."""
+        if client in self.shots and not self.shots[client].withdrawn:
+            self.shots[client].struck = 1
         if "lost-reply" in self._cuts[client].values():
             self._swallowed[client] += 1
             self._cuts[client] = {}

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from nemesis.grudges import keeps_majority, majority, minority
 from nemesis.partition import shape_grudge
-from nemesis.plan import FAMILIES, PlanError, decode_plan, encode_plan, validate
+from nemesis.plan import EVERYWHERE, FAMILIES, PlanError, decode_plan, encode_plan, validate
 from nemesis.random_plan import DEPOSE, FIRST, ROOM, random_plan
 
 SERVER_KINDS = {"kill", "pause", "partition"}
-ALL = tuple(FAMILIES)
+ALL = EVERYWHERE
 
 arguments = st.fixed_dictionaries(
     {
@@ -232,3 +232,19 @@ def test_small_ensembles_lose_their_majority_and_the_notes_say_so(nodes):
         )
         assert f"an ensemble of {nodes} has no majority" in plan.notes[-1]
         assert set(plan.kinds) == kinds
+
+
+@given(st.integers(0, 2**32), st.integers(3, 7), st.integers(1, 9))
+def test_faults_of_simulated_machines_have_their_turns_and_aim_at_what_exists(seed, nodes, clients):
+    drawn = {**ordinary, "kinds": FAMILIES, "seed": seed, "nodes": nodes, "clients": clients}
+    plan = random_plan(**{**drawn, "time_limit": 120})
+    assert set(plan.kinds) == set(FAMILIES)
+    size = {"nodes": nodes, "clients": clients}
+    validate(plan, **size, time_limit=120)
+    assert decode_plan(encode_plan(plan), **size) == plan
+    first = {}
+    for entry in plan.entries:
+        first.setdefault(entry.kind, entry)
+    assert all(first[kind].targets.role == "leader" for kind in ("power-off", "file-slow"))
+    assert all(first[kind].targets.role == "holder" for kind in ("client-stall",))
+    assert first["client-request"].options.number >= 1

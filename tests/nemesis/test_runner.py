@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from checker.exercise import fault_windows
 from checker.history import History, Op
-from nemesis.plan import FAMILIES, HOWS, VERSION, Entry, FaultPlan, Options
+from nemesis.plan import EVERYWHERE, HOWS, VERSION, Entry, FaultPlan, Options
 from nemesis.random_plan import random_plan
 from nemesis.runner import Nemesis
 from nemesis.targets import Targets
@@ -54,7 +54,7 @@ def test_every_fault_of_a_random_plan_is_in_force_and_healed(
 ):
     world = make_world(nodes=nodes, clients=clients)
     plan = random_plan(
-        FAMILIES,
+        EVERYWHERE,
         seed=seed,
         time_limit=time_limit,
         interval=interval,
@@ -73,7 +73,7 @@ def test_every_fault_of_a_random_plan_is_in_force_and_healed(
 
 def test_the_same_seed_strikes_the_same(make_world):
     plan = random_plan(
-        FAMILIES, seed=3, time_limit=90, interval=5, nodes=5, clients=5, session_timeout=2.0
+        EVERYWHERE, seed=3, time_limit=90, interval=5, nodes=5, clients=5, session_timeout=2.0
     )
     worlds = [make_world(nodes=5) for _ in range(2)]
     first, second = (world.perform(world.nemesis(plan, 3)) for world in worlds)

@@ -1,4 +1,4 @@
-"""Clients of real servers, each behind links of its own, whose sessions a test can end."""
+"""Clients, each behind links of its own, whose sessions a test can end."""
 
 import threading
 import uuid
@@ -29,12 +29,10 @@ def stop(client):
 class Crowd:
     """Clients numbered from 0, started when first asked for."""
 
-    def __init__(self, ensemble, links, eventually):
+    def __init__(self, servers, links, eventually):
         self.links = links
         self._eventually = eventually
-        self._direct = ",".join(
-            f"{host}:{port}" for host, port in map(ensemble.client_address, ensemble.nodes)
-        )
+        self._direct = ",".join(f"{host}:{port}" for host, port in servers.values())
         self._clients = {}
         self._threads = []
         self.bystander = started(self._direct)
@@ -113,15 +111,14 @@ class Call(threading.Thread):
 
 
 @pytest.fixture(scope="module")
-def links(session_ensemble):
-    servers = {node: session_ensemble.client_address(node) for node in session_ensemble.nodes}
-    with ProcessLinks(servers, CLIENTS) as running:
+def links(module_servers):
+    with ProcessLinks(module_servers, CLIENTS) as running:
         yield running
 
 
 @pytest.fixture
-def crowd(ensemble, links, eventually):
-    crowd = Crowd(ensemble, links, eventually)
+def crowd(servers, links, eventually):
+    crowd = Crowd(servers, links, eventually)
     yield crowd
     crowd.close()
 

@@ -6,8 +6,6 @@ from kazoo.exceptions import ConnectionClosedError
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.registry import ELECTIONS
 
-pytestmark = pytest.mark.docker
-
 SOUND = [name for name, recipe in ELECTIONS.items() if not recipe.faulty]
 
 

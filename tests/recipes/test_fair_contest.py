@@ -5,8 +5,6 @@ from recipes.deadline import Deadline
 from recipes.fair_contest import MARK, FairContest
 from recipes.session import Unanswered
 
-pytestmark = pytest.mark.docker
-
 
 @pytest.fixture
 def contest(crowd, path):

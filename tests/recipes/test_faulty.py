@@ -17,8 +17,6 @@ from recipes.faulty import (
 from recipes.interfaces import NotHeld
 from recipes.lock import FairLock, UnfairLock
 
-pytestmark = pytest.mark.docker
-
 
 class Waiter:
     """Waits for a lock in a thread of its own, and holds it until told to let go."""

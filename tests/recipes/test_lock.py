@@ -9,8 +9,6 @@ from recipes.interfaces import LockUnknown, NotHeld
 from recipes.lock import FairLock, UnfairLock
 from recipes.registry import LOCKS
 
-pytestmark = pytest.mark.docker
-
 SOUND = [name for name, recipe in LOCKS.items() if not recipe.faulty]
 OURS = ["fair", "unfair"]
 

@@ -4,8 +4,6 @@ from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredE
 from recipes.deadline import Deadline
 from recipes.session import Session, Unanswered
 
-pytestmark = pytest.mark.docker
-
 
 @pytest.fixture
 def session(crowd):

@@ -66,6 +66,32 @@ def test_the_command_line_spells_out_the_seed_and_quotes(record):
     assert record.command_line() == "rumpus run lock --seed=7"
 
 
+def test_the_command_line_of_a_simulated_run_asks_for_the_simulation(record):
+    record.ensemble = "sim"
+    record.argv = ["rumpus", "run", "lock", "--seed=7", "--ensemble", "auto"]
+    assert record.command_line() == "rumpus run lock --seed=7 --ensemble auto --ensemble sim"
+    record.argv = ["rumpus", "run", "lock", "--seed=7", "--ensemble", "sim"]
+    assert record.command_line() == "rumpus run lock --seed=7 --ensemble sim"
+    record.argv = ["rumpus", "run", "lock", "--ensemble=sim", "--seed=7"]
+    assert record.command_line() == "rumpus run lock --ensemble=sim --seed=7"
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ([], ["--preemption", "lines"]),
+        (["--preemption", "auto"], ["--preemption", "auto", "--preemption", "lines"]),
+        (["--preemption=lines"], ["--preemption=lines"]),
+    ],
+)
+def test_the_command_line_of_a_simulated_run_names_its_schedule(record, asked, told):
+    record.ensemble = "sim"
+    record.options = {"preemption": "lines"}
+    record.argv = ["rumpus", "run", "lock", "--seed=7", "--ensemble=sim", *asked]
+    expected = ["rumpus", "run", "lock", "--seed=7", "--ensemble=sim", *told]
+    assert record.command_line() == " ".join(expected)
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

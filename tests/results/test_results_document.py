@@ -71,3 +71,11 @@ def test_a_fault_is_verified_only_if_seen_in_force_and_healed():
     assert fault_counts(History(unseen + stop))[0].verified == 0
     sick = [nemesis(3, "invoke", "stop"), nemesis(4, "info", "stop", verified=False)]
     assert fault_counts(History(start + sick))[0].verified == 0
+
+
+def test_a_simulated_run_carries_its_digest_and_virtual_time(sample):
+    found = document(sample)
+    assert (found["digest"], found["virtual_seconds"]) == (None, None)
+    sample.record.digest, sample.record.virtual_seconds = "ab" * 16, 71.25
+    found = document(sample)
+    assert (found["digest"], found["virtual_seconds"]) == ("ab" * 16, 71.25)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from harness.driver import WorkerCrash
 from harness.ensemble import EnvironmentRefusal
+from harness.workers import WorkerCrash
 from nemesis.registry import FAULTS
 from rumpus import list_command
 from rumpus.version import __version__
@@ -28,7 +28,7 @@ def refused(answer, code, *words):
     ("words", "named"),
     [
         ([], ["COMMAND"]),
-        (["walk"], ["'walk'", "run", "list", "check", "doctor", "clean"]),
+        (["walk"], ["'walk'", "run", "list", "check", "doctor", "clean", "sim-server"]),
         (["run"], ["WORKLOAD"]),
         (["run", "barrier"], ["unknown workload 'barrier'", *WORKLOADS]),
         (["run", "lock", "--recipe", "magic"], ["unknown recipe 'magic'", "fair", "no-lookup"]),
@@ -64,7 +64,7 @@ def test_help_and_version(rumpus):
     answer = rumpus("--help")
     assert answer.code == 0
     assert "4 this host does not allow it" in " ".join(answer.out.split())
-    for command in ("run", "list", "check", "doctor", "clean"):
+    for command in ("run", "list", "check", "doctor", "clean", "sim-server"):
         assert rumpus(command, "--help").code == 0
     assert rumpus("--version").out == f"rumpus {__version__}\n"
 
@@ -121,7 +121,25 @@ def test_fencing_needs_tokens(rumpus, monkeypatch):
     refused(answer, 2, "tokenless", "no fencing tokens")
 
 
-@pytest.mark.parametrize("words", [["run", "lock"], ["run", "lock", "--json"], ["clean"]])
+def test_simulated_servers_have_no_image(rumpus):
+    answer = rumpus("run", "lock", "--ensemble", "sim", "--image", "zookeeper:3.9")
+    refused(answer, 2, "zookeeper:3.9", "--ensemble docker")
+
+
+def test_docker_does_not_offer_what_only_simulated_machines_suffer(rumpus, tmp_path):
+    words = ["run", "lock", "--ensemble", "docker", "--nemesis", "all", "--runs", tmp_path / "runs"]
+    assert rumpus(*words).code == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "lock", "--ensemble", "docker"],
+        ["run", "lock", "--ensemble", "docker", "--json"],
+        ["run", "lock", "--image", "zookeeper:3.9"],
+        ["clean"],
+    ],
+)
 def test_without_an_engine(rumpus, monkeypatch, tmp_path, words):
     monkeypatch.chdir(tmp_path)
     refused(rumpus(*words), 4, "no Docker engine", "/nonexistent/docker.sock", "start it")

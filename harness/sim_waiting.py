@@ -1,0 +1,62 @@
+"""Waiting on virtual time, for what belongs to the harness and not to a simulated program.
+
+Everything here is called by tasks of one world, of which one runs at a time: there is nothing to
+lock.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from simulation.kernel.errors import SimulationError
+from simulation.kernel.simulator import SECOND, Simulator
+
+if TYPE_CHECKING:
+    from simulation.kernel.task import Task
+
+
+def park(simulator: Simulator, seconds: float | None, waits_for: str) -> bool:
+    """Let the current task wait until it is woken; False if the time (virtual) is over first.
+
+    Raises:
+        SimulationError: no task runs.
+    """
+    task = simulator.current
+    if task is None:
+        raise SimulationError(f"only a task can wait for {waits_for}")
+    return task.park(None if seconds is None else round(seconds * SECOND), waits_for)
+
+
+def sleeper(simulator: Simulator) -> Callable[[float], None]:
+    """``time.sleep`` of a world."""
+
+    def sleep(seconds: float) -> None:
+        park(simulator, seconds, "time to pass")
+
+    return sleep
+
+
+class Flag:
+    """``threading.Event``, but for what it does not need: it is set once."""
+
+    __slots__ = ("_set", "_simulator", "_waiting")
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._set = False
+        self._waiting: list[Task] = []
+
+    def set(self) -> None:
+        """Let all go on that wait, and all that will."""
+        self._set = True
+        waiting, self._waiting = self._waiting, []
+        for task in waiting:
+            task.wake()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is set, at most so long; whether it is."""
+        if not self._set:
+            task = self._simulator.current
+            if task is not None:
+                self._waiting.append(task)
+            park(self._simulator, seconds, "a flag")
+        return self._set

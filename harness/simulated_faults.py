@@ -1,0 +1,102 @@
+"""What only simulated machines and networks suffer on command: power, disks, clocks, threads, aims.
+
+An ensemble, clients and links that offer it say so by attributes of these types; where they are
+None, faults that need them are refused by name (``nemesis.registry.require``).
+"""
+
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+import msgspec
+
+DiskTrouble = Literal["slow", "full", "lying"]
+"""``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
+server ends. ``lying``: fsync reports success and keeps nothing safe."""
+
+Deed = Literal["drop-reply", "hold-reply", "cut-before", "cut-after"]
+"""What is done about a request: its reply is swallowed and the connection reset; its reply, and all
+after it, is held back for a while; the connection is reset before it passes; or just after."""
+
+
+class Aim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A blow at one request.
+
+    Args:
+        deed: what is done.
+        request: kind of request, a name of ``harness.zookeeper_frames.REQUESTS``.
+        number: which one of that kind, counted over all of a client's links from now on; 1: the
+            next.
+        milliseconds: for how long ``hold-reply`` holds; healing ends it, too.
+    """
+
+    deed: Deed
+    request: str = "create"
+    number: int = 1
+    milliseconds: float = 1000.0
+
+
+class Shot(Protocol):
+    """An aim on its way."""
+
+    struck: int | None
+    """When it struck, in monotonic nanoseconds; None: not yet."""
+
+    def withdraw(self) -> None:
+        """Take it away, struck or not."""
+
+
+class Machines(Protocol):
+    """The machines that servers run on."""
+
+    def power_off(self, node: str) -> None:
+        """Cut the power: the server is gone, and so is what was not synced, or part of it."""
+
+    def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
+        """Let a disk have this trouble, in place of any earlier one."""
+
+    def disk_trouble(self, node: str) -> DiskTrouble | None:
+        """What is wrong with a disk now."""
+
+    def mend_disk(self, node: str) -> None:
+        """End it."""
+
+    def skew_clock(self, node: str, *, step: float, rate: float) -> None:
+        """Set the wall clock forward by seconds, and have both clocks run at this rate."""
+
+    def clock_rate(self, node: str) -> float:
+        """How fast its clocks run; 1: right."""
+
+
+class ClientMachines(Protocol):
+    """The insides of client processes."""
+
+    def stall(self, client: int, choice: float) -> str:
+        """Keep one of its threads from running; which one.
+
+        Args:
+            client: its number.
+            choice: from 0 to below 1, decides which.
+        """
+
+    def unstall(self, client: int) -> None:
+        """Let all its threads run again."""
+
+    def stalled(self, client: int) -> str | None:
+        """Which of its threads does not run."""
+
+    def skew_clock(self, client: int, *, step: float, rate: float) -> None:
+        """Set its wall clock forward by seconds, and have its clocks run at this rate."""
+
+    def clock_rate(self, client: int) -> float:
+        """How fast its clocks run; 1: right."""
+
+
+class AimedLinks(Protocol):
+    """Links that strike at one request, counted."""
+
+    def aim(self, client: int, aim: Aim, nodes: Iterable[str] | None = None) -> Shot:
+        """Strike at one request of a client, on its links to some servers (all by default).
+
+        Raises:
+            ValueError: no such kind of request, or a number below 1.
+        """

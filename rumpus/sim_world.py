@@ -1,0 +1,99 @@
+"""Runs in a simulated world: everything in this process, on virtual time, from one seed."""
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.clients import Clients, Roles
+from harness.ensemble import Ensemble
+from harness.links import Links
+from harness.run import Run, Status
+from harness.sim_run import BEGINNING, perform_simulated
+from nemesis.plan import SOUND, FaultPlan
+from nemesis.runner import Nemesis
+from results.record import ClockAnchor, RunRecord
+from results.run_directory import RunDirectory
+from simulation.kernel.preemption import Mode
+
+
+class SimWorld:
+    """Where a run takes place, in the simulation; see ``rumpus.run_command.World``.
+
+    Args:
+        nodes: how many servers.
+        tick_ms: their ``tickTime``.
+        preemption: where clients' threads lose the processor though they do not block.
+        say: told of every step.
+    """
+
+    kind = "sim"
+    image: str | None = None
+
+    def __init__(
+        self, *, nodes: int, tick_ms: int, preemption: Mode, say: Callable[[str], None]
+    ) -> None:
+        self.options: dict[str, Any] = {"preemption": preemption}
+        self._nodes = nodes
+        self._tick_ms = tick_ms
+        self._preemption: Mode = preemption
+        self._say = say
+
+    def prepare(self, plan: FaultPlan) -> None:
+        """Nothing is needed, and every fault can be had."""
+
+    def begin(self) -> ClockAnchor:
+        """Both clocks when the world begins."""
+        return ClockAnchor(**BEGINNING)
+
+    def perform(
+        self,
+        run: Run,
+        plan: FaultPlan,
+        seed: int,
+        *,
+        directory: RunDirectory,
+        record: RunRecord,
+        status: Status,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        """Perform a run from start to end; the record is told what is known only now."""
+
+        def nemesis(
+            ensemble: Ensemble,
+            links: Links,
+            clients: Clients,
+            roles: Roles,
+            *,
+            sleep: Callable[[float], None],
+            monotonic: Callable[[], float],
+        ) -> Nemesis:
+            return Nemesis(
+                plan,
+                ensemble,
+                links,
+                clients,
+                roles,
+                seed,
+                sleep=sleep,
+                monotonic=monotonic,
+                stop_requested=stop_requested,
+            )
+
+        with directory.history_writer() as sink:
+            simulated = perform_simulated(
+                run,
+                seed=seed,
+                nodes=self._nodes,
+                nemesis=nemesis,
+                sink=sink,
+                logs=directory.clients,
+                node_files=directory.nodes,
+                tick_ms=self._tick_ms,
+                check_invariants=set(plan.kinds) <= set(SOUND),
+                preemption=self._preemption,
+                status=status,
+                step=self._say,
+                stop_requested=stop_requested,
+            )
+        record.clock_anchors += [ClockAnchor(**reading) for reading in status.anchors]
+        record.digest = simulated.digest
+        record.virtual_seconds = round(simulated.virtual_seconds, 6)

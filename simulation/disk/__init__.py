@@ -1,0 +1,1 @@
+"""Simulated disks: what is written, what is safe, and what a crash leaves."""

@@ -1,0 +1,1 @@
+"""Virtual time, seeded scheduling, simulated processes and tasks, and the trace of it all."""

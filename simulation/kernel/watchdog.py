@@ -1,0 +1,94 @@
+"""Watchdogs: one for worlds in which nothing useful happens, one for tasks that never yield."""
+
+import ctypes
+import threading
+from time import process_time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from simulation.kernel.errors import Hung, Stuck
+
+if TYPE_CHECKING:
+    from simulation.kernel.simulator import Simulator
+
+
+class ProgressWatchdog:
+    """Raises ``Stuck`` when nobody has reported progress for so much virtual time.
+
+    Servers' heartbeats go on for ever, so a world whose clients all wait never runs out of
+    events: only those who know what progress is can tell.
+
+    Args:
+        simulator: the world.
+        patience: virtual nanoseconds.
+    """
+
+    def __init__(self, simulator: "Simulator", patience: int) -> None:
+        self._simulator = simulator
+        self._patience = patience
+        self._latest = simulator.now
+        self._over = False
+        simulator.call_after(patience, self._look)
+
+    def progress(self) -> None:
+        """Something useful has happened."""
+        self._latest = self._simulator.now
+
+    def end(self) -> None:
+        """Nothing is expected any more."""
+        self._over = True
+
+    def _look(self, _: object) -> None:
+        if self._over:
+            return
+        idle = self._simulator.now - self._latest
+        if idle >= self._patience:
+            raise Stuck(f"no progress for {idle / 1e9:g} virtual seconds\n{self._simulator.dump()}")
+        self._simulator.call_at(self._latest + self._patience, self._look)
+
+
+class HangWatchdog:
+    """Interrupts a task that computes for ever without a blocking call.
+
+    A loop that waits for a variable would otherwise stop the world for good. ``Hung`` is raised
+    in the real thread that made this object, and with it in whatever it is doing; its traceback
+    names the line. It can only strike in worlds that would never end: it counts the processor
+    time of this real process, so that a busy or a stopped machine is no reason.
+
+    Args:
+        simulator: the world.
+        patience: seconds of processor time without a step or event.
+    """
+
+    def __init__(self, simulator: "Simulator", patience: float = 20.0) -> None:
+        self._simulator = simulator
+        self._patience = patience
+        self._over = threading.Event()
+        self._watched = threading.get_ident()
+        self._thread = threading.Thread(target=self._watch, name="hang-watchdog", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        seen, since = -1, 0.0
+        while not self._over.wait(self._patience / 4):
+            done = self._simulator.steps + self._simulator.events
+            spent = process_time()
+            if done != seen:
+                seen, since = done, spent
+            elif spent - since >= self._patience and self._simulator.current is not None:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._watched), ctypes.py_object(Hung)
+                )
+                since = spent  # the next one may hang as well, or this one go on

@@ -1,0 +1,1 @@
+"""Private copies of Python modules for each simulated process, on simulated primitives."""

@@ -1,0 +1,57 @@
+"""Which modules are simulated, and what is done to private ones after they have been executed."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from simulation.loader import (
+    atexit_module,
+    collections_module,
+    condition,
+    datetime_module,
+    fcntl_module,
+    kazoo_select,
+    os_module,
+    random_module,
+    select_module,
+    signal_module,
+    socket_module,
+    sys_module,
+    thread_module,
+    time_module,
+    uuid_module,
+)
+
+if TYPE_CHECKING:
+    from simulation.loader.space import Space
+
+SIMULATED: Final[dict[str, Callable[["Space"], ModuleType]]] = {
+    "_thread": thread_module.build,
+    "atexit": atexit_module.build,
+    "collections": collections_module.build,
+    "datetime": datetime_module.build,
+    "fcntl": fcntl_module.build,
+    "os": os_module.build,
+    "random": random_module.build,
+    "select": select_module.build_select,
+    "selectors": select_module.build_selectors,
+    "signal": signal_module.build,
+    "socket": socket_module.build,
+    "sys": sys_module.build,
+    "time": time_module.build,
+    "uuid": uuid_module.build,
+}
+"""By name, what makes the module of a process."""
+
+
+def _in_plain_python(_: "Space", queue: Any) -> None:
+    """The queue in C waits on a real lock, on which the whole world would wait."""
+    queue.SimpleQueue = queue._PySimpleQueue  # noqa: SLF001 - its name as long as it is hidden
+
+
+FINISHING: Final[dict[str, Callable[["Space", Any], None]]] = {
+    "kazoo.handlers.utils": kazoo_select.install,
+    "queue": _in_plain_python,
+    "threading": condition.install,
+}
+"""What replaces parts of a private copy by simulated ones that are quicker."""

@@ -1,0 +1,285 @@
+"""The private modules of one simulated process.
+
+Real threads, sockets and clocks belong to the whole real process; a simulated process must have
+its own. So each gets private copies of the modules that use them (kazoo, recipes, the pure Python
+modules on threads), executed afresh with ``__builtins__`` whose ``__import__`` hands out simulated
+modules in place of ``_thread``, ``time``, ``socket`` and the like. Nothing real is patched, module
+globals are not shared between processes, and a restarted process loads afresh.
+
+Everything that is neither private nor simulated is the real module, shared by all.
+
+What is not made equal over runs: ``id()``, ``hash()`` of strings and of objects without a hash of
+their own, and the order of builtin sets that shared modules hand out. Private code has ordered
+sets, so none of it shows unless a program asks for it.
+"""
+
+import builtins
+import errno
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, Final, TextIO
+
+from simulation.kernel.process import Process
+from simulation.kernel.synchronization import Locks, RLock
+from simulation.kernel.task import Task
+from simulation.loader.descriptor import FIRST_NUMBER, Descriptor
+from simulation.loader.module_code import module_code
+from simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
+from simulation.loader.refused_modules import refused
+from simulation.loader.set_literals import HIDDEN_NAME
+from simulation.loader.simulated_modules import FINISHING, SIMULATED
+
+STANDARD_PRIVATE: Final = (
+    "_threading_local",
+    "_weakrefset",
+    "concurrent",
+    "logging",
+    "queue",
+    "sched",
+    "secrets",
+    "threading",
+    "weakref",
+)
+"""Modules of the standard library that are pure Python on threads, time, randomness or sets."""
+
+
+class Space:
+    """The module namespace of one process.
+
+    Args:
+        process: whose modules these are.
+        network: what its sockets use (``simulation.network.network.Network``).
+        private: names of the modules and packages, submodules included, of which it gets copies
+            of its own, besides ``STANDARD_PRIVATE``.
+        shared: modules of these packages that are not private all the same: they hold no state,
+            and the process is as quick to start as what it need not execute is large.
+        path: directories in which private modules are looked for before ``sys.path``.
+        stdout: the process's standard output; None: the real one.
+        stderr: the process's standard error; None: the real one.
+        argv: its command line.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        network: Any,
+        private: tuple[str, ...] = ("kazoo",),
+        *,
+        shared: tuple[str, ...] = (),
+        path: Sequence[str] = (),
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+        argv: Sequence[str] = (),
+    ) -> None:
+        self.process = process
+        self.simulator = process.simulator
+        self.network = network
+        self.locks = Locks(process)
+        self.stdout = stdout
+        self.stderr = stderr
+        self.argv = list(argv)
+        self.modules: dict[str, ModuleType] = {}
+        """What the process has imported, as its own ``sys.modules``; shared modules included."""
+        self.descriptors: dict[int, Descriptor] = {}
+        """Its open files, as far as they are simulated (sockets, pipes), by number."""
+        self.at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
+        self.main_task: Task | None = None
+        self._next_number = FIRST_NUMBER - 1
+        self._private = {*private, *STANDARD_PRIVATE}
+        self._shared = shared
+        self._users_files: dict[str, None] = {}
+        self._path = tuple(path)
+        self._loading: dict[str, RLock] = {}
+        self.builtins: dict[str, Any] = {
+            **builtins.__dict__,
+            "__import__": self._import,
+            "set": OrderedSet,
+            "frozenset": OrderedFrozenSet,
+            HIDDEN_NAME: OrderedSet,
+        }
+
+    # -- running --------------------------------------------------------------------------
+
+    def start(self, function: Callable[..., object], *arguments: Any, name: str = "main") -> Task:
+        """Start the process's main thread.
+
+        When it returns, the process goes on as a Python program does: it waits for the threads
+        that are no daemons, calls what was registered with ``atexit``, and ends. An exception
+        is put among the simulator's failures.
+        """
+
+        def main() -> None:
+            try:
+                function(*arguments)
+            except SystemExit:
+                pass
+            except Exception as error:
+                self.report(f"{self.process.name}/{name}", error)
+            self.exit()
+
+        self.main_task = self.process.spawn(main, name)
+        return self.main_task
+
+    def exit(self) -> None:
+        """End the process in an orderly way. Called by a task of its own."""
+        threading: Any = self.modules.get("threading")
+        if threading is not None and self.simulator.current is self.main_task:
+            threading._shutdown()  # noqa: SLF001 - as the interpreter calls it when it ends
+        while self.at_exit:
+            function, arguments, keywords = self.at_exit.pop()
+            function(*arguments, **keywords)
+        self.process.kill()
+
+    def report(self, where: str, error: BaseException) -> None:
+        """Put an exception that nobody caught among the simulator's failures."""
+        simulator = self.simulator
+        simulator.trace.append(f"{where}: {type(error).__name__}")
+        simulator.failures.append((simulator.now, where, error))
+
+    # -- descriptors ----------------------------------------------------------------------
+
+    def open(self, descriptor: Descriptor) -> int:
+        """Give an open file its number."""
+        self._next_number += 1
+        self.descriptors[self._next_number] = descriptor
+        return self._next_number
+
+    def descriptor(self, number: int) -> Descriptor:
+        """The open file of a number.
+
+        Raises:
+            OSError: EBADF, if there is none.
+        """
+        found = self.descriptors.get(number)
+        if found is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return found
+
+    # -- modules --------------------------------------------------------------------------
+
+    def is_private(self, name: str) -> bool:
+        """Whether the process gets its own copy of a module."""
+        if name in self._shared:
+            return False
+        private = self._private
+        while name not in private:
+            name, dot, _ = name.rpartition(".")
+            if not dot:
+                return False
+        return True
+
+    def is_private_file(self, filename: str) -> bool:
+        """Whether code of this file (``co_filename``) has been loaded as a private module.
+
+        True for what was named private (kazoo, recipes, a user's files), false for the copies
+        of the standard library: preempting tasks inside of these shows nothing about a program.
+        """
+        return filename in self._users_files
+
+    def load(self, name: str) -> Any:
+        """Import a module for this process.
+
+        Raises:
+            ImportError: as an ``import`` statement does.
+        """
+        module = self.modules.get(name)
+        if module is not None:
+            if self._loading and (lock := self._loading.get(name)) is not None:
+                with lock:  # another task is executing it; the same one may see it half made
+                    pass
+            return module
+        build = SIMULATED.get(name)
+        if build is not None:
+            module = build(self)
+        elif self.is_private(name):
+            return self._load_private(name)
+        else:
+            module = refused(name) or importlib.import_module(name)
+            if name in self._shared:
+                parent, _, leaf = name.rpartition(".")
+                setattr(self.load(parent), leaf, module)
+        self.modules[name] = module
+        return module
+
+    def _load_private(self, name: str) -> ModuleType:
+        parent_name, _, leaf = name.rpartition(".")
+        parent = self.load(parent_name) if parent_name else None
+        if name in self.modules:  # the parent has imported it
+            return self.modules[name]
+        path = tuple(parent.__path__) if parent else (*self._path, *sys.path)
+        found = module_code(name, path)
+        if found is None:
+            module = importlib.import_module(name)
+            self.modules[name] = module
+            return module
+        module = ModuleType(name)
+        namespace = module.__dict__
+        namespace["__builtins__"] = self.builtins
+        namespace["__spec__"] = found.spec
+        namespace["__loader__"] = found.spec.loader
+        namespace["__file__"] = found.spec.origin
+        namespace["__package__"] = parent_name if found.locations is None else name
+        if found.locations is not None:
+            namespace["__path__"] = found.locations
+        if name.partition(".")[0] not in STANDARD_PRIVATE and found.spec.origin is not None:
+            self._users_files[found.spec.origin] = None
+        self.modules[name] = module
+        if parent is not None and self.is_private(parent_name):  # a shared package stays as it is
+            # Real imports do it afterwards, and find modules that import each other elsewhere.
+            setattr(parent, leaf, module)
+        lock = self._loading[name] = self.locks.rlock()
+        with lock:
+            try:
+                if found.code is not None:
+                    exec(found.code, namespace)  # noqa: S102 - this is what a loader does
+            except BaseException:
+                self.modules.pop(name, None)
+                if parent is not None and vars(parent).get(leaf) is module:
+                    delattr(parent, leaf)
+                raise
+            finally:
+                del self._loading[name]
+        finish = FINISHING.get(name)
+        if finish is not None:
+            finish(self, module)
+        return module
+
+    def _import(
+        self,
+        name: str,
+        namespace: dict[str, Any] | None = None,
+        _: object = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        """``__import__`` of private code."""
+        if level:
+            name = _absolute(name, level, namespace or {})
+        module = self.load(name)
+        if not fromlist:
+            return module if level or "." not in name else self.load(name.partition(".")[0])
+        if hasattr(module, "__path__"):
+            wanted = getattr(module, "__all__", ()) if "*" in fromlist else fromlist
+            for item in wanted:
+                if not hasattr(module, item):
+                    self._load_submodule(f"{name}.{item}")
+        return module
+
+    def _load_submodule(self, name: str) -> None:
+        try:
+            self.load(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:  # it is there, but something that it imports is not
+                raise
+
+
+def _absolute(name: str, level: int, namespace: dict[str, Any]) -> str:
+    package = namespace.get("__package__") or ""
+    parts = package.split(".")
+    if not package or level > len(parts):
+        raise ImportError("attempted relative import beyond top-level package")
+    base = ".".join(parts[: len(parts) - level + 1])
+    return f"{base}.{name}" if name else base

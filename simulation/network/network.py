@@ -1,0 +1,291 @@
+"""The network of a world: who listens where, who is connected, and what is broken between hosts."""
+
+import errno
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from simulation.network.connection import Connection
+from simulation.network.gate import Gate
+from simulation.network.opening import Attempt, Listener
+from simulation.network.path import Path
+
+if TYPE_CHECKING:
+    from simulation.kernel.process import Process
+    from simulation.kernel.simulator import Simulator
+    from simulation.network.transport import Receiver, Transport
+
+MICROSECOND = 1_000
+FIRST_EPHEMERAL_PORT = 32768
+EPHEMERAL_PORTS = 28232
+
+
+class Socket(Protocol):
+    """What ends when its process does: a listener, an attempt to connect, a connection."""
+
+    def end_with_process(self) -> None:
+        """The process has died; its kernel says so to the other side."""
+
+    def vanish(self) -> None:
+        """The host has lost power; the other side learns nothing."""
+
+
+class Network:
+    """Connects the processes of a world. Addresses are pairs of host name and port.
+
+    Faults name the host that packets come from and the one that they go to, and concern that
+    direction only. They hold until they are ended or replaced, for connections old and new.
+
+    Args:
+        simulator: the world.
+        shortest: nanoseconds that a packet takes at least between two hosts.
+        longest: and at most; most packets take little more than the least.
+    """
+
+    def __init__(
+        self,
+        simulator: "Simulator",
+        shortest: int = 50 * MICROSECOND,
+        longest: int = 500 * MICROSECOND,
+    ) -> None:
+        self._simulator = simulator
+        self.chance: Callable[[], float] = simulator.random("network").random
+        """Random numbers of this network."""
+        self._shortest = shortest
+        self._longest = longest
+        self._paths: dict[tuple[str, str], Path] = {}
+        self._listeners: dict[tuple[str, int], Listener] = {}
+        self._gates: dict[tuple[str, tuple[str, int]], Gate] = {}
+        self._sockets: dict[Process, dict[Socket, None]] = {}
+        self._down: dict[str, None] = {}
+        self._next_port: dict[str, int] = {}
+
+    # -- connections ------------------------------------------------------------------------
+
+    def listen(
+        self,
+        process: "Process",
+        port: int,
+        accept: "Callable[[Transport], Receiver]",
+        host: str | None = None,
+    ) -> Listener:
+        """Accept connections on a port (0: any free one) of a host, the process's by default.
+
+        ``accept`` is called in the process for each connection and returns who receives.
+
+        Raises:
+            OSError: EADDRINUSE.
+        """
+        host = host or process.host
+        self.boot_host(host)
+        address = (host, port or self._ephemeral_port(host))
+        if address in self._listeners:
+            raise OSError(errno.EADDRINUSE, f"{host}:{port} is in use already")
+        listener = Listener(self, process, address, accept)
+        self._listeners[address] = listener
+        self.remember_socket(process, listener)
+        return listener
+
+    def connect(
+        self,
+        process: "Process",
+        address: tuple[str, int],
+        receiver_factory: "Callable[[Transport], Receiver]",
+        failed: Callable[[OSError], None],
+        timeout: int | None = None,
+    ) -> Attempt:
+        """Connect to an address; one of the two callbacks is called, in the process, later.
+
+        Args:
+            process: whose connection it is.
+            address: host and port.
+            receiver_factory: is given the transport and returns who receives.
+            failed: is given ECONNREFUSED or ETIMEDOUT.
+            timeout: nanoseconds; None: as long as the system tries, 127 s.
+        """
+        self.boot_host(process.host)
+        local = (process.host, self._ephemeral_port(process.host))
+        attempt = Attempt(self, process, local, address, receiver_factory, failed, timeout)
+        self.remember_socket(process, attempt)
+        return attempt
+
+    def listener(self, address: tuple[str, int]) -> Listener | None:
+        """Who listens at an address."""
+        return self._listeners.get(address)
+
+    def gate(self, source_host: str, target_address: tuple[str, int]) -> Gate:
+        """The gate in the connections from a host to an address; made if there is none yet."""
+        return self._gates.setdefault((source_host, target_address), Gate())
+
+    def gate_of(self, source_host: str, target_address: tuple[str, int]) -> Gate | None:
+        """The gate there, if one was made."""
+        return self._gates.get((source_host, target_address))
+
+    def remove_gate(self, source_host: str, target_address: tuple[str, int]) -> None:
+        """Have no gate in connections that are opened from now on."""
+        self._gates.pop((source_host, target_address), None)
+
+    # -- faults -----------------------------------------------------------------------------
+
+    def cut(self, source: str, target: str) -> None:
+        """Drop all packets that go from one host to another."""
+        path = self._change(f"cut {source} {target}", source, target)
+        path.cut = True
+        path.refresh()
+        for sender in [*path.senders, *self.path(target, source).senders]:
+            sender.probe_if_cut()
+
+    def mend(self, source: str, target: str) -> None:
+        """End all faults of one direction between two hosts."""
+        self._change(f"mend {source} {target}", source, target).mend()
+
+    def partition(self, grudge: Mapping[str, frozenset[str]]) -> None:
+        """Have every node drop what comes from the hosts against which it bears a grudge."""
+        for node in sorted(grudge):
+            for source in sorted(grudge[node]):
+                self.cut(source, node)
+
+    def heal(self) -> None:
+        """End all faults everywhere. Hosts that are down stay so, and gates stay."""
+        self._simulator.trace.append("heal")
+        for path in self._paths.values():
+            path.mend()
+
+    def lose(self, source: str, target: str, share: float) -> None:
+        """Lose a share (0 to 1) of packets."""
+        path = self._change(f"lose {source} {target} {share}", source, target)
+        path.loss = share
+        path.refresh()
+
+    def delay(self, source: str, target: str, extra: int, jitter: int = 0) -> None:
+        """Have packets take longer by ``extra`` and up to ``jitter`` more nanoseconds."""
+        path = self._change(f"delay {source} {target} {extra} {jitter}", source, target)
+        path.delay = extra
+        path.jitter = jitter
+        path.refresh()
+
+    def rate(self, source: str, target: str, bytes_per_second: int | None) -> None:
+        """Let no more bytes through; packets wait for those before them. None: no limit."""
+        path = self._change(f"rate {source} {target} {bytes_per_second}", source, target)
+        path.bytes_per_second = bytes_per_second
+        path.refresh()
+
+    def reorder(self, source: str, target: str, share: float) -> None:
+        """Have a share of packets overtaken: late at the receiver, with all behind them."""
+        path = self._change(f"reorder {source} {target} {share}", source, target)
+        path.reordering = share
+        path.refresh()
+
+    def duplicate(self, source: str, target: str, share: float) -> None:
+        """Deliver a share of packets twice; TCP drops the second (they are counted)."""
+        path = self._change(f"duplicate {source} {target} {share}", source, target)
+        path.duplication = share
+        path.refresh()
+
+    def corrupt(self, source: str, target: str, share: float) -> None:
+        """Corrupt a share of packets: TCP's checksum finds out, so they are lost."""
+        path = self._change(f"corrupt {source} {target} {share}", source, target)
+        path.corruption = share
+        path.refresh()
+
+    def fragment(self, source: str, target: str, share: float) -> None:
+        """Split writes at random places, each piece again with this probability (below 1)."""
+        path = self._change(f"fragment {source} {target} {share}", source, target)
+        path.fragmentation = share
+        path.refresh()
+
+    def reset(self, host_a: str, host_b: str) -> None:
+        """Reset all connections between two hosts, as a firewall between them can."""
+        self._simulator.trace.append(f"reset {host_a} {host_b}")
+        for path in (self.path(host_a, host_b), self.path(host_b, host_a)):
+            for connection in list(path.senders):
+                self._simulator.call_after(0, connection.break_off_reset)
+
+    def crash_host(self, host: str) -> None:
+        """Take a host off the network without a word (power failure): no FIN, no RST.
+
+        To be called before its processes are killed. Whoever is connected to it learns nothing
+        until the host is up again and answers with resets. The host is up again when a process
+        listens or connects there, or after ``boot_host``.
+        """
+        self._simulator.trace.append(f"crash {host}")
+        self._down[host] = None
+        for process, sockets in list(self._sockets.items()):
+            if process.host == host:
+                for socket in list(sockets):
+                    socket.vanish()
+                sockets.clear()
+
+    def boot_host(self, host: str) -> None:
+        """Bring a host back to the network."""
+        self._down.pop(host, None)
+
+    # -- queries ----------------------------------------------------------------------------
+
+    def is_down(self, host: str) -> bool:
+        """Whether a host has crashed and not come back."""
+        return host in self._down
+
+    def cut_between(self, host_a: str, host_b: str) -> bool:
+        """Whether packets are dropped between two hosts, in either direction."""
+        return self.path(host_a, host_b).cut or self.path(host_b, host_a).cut
+
+    def cuts(self) -> list[tuple[str, str]]:
+        """All (source, target) between which packets are dropped, sorted."""
+        return sorted(pair for pair, path in self._paths.items() if path.cut)
+
+    def dropped(self, source: str, target: str) -> int:
+        """Packets from one host to another that were lost so far."""
+        return self.path(source, target).dropped
+
+    def connections(self, process: "Process") -> list[Connection]:
+        """Connections that a process holds open, oldest first."""
+        return [
+            socket for socket in self._sockets.get(process, {}) if isinstance(socket, Connection)
+        ]
+
+    # -- for the parts of the network -------------------------------------------------------
+
+    def path(self, source: str, target: str) -> Path:
+        """The way from one host to another."""
+        path = self._paths.get((source, target))
+        if path is None:
+            shortest, longest = self._shortest, self._longest
+            if source == target:
+                shortest, longest = 10 * MICROSECOND, 50 * MICROSECOND
+            else:
+                shortest += int(self.chance() * min(shortest, longest - shortest))
+            path = Path(source, target, shortest, longest - shortest, self.chance)
+            self._paths[source, target] = path
+        return path
+
+    def remember_socket(self, process: "Process", socket: Socket) -> None:
+        """Have a socket end with its process."""
+        sockets = self._sockets.get(process)
+        if sockets is None:
+            sockets = self._sockets[process] = {}
+            process.at_death.append(lambda: self._process_died(process))
+        sockets[socket] = None
+
+    def forget_socket(self, process: "Process", socket: Socket) -> None:
+        """The socket is closed."""
+        sockets = self._sockets.get(process)
+        if sockets is not None:
+            sockets.pop(socket, None)
+
+    def forget_listener(self, listener: Listener) -> None:
+        """The listener is closed."""
+        self._listeners.pop(listener.address, None)
+        self.forget_socket(listener.process, listener)
+
+    def _process_died(self, process: "Process") -> None:
+        for socket in list(self._sockets.pop(process, {})):
+            socket.end_with_process()
+
+    def _change(self, what: str, source: str, target: str) -> Path:
+        self._simulator.trace.append(what)
+        return self.path(source, target)
+
+    def _ephemeral_port(self, host: str) -> int:
+        number = self._next_port.get(host, 0)
+        self._next_port[host] = number + 1
+        return FIRST_EPHEMERAL_PORT + number % EPHEMERAL_PORTS

@@ -1,0 +1,128 @@
+"""The way from one host to another: how long packets take, and what happens to them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulation.network.connection import Connection
+
+SECOND = 1_000_000_000
+
+
+class Path:
+    """One direction between two hosts. Times in nanoseconds.
+
+    A packet takes ``shortest`` plus a share of ``spread`` that is mostly small. ``troubled``
+    says whether any fault is in force, so that senders need to look at one attribute only.
+    """
+
+    __slots__ = (
+        "_busy_until",
+        "_random",
+        "bytes_per_second",
+        "corruption",
+        "cut",
+        "delay",
+        "dropped",
+        "duplicated",
+        "duplication",
+        "fragmentation",
+        "jitter",
+        "loss",
+        "reordering",
+        "senders",
+        "shortest",
+        "source",
+        "spread",
+        "target",
+        "troubled",
+    )
+
+    def __init__(
+        self, source: str, target: str, shortest: int, spread: int, random: Callable[[], float]
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.shortest = shortest
+        self.spread = spread
+        self._random = random
+        self._busy_until = 0
+        self.dropped = 0
+        """Packets that did not arrive, so far."""
+        self.duplicated = 0
+        """Packets that arrived twice, so far; the receiver's kernel drops the second."""
+        self.senders: dict[Connection, None] = {}
+        """The ends of connections that send along here."""
+        self.mend()
+
+    def mend(self) -> None:
+        """End all faults."""
+        self.cut = False
+        self.loss = 0.0
+        self.corruption = 0.0
+        self.duplication = 0.0
+        self.reordering = 0.0
+        self.fragmentation = 0.0
+        self.delay = 0
+        self.jitter = 0
+        self.bytes_per_second: int | None = None
+        self.troubled = False
+
+    def refresh(self) -> None:
+        """To be called after faults were set."""
+        self.troubled = bool(
+            self.cut
+            or self.loss
+            or self.corruption
+            or self.duplication
+            or self.reordering
+            or self.fragmentation
+            or self.delay
+            or self.jitter
+            or self.bytes_per_second
+        )
+
+    def latency(self) -> int:
+        """How long the next packet takes, faults aside."""
+        chance = self._random()
+        return self.shortest + int(chance * chance * chance * self.spread)
+
+    def troubled_latency(self, now: int, size: int) -> int:
+        """How long the next packet of so many bytes takes under the faults in force.
+
+        A packet that is overtaken by later ones (reordering) holds these back at the receiver
+        until it is there, as TCP delivers in order: so it is only late.
+        """
+        time = self.latency() + self.delay
+        if self.jitter:
+            time += int(self._random() * self.jitter)
+        if self.reordering and self._random() < self.reordering:
+            time += self.latency()
+        if self.bytes_per_second:
+            begin = max(now, self._busy_until)
+            self._busy_until = begin + size * SECOND // self.bytes_per_second
+            time += self._busy_until - now
+        return time
+
+    def loses(self) -> bool:
+        """Whether the next packet is lost; it is counted then. A wrong checksum is a loss, too."""
+        if (
+            self.cut
+            or (self.loss and self._random() < self.loss)
+            or (self.corruption and self._random() < self.corruption)
+        ):
+            self.dropped += 1
+            return True
+        if self.duplication and self._random() < self.duplication:
+            self.duplicated += 1
+        return False
+
+    def fragments(self, data: bytes) -> list[bytes]:
+        """The packets that some bytes travel in: mostly one, more under fragmentation."""
+        parts = []
+        while len(data) > 1 and self.fragmentation and self._random() < self.fragmentation:
+            place = 1 + int(self._random() * (len(data) - 1))
+            parts.append(data[:place])
+            data = data[place:]
+        parts.append(data)
+        return parts

@@ -1,0 +1,345 @@
+"""Puts listeners of a world on real sockets, in real time.
+
+Virtual time follows the wall clock, and bytes go both ways between real connections and simulated
+ones, with back pressure. One thread does it all: the one that made the world. The only place in
+the simulation that knows a real clock and real sockets.
+"""
+
+import selectors
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from typing import Any
+
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.network.transport import Receiver, Transport
+
+LOOPBACK = "127.0.0.1"
+MOST_KEPT = 256 * 1024
+"""Bytes that are kept for a real connection before no more are taken from the simulated one."""
+CHUNK = 64 * 1024
+LONGEST_WAIT = 1_000_000_000
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+
+World = tuple[Simulator, Network, Sequence[tuple[str, int]]]
+"""A world and the addresses in it that are to be served."""
+
+
+class RealSockets:
+    """Serves addresses of a world on ports of this machine.
+
+    Args:
+        simulator: the world, made by the thread that will call ``run``.
+        network: of the world.
+        addresses: simulated hosts and ports that real clients can reach.
+        ports: the real ports, one for each; by default any free ones.
+
+    Raises:
+        OSError: a port is taken; its number stands in ``filename``.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        network: Network,
+        addresses: Sequence[tuple[str, int]],
+        ports: Sequence[int] | None = None,
+    ) -> None:
+        self.simulator = simulator
+        self.network = network
+        self.outside = simulator.process("outside", LOOPBACK)
+        """The simulated process that stands for all real clients."""
+        self.selector = selectors.DefaultSelector()
+        self.bridges: dict[Bridge, None] = {}
+        """Real connections that are open."""
+        self._calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._stopping = False
+        self._waker, self._woken = socket.socketpair()
+        self._woken.setblocking(False)
+        self.selector.register(self._woken, selectors.EVENT_READ, self._wake_up)
+        self._listeners: list[socket.socket] = []
+        try:
+            for address, port in zip(addresses, ports or [0] * len(addresses), strict=True):
+                self._listen(address, port)
+        except OSError:
+            self.close()
+            raise
+        self.ports = [listener.getsockname()[1] for listener in self._listeners]
+        """The real ports, in the order of the addresses."""
+
+    @property
+    def hosts(self) -> str:
+        """All of it as a connection string."""
+        return ",".join(f"{LOOPBACK}:{port}" for port in self.ports)
+
+    def run(self) -> None:
+        """Let the world go on with the wall clock until ``stop`` is called.
+
+        Raises:
+            Exception: whatever ends the world.
+        """
+        simulator = self.simulator
+        ahead = simulator.now - time.monotonic_ns()
+        while not self._stopping:
+            due = simulator.due()
+            now = time.monotonic_ns() + ahead
+            wait = LONGEST_WAIT if due is None else min(max(0, due - now), LONGEST_WAIT)
+            ready = self.selector.select(wait / 1e9)
+            simulator.run(max(simulator.now, time.monotonic_ns() + ahead))
+            for key, events in ready:
+                key.data(events)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Have something done in the thread of the world; from any thread."""
+        self._calls.put(function)
+        self._waker.send(b"!")
+
+    def stop(self) -> None:
+        """Let ``run`` return; from any thread."""
+        self.call(self._stop)
+
+    def close(self) -> None:
+        """Close all real sockets."""
+        for bridge in list(self.bridges):
+            bridge.close(reset=True)
+        for listener in self._listeners:
+            listener.close()
+        self._waker.close()
+        self._woken.close()
+        self.selector.close()
+
+    def _stop(self) -> None:
+        self._stopping = True
+
+    def _wake_up(self, _: int) -> None:
+        count = len(self._woken.recv(CHUNK))
+        for _call in range(count):
+            self._calls.get_nowait()()
+
+    def _listen(self, address: tuple[str, int], port: int) -> None:
+        listener = socket.socket()
+        self._listeners.append(listener)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, port))
+        except OSError as error:
+            error.filename = port
+            raise
+        listener.listen(128)
+        listener.setblocking(False)
+        self.selector.register(
+            listener, selectors.EVENT_READ, lambda _: self._accept(listener, address)
+        )
+
+    def _accept(self, listener: socket.socket, address: tuple[str, int]) -> None:
+        try:
+            accepted, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):  # it has gone again
+            return
+        bridge = Bridge(self, accepted)
+        self.bridges[bridge] = None
+        self.network.connect(self.outside, address, bridge.opened, bridge.failed)
+
+
+class Bridge:
+    """A real connection and a simulated one; the ``Receiver`` of the latter."""
+
+    def __init__(self, server: RealSockets, real: socket.socket) -> None:
+        real.setblocking(False)
+        real.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._server = server
+        self._real = real
+        self._transport: Transport | None = None
+        self._kept = bytearray()  # for the real side
+        self._reading = False  # whether more is wanted from the real side
+        self._real_ended = False
+        self._ended = False  # the simulated side will send nothing more
+        self._closed = False
+        self._watched = 0
+
+    # -- the simulated side -------------------------------------------------------------------
+
+    def opened(self, transport: Transport) -> Receiver:
+        """The simulated connection stands."""
+        self._transport = transport
+        self._reading = True
+        if self._closed:
+            transport.abort()
+        self._watch()
+        return self
+
+    def failed(self, _: OSError) -> None:
+        """Nobody listens: to the real side this is a connection that breaks at once."""
+        self.close(reset=True)
+
+    def data_received(self, data: Any) -> None:
+        """Bytes for the real side."""
+        self._kept += data
+        self._send()
+        if len(self._kept) > MOST_KEPT and self._transport is not None:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """The simulated side has ended; so does the real one, once all is sent."""
+        self._ended = True
+        self._send()
+
+    def connection_lost(self, error: OSError | None) -> None:
+        """The simulated side is over."""
+        if error is not None:
+            self._send()
+            self.close(reset=True)
+
+    def writable(self) -> None:
+        """The simulated side takes more."""
+        self._reading = True
+        self._watch()
+
+    # -- the real side ------------------------------------------------------------------------
+
+    def close(self, *, reset: bool = False) -> None:
+        """Close both sides; the real one by a reset, if it is not the orderly end."""
+        if self._closed:
+            return
+        self._closed = True
+        self._watch()
+        if reset:
+            self._real.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
+        self._real.close()
+        self._server.bridges.pop(self, None)
+        if self._transport is not None:
+            if reset:
+                self._transport.abort()
+            else:
+                self._transport.close()
+
+    def _ready(self, events: int) -> None:
+        if events & selectors.EVENT_WRITE:
+            self._send()
+        if events & selectors.EVENT_READ and self._reading and not self._closed:
+            self._receive()
+
+    def _receive(self) -> None:
+        transport = self._transport
+        assert transport is not None
+        try:
+            data = self._real.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # reset by the real client: so the simulated server sees it, too
+            self.close(reset=True)
+            return
+        if data:
+            transport.write(data)
+            if transport.unsent():
+                self._reading = False
+                transport.wait_writable()
+        else:
+            self._real_ended = True
+            self._reading = False
+            transport.write_eof()
+        self._finish()
+
+    def _send(self) -> None:
+        if self._closed:
+            return
+        try:
+            while self._kept:
+                sent = self._real.send(self._kept[:CHUNK])
+                del self._kept[:sent]
+        except BlockingIOError:
+            self._watch()
+            return
+        except OSError:  # the real client has gone
+            self.close(reset=True)
+            return
+        if self._transport is not None:
+            self._transport.resume_reading()
+        if self._ended:
+            self._end_real()
+        self._finish()
+
+    def _end_real(self) -> None:
+        try:
+            self._real.shutdown(socket.SHUT_WR)
+        except OSError:  # the real client has gone
+            self.close(reset=True)
+
+    def _finish(self) -> None:
+        if self._real_ended and self._ended and not self._kept:
+            self.close()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Wait for what can go on."""
+        wanted = 0
+        if not self._closed:
+            wanted = (selectors.EVENT_READ if self._reading else 0) | (
+                selectors.EVENT_WRITE if self._kept else 0
+            )
+        if wanted == self._watched:
+            return
+        selector = self._server.selector
+        if not wanted:
+            selector.unregister(self._real)
+        elif self._watched:
+            selector.modify(self._real, wanted, self._ready)
+        else:
+            selector.register(self._real, wanted, self._ready)
+        self._watched = wanted
+
+
+@contextmanager
+def serve_in_thread(
+    build: Callable[[], World], ports: Sequence[int] | None = None
+) -> Iterator[RealSockets]:
+    """Serve a world from a thread of its own while the block runs.
+
+    Args:
+        build: makes the world, in that thread.
+        ports: real ones; by default any free ones.
+
+    Yields:
+        The server; ``ports``, ``hosts`` and ``call`` are for other threads.
+
+    Raises:
+        Exception: whatever ended the world, or kept it from beginning.
+    """
+    began: SimpleQueue[RealSockets | None] = SimpleQueue()
+    errors: list[BaseException] = []
+
+    def serve() -> None:
+        try:
+            simulator, network, addresses = build()
+            try:
+                server = RealSockets(simulator, network, addresses, ports)
+                try:
+                    began.put(server)
+                    server.run()
+                finally:
+                    server.close()
+            finally:
+                simulator.close()
+        except BaseException as error:  # raised again in the other thread
+            errors.append(error)
+        finally:
+            began.put(None)
+
+    thread = threading.Thread(target=serve, name="simulated world", daemon=True)
+    thread.start()
+    server = began.get()
+    try:
+        if server is not None:
+            yield server
+    finally:
+        if server is not None:
+            with suppress(OSError):  # the world has ended by itself: ``errors`` says why
+                server.stop()
+        thread.join()
+        if errors:
+            raise errors[0]

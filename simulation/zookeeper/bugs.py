@@ -1,0 +1,34 @@
+"""Known faults of ZooKeeper 3.8.0 that servers can be given (``Settings.bugs``)."""
+
+CURRENT_EPOCH_BEFORE_DATA = "current-epoch-before-data"
+ACK_ORDER = "ack-order"
+NULL_POINTER_IN_SYNC = "null-pointer-in-sync"
+DISCONTINUOUS_COMMITTED_LOG = "discontinuous-committed-log"
+UNCOMMITTED_FROM_LOG = "uncommitted-from-log"
+
+BUGS: dict[str, str] = {
+    CURRENT_EPOCH_BEFORE_DATA: (
+        "ZOOKEEPER-4643, 4646, 4785 (fixed in 3.8.5): a learner that syncs by DIFF writes its new "
+        "currentEpoch and acknowledges NEWLEADER before the transactions it got are on its disk; "
+        "if it dies in between, it has a high epoch and an old zxid, wins the next election, and "
+        "committed transactions are lost."
+    ),
+    ACK_ORDER: (
+        "ZOOKEEPER-4685: acknowledgements of proposals may reach the leader before that of "
+        "NEWLEADER; the leader takes the first one for it, does not count it, and may wait in "
+        "vain for a quorum."
+    ),
+    NULL_POINTER_IN_SYNC: (
+        "ZOOKEEPER-4394: a COMMIT between NEWLEADER and UPTODATE of a proposal that came before "
+        "NEWLEADER finds an empty list; the follower drops the connection and starts over."
+    ),
+    DISCONTINUOUS_COMMITTED_LOG: (
+        "ZOOKEEPER-4925: what a follower gets by DIFF does not go into its committedLog; as a "
+        "later leader it hands out a DIFF with a gap."
+    ),
+    UNCOMMITTED_FROM_LOG: (
+        "A server that is re-synced by SNAP keeps in its log what was never committed; as a later "
+        "leader it reads its log for a learner that is far behind, and sends it that as well."
+    ),
+}
+"""Name of each switch, and what the servers do wrong when it is on."""

@@ -1,0 +1,190 @@
+"""A standalone server or an ensemble, and what an operator can do to its machines."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal
+
+from simulation.disk.disk import Disk
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.zookeeper.program import ServerProgram
+from simulation.zookeeper.server import Mode
+from simulation.zookeeper.settings import Member, Settings
+from simulation.zookeeper.zab_invariants import ZabInvariants
+
+
+class Cluster:
+    """Servers "n1" to "nN", each with a program, a host and a disk of that name.
+
+    None runs before ``start``. All calls take effect at once and wait for nothing.
+
+    Args:
+        simulator: the world.
+        network: of that world.
+        count: voting servers; 1 without observers makes a standalone server.
+        observers: further servers that do not vote.
+        settings: what all servers have in common; host, id and members are filled in.
+        check_invariants: whether Zab's promises are watched over, in an ensemble: a server that
+            breaks one ends the world with ``InvariantViolation``. Not for disks that lie.
+        overrides: single settings, by their names (``Settings``).
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        network: Network,
+        count: int,
+        *,
+        observers: int = 0,
+        settings: Settings | None = None,
+        check_invariants: bool = True,
+        **overrides: Any,
+    ) -> None:
+        if count < 1:
+            raise ValueError(f"a cluster has at least one voting server, not {count}")
+        self._simulator = simulator
+        self._network = network
+        self._random = simulator.random("power failures")
+        self._standalone = count + observers == 1
+        self.nodes = tuple(f"n{number}" for number in range(1, count + observers + 1))
+        self._common = common = replace(settings or Settings(), **overrides)
+        members = tuple(
+            Member(
+                number,
+                node,
+                role="participant" if number <= count else "observer",
+                client_port=common.client_port,
+            )
+            for number, node in enumerate(self.nodes, 1)
+        )
+        if self._standalone:
+            members = ()
+        voters = [member.server_id for member in members if member.role == "participant"]
+        self.invariants = ZabInvariants(voters) if members and check_invariants else None
+        self.disks = {node: Disk(simulator, node) for node in self.nodes}
+        self.programs = {
+            node: ServerProgram(
+                simulator,
+                network,
+                self.disks[node],
+                replace(common, server_id=number, host=node, members=members),
+                self.invariants,
+            )
+            for number, node in enumerate(self.nodes, 1)
+        }
+
+    # -- membership -------------------------------------------------------------------------
+
+    def members(self) -> tuple[Member, ...]:
+        """Who belongs to the ensemble, by id: the newest configuration that any server has."""
+        peers = [program.peer for program in self.programs.values() if program.peer is not None]
+        if not peers:
+            return next(iter(self.programs.values())).settings.members
+        verifier = max((peer.verifier for peer in peers), key=lambda verifier: verifier.version)
+        return tuple(verifier.members.values())
+
+    def add(self, role: Literal["participant", "observer"] = "participant") -> Member:
+        """A further machine with a server whose configuration names the members and itself.
+
+        It does not run before ``start``. Then it follows the leader without a vote; it belongs to
+        the ensemble once a client's reconfig names it (``str(member)`` is the line).
+
+        Raises:
+            ValueError: there is no ensemble to join.
+        """
+        if self._standalone:
+            raise ValueError("a standalone server takes no others in")
+        number = len(self.nodes) + 1
+        node = f"n{number}"
+        member = Member(number, node, role=role, client_port=self._common.client_port)
+        settings = replace(
+            self._common, server_id=number, host=node, members=(*self.members(), member)
+        )
+        self.nodes = (*self.nodes, node)
+        disk = self.disks[node] = Disk(self._simulator, node)
+        self.programs[node] = ServerProgram(
+            self._simulator, self._network, disk, settings, self.invariants
+        )
+        return member
+
+    # -- questions --------------------------------------------------------------------------
+
+    @property
+    def addresses(self) -> tuple[tuple[str, int], ...]:
+        """Where clients connect: hosts and ports, in the order of the nodes."""
+        return tuple(
+            (node, program.settings.client_port) for node, program in self.programs.items()
+        )
+
+    def running(self, node: str) -> bool:
+        """Whether its program lives, be it paused."""
+        return self.programs[node].running
+
+    def paused(self, node: str) -> bool:
+        """Whether its program is stopped by ``pause``."""
+        process = self.programs[node].process
+        return process is not None and not process.dead and process.frozen
+
+    def mode(self, node: str) -> Mode | None:
+        """In what role it serves clients, None if it does not."""
+        return self.programs[node].mode
+
+    def serves(self, node: str) -> bool:
+        """Whether it takes sessions at present: it has a role and is not paused."""
+        return self.mode(node) is not None and not self.paused(node)
+
+    def leader(self) -> str | None:
+        """The node that leads; the one of the latest epoch if an old one does not know yet."""
+        leaders = [node for node in self.nodes if self.mode(node) == "leader"]
+        return max(leaders, key=self.zxid, default=None)
+
+    def zxid(self, node: str) -> int:
+        """The last one that it has applied; 0 if it has never run."""
+        server = self.programs[node].server
+        return 0 if server is None else server.database.last_processed
+
+    def true_times(self) -> dict[int, int]:
+        """By zxid: when it was made in truth, ms since 1970, where a leader's clock was wrong."""
+        return {
+            zxid: time
+            for program in self.programs.values()
+            for zxid, time in program.true_times.items()
+        }
+
+    def exit_reason(self, node: str) -> str | None:
+        """Why its program has ended by itself, None if it has not."""
+        return self.programs[node].exit_reason
+
+    # -- faults -----------------------------------------------------------------------------
+
+    def start(self, nodes: Iterable[str] | None = None) -> None:
+        """Start programs that do not run, by default all."""
+        for node in self.nodes if nodes is None else nodes:
+            self.programs[node].start()
+
+    def kill(self, node: str) -> None:
+        """SIGKILL: the system closes its sockets; its files are safe."""
+        self.programs[node].kill()
+
+    def power_off(self, node: str) -> None:
+        """The machine stops: no socket is closed, and what was not synced may be lost."""
+        self._network.crash_host(node)
+        self.programs[node].kill()
+        self.disks[node].crash(self._random)
+
+    def restart(self, node: str) -> None:
+        """Kill it, if it runs, and start it."""
+        self.kill(node)
+        self.programs[node].start()
+
+    def pause(self, node: str) -> None:
+        """SIGSTOP."""
+        process = self.programs[node].process
+        if process is not None:
+            process.freeze()
+
+    def resume(self, node: str) -> None:
+        """SIGCONT."""
+        process = self.programs[node].process
+        if process is not None:
+            process.thaw()

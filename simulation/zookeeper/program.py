@@ -1,0 +1,100 @@
+"""The program ``zkServer``: loads the database and takes a role, or ends."""
+
+from typing import TYPE_CHECKING
+
+from simulation.disk.disk import Disk
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.zookeeper.database import Database
+from simulation.zookeeper.quorum_peer import QuorumPeer
+from simulation.zookeeper.server import Mode, ZooKeeperServer
+from simulation.zookeeper.settings import Settings
+from simulation.zookeeper.standalone import Standalone
+from simulation.zookeeper.startup_errors import StartupRefused
+from simulation.zookeeper.zab_invariants import ZabInvariants
+
+if TYPE_CHECKING:
+    from simulation.kernel.process import Process
+
+
+class ServerProgram:
+    """A server on a host, as often as it is started; the disk is what lasts in between.
+
+    Args:
+        simulator: the world.
+        network: that clients and other servers reach it by.
+        disk: of the host.
+        settings: a standalone server's, or those of a member of an ensemble.
+        invariants: of Zab, watched over in all servers of the ensemble; None: nobody does.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        network: Network,
+        disk: Disk,
+        settings: Settings,
+        invariants: ZabInvariants | None = None,
+    ) -> None:
+        self._simulator = simulator
+        self._network = network
+        self.disk = disk
+        self.settings = settings
+        self._invariants = invariants
+        self.process: Process | None = None
+        """The last one that was started, be it dead."""
+        self.server: ZooKeeperServer | None = None
+        """Of that process."""
+        self.peer: QuorumPeer | None = None
+        """Of that process, in an ensemble."""
+        self.true_times: dict[int, int] = {}
+        """By zxid: when it was proposed in truth, ms since 1970, where the clock was wrong."""
+        self.exit_reason: str | None = None
+        """Why the last one ended by itself; None if it was killed, or runs."""
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives, be it frozen."""
+        return self.process is not None and not self.process.dead
+
+    @property
+    def mode(self) -> Mode | None:
+        """In what role clients are served, None if they are not."""
+        return self.server.mode if self.running and self.server is not None else None
+
+    def start(self) -> None:
+        """Start the program. Nothing happens if it runs.
+
+        It may end at once, when its files are not such that a server starts: ``exit_reason``.
+        """
+        if self.running:
+            return
+        settings = self.settings
+        process = self.process = self._simulator.process(settings.host)
+        self.server = self.peer = self.exit_reason = None
+        try:
+            database = Database(self.disk)
+            database.load()
+            self.server = ZooKeeperServer(
+                process, self._network, settings, database, self._exit, self.true_times
+            )
+            if settings.members:
+                self.peer = QuorumPeer(self.server, self._network, self.disk, self._invariants)
+                self.peer.start()
+            else:
+                Standalone(self.server)
+        except StartupRefused as refusal:
+            self._exit(str(refusal))
+        except OSError as error:
+            self._exit(f"the disk fails: {error}")
+
+    def kill(self) -> None:
+        """End it at once; what it has written to files stays."""
+        if self.process is not None:
+            self.process.kill()
+
+    def _exit(self, reason: str) -> None:
+        if self.running and self.process is not None:
+            self.exit_reason = reason
+            self._simulator.trace.append(("exit", self.settings.host, reason))
+            self.process.kill()

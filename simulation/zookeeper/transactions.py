@@ -1,0 +1,131 @@
+"""What goes into the log: transactions, immutable, as ZooKeeper's records have them.
+
+A transaction is what a request has become after validation: it says what changes, not what was
+asked, so that applying it cannot fail.
+"""
+
+from typing import Any, NamedTuple
+
+Acl = tuple[tuple[int, str, str], ...]
+"""Entries of (permissions, scheme, id)."""
+
+
+class Header(NamedTuple):
+    """``TxnHeader``: session, the client's xid, zxid, the leader's wall clock (ms), type."""
+
+    session: int
+    cxid: int
+    zxid: int
+    time: int
+    type: int
+
+
+class CreateTxn(NamedTuple):
+    """Types 1 (create) and 15 (create2)."""
+
+    path: str
+    data: bytes | None
+    acl: Acl
+    ephemeral: bool
+    parent_cversion: int
+
+
+class CreateContainerTxn(NamedTuple):
+    """Type 19."""
+
+    path: str
+    data: bytes | None
+    acl: Acl
+    parent_cversion: int
+
+
+class CreateTtlTxn(NamedTuple):
+    """Type 21; ``ttl`` in milliseconds."""
+
+    path: str
+    data: bytes | None
+    acl: Acl
+    parent_cversion: int
+    ttl: int
+
+
+class DeleteTxn(NamedTuple):
+    """Types 2 (delete) and 20 (deleteContainer)."""
+
+    path: str
+
+
+class SetDataTxn(NamedTuple):
+    """Types 5 (setData) and 16 (reconfig); ``version`` is the new one."""
+
+    path: str
+    data: bytes | None
+    version: int
+
+
+class SetAclTxn(NamedTuple):
+    """Type 7; ``version`` is the new aversion."""
+
+    path: str
+    acl: Acl
+    version: int
+
+
+class CheckTxn(NamedTuple):
+    """Type 13, inside a multi only; ``version`` is the present one + 1."""
+
+    path: str
+    version: int
+
+
+class CreateSessionTxn(NamedTuple):
+    """Type -10; ``timeout`` in milliseconds."""
+
+    timeout: int
+
+
+class CloseSessionTxn(NamedTuple):
+    """Type -11: the ephemeral nodes that go with the session."""
+
+    paths: tuple[str, ...]
+
+
+class ErrorTxn(NamedTuple):
+    """Type -1: a refused request; it takes a zxid all the same."""
+
+    error: int
+
+
+class MultiTxn(NamedTuple):
+    """Type 14: (type, transaction) of every operation; nothing is applied if any is an error."""
+
+    operations: tuple[tuple[int, Any], ...]
+
+
+Transaction = (
+    CreateTxn
+    | CreateContainerTxn
+    | CreateTtlTxn
+    | DeleteTxn
+    | SetDataTxn
+    | SetAclTxn
+    | CheckTxn
+    | CreateSessionTxn
+    | CloseSessionTxn
+    | ErrorTxn
+    | MultiTxn
+)
+
+
+class Entry(NamedTuple):
+    """One record of the log.
+
+    ``digest`` is that of the whole tree after it, None for errors found in validation.
+    ``payload`` is the record's serialized form (header, transaction, digest), made once by the
+    leader and shared by all servers.
+    """
+
+    header: Header
+    transaction: Transaction
+    digest: int | None
+    payload: bytes

@@ -1,0 +1,61 @@
+"""Checks 70 to 73: the four-letter words."""
+
+import re
+
+from tests.conformance import operations as op
+from tests.conformance.registry import check, same
+from tests.conformance.visit import Visit, done
+
+
+@check(70, "ruok is answered imok; after a handshake the same bytes end the connection")
+def ruok(visit: Visit) -> None:
+    same(visit.word("ruok"), "imok")
+    client = visit.session()
+    client.send_bytes(b"ruok")
+    assert client.closed_silently(), "not closed, or not silently"
+
+
+@check(71, "srvr tells version, latency, packets, connections, zxid, mode and znodes, in order")
+def srvr(visit: Visit) -> None:
+    wanted = (
+        r"Zookeeper version: .+, built on .+",
+        r"Latency min/avg/max: \d+/\d+(\.\d+)?/\d+",
+        r"Received: \d+",
+        r"Sent: \d+",
+        r"Connections: \d+",
+        r"Outstanding: \d+",
+        r"Zxid: 0x[0-9a-f]+",
+        r"Mode: standalone",
+        r"Node count: \d+",
+    )
+    lines = visit.word("srvr").splitlines()
+    same(len(lines), len(wanted))
+    for line, pattern in zip(lines, wanted, strict=True):
+        assert re.fullmatch(pattern, line), f"{line!r} is not {pattern!r}"
+    zxid = visit.session().call(op.ping()).zxid
+    same(visit.zxid("n1"), zxid)
+
+
+@check(72, "wchs counts data watches only")
+def wchs(visit: Visit) -> None:
+    def counted() -> list[int]:
+        return [int(number) for number in re.findall(r"\d+", visit.word("wchs"))]
+
+    assert re.fullmatch(
+        r"\d+ connections watching \d+ paths\nTotal watches:\d+\n?", visit.word("wchs")
+    ), visit.word("wchs")
+    before = counted()
+    client = visit.session()
+    done(client.call(op.get_children("/", watch=True)))
+    same(counted(), before)
+    done(client.call(op.get_data("/", watch=True)))
+    same(counted(), [number + 1 for number in before])
+
+
+@check(73, "isro is answered rw; mntr has a key and a value a line, version and state first")
+def isro_and_mntr(visit: Visit) -> None:
+    same(visit.word("isro"), "rw")
+    lines = visit.word("mntr").splitlines()
+    keys = [line.split("\t")[0] for line in lines]
+    assert all(re.fullmatch(r"zk_[^\t]+\t.*", line) for line in lines), lines
+    same(keys[:2], ["zk_version", "zk_server_state"])

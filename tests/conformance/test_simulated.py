@@ -1,0 +1,54 @@
+"""All checks hold of the simulated server, in its own time."""
+
+import pytest
+
+from tests.conformance.checks import PROPERTIES, perform
+from tests.conformance.registry import CHECKS
+from tests.conformance.simulated_deployment import SimulatedDeployment
+from tests.conformance.visit import Visit
+
+TICK_MS = 500
+
+
+@pytest.fixture(scope="module")
+def standalone():
+    deployment = SimulatedDeployment()
+    deployment.start()
+    Visit(deployment).await_service()
+    yield deployment
+    deployment.tear_down()
+
+
+def checks_that_need(needs):
+    return [
+        pytest.param(check, id=str(check.number))
+        for _, check in sorted(CHECKS.items())
+        if check.needs == needs
+    ]
+
+
+def test_there_are_a_hundred():
+    assert sorted(CHECKS) == list(range(1, 101))
+
+
+@pytest.mark.parametrize("check", checks_that_need("server"))
+def test_a_standalone_server(check, standalone):
+    perform(check, standalone)
+
+
+@pytest.mark.parametrize("check", checks_that_need("files"))
+def test_files_and_restarts(check):
+    deployment = SimulatedDeployment(properties=PROPERTIES.get(check.number))
+    try:
+        perform(check, deployment)
+    finally:
+        deployment.tear_down()
+
+
+@pytest.mark.parametrize("check", checks_that_need("ensemble"))
+def test_an_ensemble(check):
+    deployment = SimulatedDeployment(3, tick_ms=TICK_MS)
+    try:
+        perform(check, deployment)
+    finally:
+        deployment.tear_down()

@@ -1,0 +1,70 @@
+"""Lock clients that pause for a time that no seed decides."""
+
+import time
+
+from tests.harness import shared_leaks
+from workloads import lock
+
+SMALL = 1e-6
+
+
+class Leaky:
+    def __init__(self, honest, draw):
+        self._honest = honest
+        self._draw = draw
+
+    def __getattr__(self, name):
+        return getattr(self._honest, name)
+
+    def invoke(self, f, value):
+        time.sleep(self._draw() * SMALL)
+        return self._honest.invoke(f, value)
+
+
+def _client(recipe, path, draw):
+    build = lock.client(recipe, path)
+    return lambda context: Leaky(build(context), draw)
+
+
+def none(recipe, path):
+    return _client(recipe, path, lambda: len(shared_leaks.by_address()))
+
+
+def by_address(recipe, path):
+    return _client(recipe, path, lambda: next(iter(shared_leaks.by_address())).number)
+
+
+def from_clock(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_clock() % 1000)
+
+
+def from_clock_imported_by_name(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_clock_imported_by_name() % 1000)
+
+
+def from_system(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_system()[0])
+
+
+def from_uuid(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_uuid().int % 1000)
+
+
+def from_thread(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_thread() or 0)
+
+
+def from_keyboard(recipe, path):
+    return _client(recipe, path, lambda: shared_leaks.from_keyboard() or 0)
+
+
+class Busy(Leaky):
+    def invoke(self, f, value):
+        while f:
+            pass
+        return self._honest.invoke(f, value)
+
+
+def busy(recipe, path):
+    build = lock.client(recipe, path)
+    return lambda context: Busy(build(context), None)

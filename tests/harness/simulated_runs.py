@@ -1,0 +1,120 @@
+"""Simulated runs of the workloads, as tests need them."""
+
+from itertools import count
+
+from checker.clock import WallClock
+from harness.run import Run, Status
+from harness.seed import Seed
+from harness.sim_run import BEGINNING, perform_simulated
+from harness.workers import ClientSpec
+from nemesis.plan import EVERYWHERE, FaultPlan
+from nemesis.random_plan import random_plan
+from nemesis.runner import Nemesis
+from results.history_file import HistoryWriter, read_history
+from results.record import ClockAnchor
+from results.run_directory import RunDirectory
+from rumpus.judging import server_truth
+from workloads.judgement import Evidence
+from workloads.registry import WORKLOADS
+
+CLIENTS = 5
+SESSION_TIMEOUT = 2.0
+
+
+class SimulatedRuns:
+    """Makes runs, each in a directory of its own below ``path``."""
+
+    def __init__(self, path):
+        self._path = path
+        self._numbers = count()
+
+    def __call__(
+        self,
+        seed,
+        *,
+        workload="lock",
+        recipe="fair",
+        seconds=20.0,
+        kinds=EVERYWHERE,
+        nodes=3,
+        build=None,
+        stop_requested=lambda: False,
+        **more,
+    ):
+        family = WORKLOADS[workload]
+        kind = family.recipes[recipe]
+        directory = RunDirectory(self._path / str(next(self._numbers)))
+        for place in (directory.nodes, directory.clients):
+            place.mkdir(parents=True)
+        plan = _plan(seed, kinds, seconds, nodes)
+
+        def nemesis(ensemble, links, clients, roles, *, sleep, monotonic):
+            return Nemesis(
+                plan,
+                ensemble,
+                links,
+                clients,
+                roles,
+                seed,
+                sleep=sleep,
+                monotonic=monotonic,
+                stop_requested=stop_requested,
+            )
+
+        status = Status()
+        with HistoryWriter(directory.history) as sink:
+            simulated = perform_simulated(
+                Run(
+                    clients=ClientSpec(
+                        build or family.build, family.options(recipe), SESSION_TIMEOUT
+                    ),
+                    count=CLIENTS,
+                    words=family.words,
+                    load=lambda until: family.load(Seed(seed), kind, until),
+                    final=family.final(SESSION_TIMEOUT),
+                    time_limit=seconds,
+                    cleanup=family.cleanup,
+                ),
+                seed=seed,
+                nodes=nodes,
+                nemesis=nemesis,
+                sink=sink,
+                logs=directory.clients,
+                node_files=directory.nodes,
+                status=status,
+                stop_requested=stop_requested,
+                **more,
+            )
+        return simulated, directory, self._verdict(directory, family, kind, kinds, status, nodes)
+
+    @staticmethod
+    def _verdict(directory, family, kind, kinds, status, nodes):
+        history = read_history(directory.history, clients=CLIENTS)
+        truth, problems = server_truth(directory, nodes)
+        assert problems == []
+        anchors = [ClockAnchor(**reading) for reading in (BEGINNING, *status.anchors)]
+        return family.judge(
+            Evidence(
+                history=history,
+                promises=kind.promises,
+                truth=truth,
+                clock=WallClock((anchor.monotonic, anchor.wall) for anchor in anchors),
+                line=kind.line(family.path),
+                kinds=list(kinds),
+            )
+        )
+
+
+def _plan(seed, kinds, seconds, nodes):
+    if not kinds:
+        return FaultPlan(version=1)
+    return random_plan(
+        list(kinds),
+        seed=seed,
+        time_limit=seconds,
+        interval=5.0,
+        nodes=nodes,
+        clients=CLIENTS,
+        session_timeout=SESSION_TIMEOUT,
+        tick=0.5,
+    )

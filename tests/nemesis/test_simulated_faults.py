@@ -1,0 +1,145 @@
+"""Faults that only simulated machines suffer, on the world in memory."""
+
+import pytest
+
+from nemesis.plan import DEEDS, VERSION, Entry, FaultPlan, Options, PlanError, validate
+from nemesis.targets import Targets
+
+SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew")
+CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request")
+
+
+def plan_of(kind, targets, **options):
+    entry = Entry(
+        id=1, at=1.0, kind=kind, targets=targets, duration=3.0, options=Options(**options)
+    )
+    plan = FaultPlan(version=VERSION, entries=(entry,))
+    validate(plan, nodes=3, clients=5, time_limit=30)
+    return plan
+
+
+def targets_of(kind):
+    return Targets(names=("c2",) if kind.startswith("client-") else ("n2",))
+
+
+def told(world, kind, **options):
+    nemesis = world.nemesis(plan_of(kind, targets_of(kind), **options))
+    started, stopped = (value for _, value in world.perform(nemesis))
+    return nemesis, started, stopped
+
+
+@pytest.mark.parametrize("kind", SERVER_FAULTS + CLIENT_FAULTS)
+def test_is_seen_in_force_and_healed(make_world, kind):
+    world = make_world()
+    nemesis, started, stopped = told(world, kind)
+    assert started["verified"], started
+    assert stopped["verified"], stopped
+    assert started["targets"] == [targets_of(kind).names[0]]
+    assert nemesis.heal_all() == {"verified": True, "detail": "nothing was broken", "healed": []}
+    assert world.whole()
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "call"),
+    [
+        ("power-off", "servers", "power_off"),
+        ("file-slow", "servers", "trouble_disk"),
+        ("file-full", "servers", "trouble_disk"),
+        ("file-lie", "servers", "trouble_disk"),
+        ("clock-skew", "servers", "skew_clock"),
+        ("client-clock-skew", "clients", "skew_clock"),
+        ("client-stall", "clients", "stall"),
+    ],
+)
+def test_what_has_no_effect_is_not_in_force(make_world, kind, part, call):
+    world = make_world()
+    getattr(world, part).machines.ignored.add(call)
+    _, started, _ = told(world, kind)
+    assert not started["verified"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "call", "words"),
+    [
+        ("file-slow", "servers", "mend_disk", "disks still in trouble: n2"),
+        ("client-stall", "clients", "unstall", "still stalled: c2"),
+    ],
+)
+def test_what_cannot_be_mended_is_not_healed(make_world, kind, part, call, words):
+    world = make_world()
+    getattr(world, part).machines.ignored.add(call)
+    _, _, stopped = told(world, kind)
+    assert not stopped["verified"]
+    assert words in stopped["detail"]
+
+
+def test_a_clock_that_cannot_be_set_right_is_told(make_world):
+    world = make_world()
+    nemesis = world.nemesis(plan_of("clock-skew", Targets(names=("n2",))))
+    start, stop = nemesis.schedule()
+    assert nemesis.invoke(start.f, start.value)["verified"]
+    world.servers.machines.ignored.add("skew_clock")
+    value = nemesis.invoke(stop.f, stop.value)
+    assert not value["verified"]
+    assert "clocks still wrong: n2" in value["detail"]
+
+
+def test_a_clock_that_was_set_is_set_back(make_world):
+    world = make_world()
+    told(world, "clock-skew")
+    assert world.servers.machines.steps == {"n2": 0}
+    assert world.servers.machines.clock_rate("n2") == 1
+
+
+def test_a_request_that_never_comes_was_not_struck(make_world):
+    world = make_world()
+    world.links.create = lambda _: None
+    _, started, stopped = told(world, "client-request")
+    assert started["verified"]
+    assert not stopped["verified"]
+    assert "nobody was struck" in stopped["detail"]
+
+
+def test_a_blow_at_a_request_says_which(make_world):
+    world = make_world()
+    _, _, stopped = told(world, "client-request", how="hold-reply", request="delete", number=3)
+    [(_, _, aim, nodes)] = [call for call in world.links.calls if call[0] == "aim"]
+    assert (aim.deed, aim.request, aim.number, nodes) == ("hold-reply", "delete", 3, None)
+    assert stopped["how"] == "hold-reply"
+    assert world.links.shots[2].withdrawn
+
+
+def test_what_somebody_left_broken_is_a_stray(make_world):
+    world = make_world()
+    world.servers.machines.trouble_disk("n1", "slow")
+    world.servers.machines.skew_clock("n3", step=0, rate=1.01)
+    world.clients.machines.stall(4, 0.5)
+    world.clients.machines.skew_clock(0, step=0, rate=0.99)
+    told = world.nemesis(FaultPlan(version=VERSION)).heal_all()
+    assert told["verified"]
+    found = {value["targets"][0]: value["detail"] for value in told["healed"]}
+    assert found.keys() == {"n1", "n3", "c4", "c0"}
+    assert "n1's disk was slow" in found["n1"]
+    assert "c4's thread thread 0.5 was stalled" in found["c4"]
+    assert world.nemesis(FaultPlan(version=VERSION)).heal_all()["detail"] == "nothing was broken"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("client-request", {"how": "black-hole"}, "options.how"),
+        ("client-request", {"request": "steal"}, "options.request"),
+        ("client-request", {"number": 0}, "options.number"),
+        ("client-request", {"hold": -1.0}, "options.hold"),
+        ("client-partition", {"number": 2}, "takes only how and nodes"),
+        ("client-stall", {"how": "drop-reply"}, "takes none"),
+        ("power-off", {"number": 1}, "takes none"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(kind, options, words):
+    with pytest.raises(PlanError, match=words):
+        plan_of(kind, targets_of(kind), **options)
+
+
+def test_deeds_are_those_of_links():
+    assert DEEDS == ("drop-reply", "hold-reply", "cut-before", "cut-after")

@@ -1,0 +1,81 @@
+"""``rumpus run`` without Docker: simulated servers, in this process or in one of its own."""
+
+import json
+import signal
+
+import pytest
+
+from simulation.kernel.preemption import MODES, mode_of_seed
+from tests.rumpus.conftest import latest
+
+pytestmark = pytest.mark.usefixtures("no_engine")
+
+SHORT = ["lock", "--time-limit", 8, "--nemesis", "kill,client-pause", "--seed", 3]
+
+
+def test_without_an_engine_the_servers_are_simulated_and_it_says_so(rumpus, tmp_path):
+    answer = rumpus("run", *SHORT, "--json", "--runs", tmp_path)
+    said = " ".join(answer.err.split())
+    assert answer.code == 0, answer
+    assert "ensemble: sim (no Docker engine answers at unix:///nonexistent/docker.sock" in said
+    document = json.loads(answer.out)
+    record = latest(tmp_path).read_record()
+    assert document["ensemble"] == record.ensemble == "sim"
+    assert document["digest"] == record.digest
+    assert len(document["digest"]) == 32
+    assert 8 < document["virtual_seconds"] == record.virtual_seconds
+    mode = mode_of_seed(3)
+    assert record.options["preemption"] == mode
+    assert record.command_line().endswith(f"--ensemble sim --preemption {mode}")
+    assert latest(tmp_path).report.exists()
+
+
+def test_the_digest_can_be_had_again(rumpus, tmp_path):
+    words = ["run", *SHORT, "--ensemble", "sim", "--json"]
+    first, again = (
+        json.loads(rumpus(*words, "--runs", tmp_path / name).out) for name in ("one", "two")
+    )
+    assert first["digest"] == again["digest"]
+    other = rumpus(*words, "--seed", 4, "--runs", tmp_path / "three")
+    assert json.loads(other.out)["digest"] != first["digest"]
+
+
+def test_the_schedule_of_the_seed_can_be_asked_for_by_name_and_so_can_others(rumpus, tmp_path):
+    words = ["run", *SHORT, "--time-limit", 3, "--ensemble", "sim", "--json"]
+
+    def run(mode):
+        answer = rumpus(*words, "--preemption", mode, "--runs", tmp_path / mode)
+        record = latest(tmp_path / mode).read_record()
+        return record.options["preemption"], json.loads(answer.out)["digest"]
+
+    by_name = {mode: run(mode) for mode in MODES}
+    assert {mode: noted for mode, (noted, _) in by_name.items()} == {mode: mode for mode in MODES}
+    assert len({digest for _, digest in by_name.values()}) == len(MODES)
+    assert run("auto") == by_name[mode_of_seed(3)]
+
+
+def test_the_schedule_of_real_threads_cannot_be_chosen(rumpus, tmp_path):
+    answer = rumpus(
+        "run", *SHORT, "--ensemble", "docker", "--preemption", "lines", "--runs", tmp_path / "runs"
+    )
+    assert answer.code == 2
+    assert "--preemption lines is for simulated runs" in " ".join(answer.err.split())
+    assert not (tmp_path / "runs").exists()
+
+
+def test_checked_again_it_is_the_same_judgement(rumpus, tmp_path):
+    ran = json.loads(rumpus("run", *SHORT, "--json", "--runs", tmp_path).out)
+    checked = json.loads(rumpus("check", tmp_path / "latest", "--json").out)
+    for key in ("valid", "digest", "virtual_seconds", "anomalies", "requirements"):
+        assert checked[key] == ran[key]
+
+
+def test_a_run_that_is_interrupted_comes_to_an_orderly_end(program, tmp_path):
+    started = program("run", "lock", "--ensemble", "sim", "--time-limit", 600, "--runs", tmp_path)
+    started.await_words("load for 600 s")
+    started.interrupt(signal.SIGINT)
+    answer = started.end()
+    assert answer.code == 3, answer
+    assert started.said("interrupted: healing")
+    assert latest(tmp_path).read_record().interrupted
+    assert started.living() == {}

@@ -1,0 +1,81 @@
+"""Races of programs that show only where threads lose the processor without blocking."""
+
+import pytest
+
+from simulation.kernel.preemption import MODES, preempt
+from simulation.kernel.simulator import SECOND
+from tests.simulation.loader.conftest import World
+
+SEEDS = 10
+
+MAIN = """
+import threading
+lock, things, makings = threading.Lock(), {}, []
+
+def make(key):
+    makings.append(key)
+    return object()
+
+def use():
+    for key in range(200):
+        get(key)
+
+def main():
+    for _ in range(2):
+        threading.Thread(target=use).start()
+"""
+"""Two threads need things of which each is to be made once."""
+
+LAZY = """
+def get(key):
+    if key not in things:
+        thing = make(key)
+        things[key] = thing
+"""
+"""No primitive lies between the look and the act."""
+
+LOCK_LET_GO = """
+def get(key):
+    with lock:
+        missing = key not in things
+    if missing:
+        with lock:
+            things[key] = make(key)
+"""
+
+LOCKED = """
+def get(key):
+    with lock:
+        if key not in things:
+            things[key] = make(key)
+"""
+
+
+def is_made_twice(directory, source, mode):
+    name = None
+    for seed in range(SEEDS):
+        world = World(directory, seed)
+        name = name or world.write(MAIN + source)
+        preempt(world.simulator, mode)
+        space = world.space(name)
+        space.process.is_traced = space.is_private_file
+        module = space.load(name)
+        space.start(module.main)
+        world.simulator.run(SECOND)
+        assert world.simulator.failures == []
+        assert len(module.things) == 200
+        world.simulator.close()
+        if len(module.makings) > 200:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("source", "shown_by"),
+    [(LAZY, {"lines"}), (LOCK_LET_GO, {"lines", "primitives"}), (LOCKED, set())],
+    ids=["lazy", "lock-let-go", "locked"],
+)
+def test_a_race_is_found_by_modes_that_go_deep_enough_and_a_correct_program_passes(
+    tmp_path, source, shown_by
+):
+    assert {mode for mode in MODES if is_made_twice(tmp_path, source, mode)} == shown_by

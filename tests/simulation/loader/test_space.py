@@ -1,0 +1,212 @@
+import builtins
+import io
+import sys
+import threading
+import time
+
+import pytest
+
+from simulation.kernel.simulator import SECOND
+
+
+def test_each_process_has_its_own_private_modules(world):
+    name = world.write("import threading, json\nCALLS = []\n")
+    one, two = world.space(name), world.space(name, host="b")
+    one.load(name).CALLS.append(1)
+    assert two.load(name).CALLS == []
+    assert one.load(name) is one.load(name)
+    assert one.load(name).threading is not two.load(name).threading
+    assert one.load(name).json is two.load(name).json is sys.modules["json"]
+    assert name not in sys.modules
+
+
+def test_the_real_modules_stay_as_they_are(world):
+    before = dict(vars(threading)), dict(vars(time)), dict(vars(builtins))
+    world.space().load("kazoo.client")
+    assert (dict(vars(threading)), dict(vars(time)), dict(vars(builtins))) == before
+
+
+def test_packages_with_relative_and_circular_imports(world):
+    package = world.directory / "pack_of_three"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .one import ONE\n")
+    (package / "one.py").write_text("from . import two\nONE = 1\ndef both(): return ONE, two.TWO\n")
+    (package / "two.py").write_text(
+        "from . import one\nimport pack_of_three.one as again\nTWO = 2\n"
+    )
+    space = world.space("pack_of_three")
+    module = space.load("pack_of_three.one")
+    assert module.both() == (1, 2)
+    assert module.two.again is module.two.one is module
+    assert space.load("pack_of_three").ONE == 1
+
+
+def test_what_cannot_be_imported(world):
+    name = world.write(
+        """
+        def absent():
+            from concurrent.futures import nothing_of_this_name
+        def relative():
+            from . import other
+        def broken():
+            import program_that_breaks
+        """
+    )
+    (world.directory / "program_that_breaks.py").write_text("1 / 0\n")
+    space = world.space(name, "program_that_breaks")
+    module = space.load(name)
+    with pytest.raises(ImportError):
+        module.absent()
+    with pytest.raises(ImportError):
+        module.relative()
+    for _ in range(2):  # what failed is not half there
+        with pytest.raises(ZeroDivisionError):
+            module.broken()
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        world.space("no_such_module").load("no_such_module")
+
+
+def test_a_star_import_brings_submodules_that_are_named(world):
+    package = world.directory / "starry"
+    package.mkdir()
+    (package / "__init__.py").write_text("__all__ = ['sub']\n")
+    (package / "sub.py").write_text("X = 1\n")
+    name = world.write("from starry import *\n")
+    assert world.space("starry", name).load(name).sub.X == 1
+
+
+def test_another_task_waits_for_a_module_that_is_being_imported(world):
+    (world.directory / "slow_import.py").write_text("import time\ntime.sleep(5)\nDONE = True\n")
+    name = world.write(
+        """
+        import threading
+        SEEN = []
+        def look():
+            import slow_import
+            SEEN.append(slow_import.DONE)
+        def main():
+            threads = [threading.Thread(target=look) for _ in range(3)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        """
+    )
+    space = world.space(name, "slow_import")
+    module = space.load(name)
+    space.start(module.main)
+    world.simulator.run(10 * SECOND)
+    assert module.SEEN == [True] * 3
+    assert world.simulator.failures == []
+
+
+def test_files_of_the_program_are_known_and_those_of_the_library_are_not(world):
+    name = world.write("import threading, json\n")
+    space = world.space(name)
+    space.load("kazoo.client")
+    module = space.load(name)
+    assert space.is_private_file(module.__file__)
+    assert space.is_private_file(space.load("kazoo.client").KazooClient.start.__code__.co_filename)
+    assert not space.is_private_file(module.threading.Thread.start.__code__.co_filename)
+    assert not space.is_private_file(module.json.dumps.__code__.co_filename)
+
+
+def test_a_program_ends_like_one(world):
+    seen = []
+    name = world.write(
+        """
+        import atexit, threading, time
+        def worker(say):
+            time.sleep(5)
+            say("worker")
+        def daemon(say):
+            time.sleep(9)
+            say("never")
+        def main(say):
+            atexit.register(say, "first registered")
+            atexit.register(say, "last registered")
+            atexit.unregister(print)
+            threading.Thread(target=worker, args=(say,)).start()
+            threading.Thread(target=daemon, args=(say,), daemon=True).start()
+            say("main")
+        """
+    )
+    space = world.space(name)
+    space.start(space.load(name).main, seen.append)
+    world.simulator.run(20 * SECOND)
+    assert seen == ["main", "worker", "last registered", "first registered"]
+    assert space.process.dead
+    assert world.simulator.failures == []
+
+
+def test_an_exception_that_ends_the_program_or_a_thread_is_a_failure_of_the_world(world):
+    world.start(
+        """
+        import threading
+        def fail():
+            raise ValueError("thread")
+        def leave():
+            raise SystemExit(3)
+        def main():
+            for function in (fail, leave):
+                thread = threading.Thread(target=function, name=function.__name__)
+                thread.start()
+                thread.join()
+            raise KeyError("main")
+        """
+    )
+    world.simulator.run(SECOND)
+    assert [(who, repr(error)) for _, who, error in world.simulator.failures] == [
+        ("a/fail", "ValueError('thread')"),
+        ("a/main", "KeyError('main')"),
+    ]
+
+
+def test_a_killed_process_does_nothing_more(world):
+    seen = []
+    name = world.write(
+        """
+        import atexit, socket, threading, time
+        def main(say):
+            atexit.register(say, "atexit")
+            one, two = socket.socketpair()
+            lock = threading.Lock()
+            try:
+                with lock:
+                    time.sleep(5)
+            finally:
+                say("finally")
+                try:
+                    one.send(b"x")
+                except Exception:
+                    say("an exception that a program can catch")
+                finally:
+                    threading.Thread(target=say, args=("never",)).start()
+                    say("never")
+        """
+    )
+    space = world.space(name)
+    space.start(space.load(name).main, seen.append)
+    world.simulator.call_at(SECOND, lambda _: space.process.kill())
+    world.simulator.run(20 * SECOND)
+    assert seen == ["finally"]
+    assert world.simulator.failures == []
+    assert not space.process.tasks
+
+
+def test_sys_is_that_of_the_process(world, capsys):
+    err = io.StringIO()
+    module = world.run(
+        """
+        import sys
+        def main():
+            global me
+            me = sys.modules[__name__]
+            print("out", file=sys.stdout)
+            print("err", file=sys.stderr)
+        """,
+        stderr=err,
+        argv=["prog", "-x"],
+    )
+    assert module.me is module
+    assert module.sys.argv == ["prog", "-x"]
+    assert err.getvalue() == "err\n"
+    assert capsys.readouterr().out == "out\n"

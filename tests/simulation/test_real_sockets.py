@@ -1,0 +1,205 @@
+import errno
+import socket
+import threading
+import time
+
+import pytest
+
+from simulation.kernel.simulator import Simulator
+from simulation.network.network import Network
+from simulation.real_sockets import CHUNK, MOST_KEPT, serve_in_thread
+
+MUCH = 50_000_000  # more than all buffers
+
+
+class Echo:
+    """Sends back what it receives; says what it lost."""
+
+    def __init__(self, transport, log):
+        self.transport = transport
+        self.log = log
+
+    def data_received(self, data):
+        if data == b"stop reading":
+            self.transport.pause_reading()
+            self.transport.write(b"I do")
+        elif data == b"much":
+            self.transport.write(bytes(MUCH))
+        elif data == b"close":
+            self.transport.write(b"bye")
+            self.transport.close()
+        elif data == b"abort":
+            self.transport.abort()
+        else:
+            self.transport.write(data)
+
+    def eof_received(self):
+        self.log("eof")
+        self.transport.close()
+
+    def connection_lost(self, error):
+        self.log(error and error.errno)
+
+
+class Served:
+    """A world with an echo server and, at a second address, nobody."""
+
+    def __init__(self):
+        self.events = []
+        self.happened = threading.Semaphore(0)
+
+    def log(self, event):
+        self.events.append(event)
+        self.happened.release()
+
+    def build(self):
+        self.simulator = Simulator(1)
+        self.network = Network(self.simulator)
+        self.process = self.simulator.process("echo", "n1")
+        self.network.listen(self.process, 2181, lambda transport: Echo(transport, self.log))
+        return self.simulator, self.network, [("n1", 2181), ("n1", 1)]
+
+
+@pytest.fixture
+def served():
+    served = Served()
+    with serve_in_thread(served.build) as server:
+        served.server = server
+        yield served
+
+
+def connect(served, index=0):
+    return socket.create_connection(("127.0.0.1", served.server.ports[index]), timeout=20)
+
+
+def eventually(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def receive(connection, size):
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        assert more
+        data += more
+    return data
+
+
+def test_real_clients_reach_simulated_servers(served):
+    with connect(served) as one, connect(served) as other:
+        one.sendall(b"one")
+        other.sendall(b"other")
+        assert receive(one, 3) == b"one"
+        assert receive(other, 5) == b"other"
+    assert served.happened.acquire(timeout=20)
+    assert served.happened.acquire(timeout=20)
+    assert served.events[:1] == ["eof"]
+
+
+def test_the_connection_string_names_all_ports(served):
+    first, second = served.server.ports
+    assert served.server.hosts == f"127.0.0.1:{first},127.0.0.1:{second}"
+
+
+def test_much_goes_both_ways(served):
+    data = bytes(range(256)) * 20_000
+    with connect(served) as connection:
+        sender = threading.Thread(target=connection.sendall, args=(data,))
+        sender.start()
+        assert receive(connection, len(data)) == data
+        sender.join()
+
+
+def test_a_server_that_does_not_read_holds_up_the_real_client(served):
+    with connect(served) as connection:
+        connection.sendall(b"stop reading")
+        assert receive(connection, 4) == b"I do"
+        connection.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            connection.sendall(bytes(MUCH))
+        (bridge,) = served.server.bridges
+        eventually(lambda: bridge._transport.unsent() > 0)
+        assert bridge._transport.unsent() <= CHUNK
+
+
+def test_a_real_client_that_does_not_read_holds_up_the_server(served):
+    with connect(served) as connection:
+        connection.sendall(b"much")
+        eventually(lambda: served.server.bridges)
+        (bridge,) = served.server.bridges
+        eventually(lambda: len(bridge._kept) > MOST_KEPT)
+        assert len(bridge._kept) <= MOST_KEPT + CHUNK
+        assert bridge._transport._paused
+        assert receive(connection, MUCH) == bytes(MUCH)
+
+
+def test_the_end_of_a_simulated_connection_is_seen(served):
+    with connect(served) as connection:
+        connection.sendall(b"close")
+        assert receive(connection, 3) == b"bye"
+        assert connection.recv(1) == b""
+    assert served.happened.acquire(timeout=20)
+    assert served.events == [None]
+
+
+@pytest.mark.parametrize("how", ["aborted", "nobody listens"])
+def test_resets_are_seen(served, how):
+    with connect(served, 1 if how == "nobody listens" else 0) as connection:
+        if how == "aborted":
+            connection.sendall(b"abort")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(1)
+
+
+def test_resets_of_real_clients_are_seen(served):
+    connection = connect(served)
+    connection.sendall(b"x")
+    assert receive(connection, 1) == b"x"
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+    assert served.happened.acquire(timeout=20)
+    assert served.events == [errno.ECONNRESET]
+
+
+def test_a_world_can_be_hurt_while_it_is_served(served):
+    with connect(served) as connection:
+        connection.sendall(b"x")
+        assert receive(connection, 1) == b"x"
+        served.server.call(served.process.kill)
+        assert connection.recv(1) == b""
+
+
+def test_virtual_time_follows_the_wall_clock(served):
+    passed = threading.Event()
+    served.server.call(lambda: served.process.call_later(50_000_000, passed.set))
+    assert passed.wait(20)
+    assert served.simulator.now >= 50_000_000
+
+
+def test_a_taken_port_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(OSError, match=str(port)) as caught,
+            serve_in_thread(Served().build, [0, port]),
+        ):
+            pytest.fail("it must not begin")
+    assert caught.value.errno == errno.EADDRINUSE
+
+
+def test_what_ends_a_world_is_raised():
+    served = Served()
+
+    def fail():
+        raise ArithmeticError("two and two")
+
+    with (
+        pytest.raises(ArithmeticError, match="two and two"),
+        serve_in_thread(served.build) as server,
+    ):
+        server.call(fail)

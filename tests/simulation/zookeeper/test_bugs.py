@@ -1,0 +1,97 @@
+"""What goes wrong when servers have the bugs of 3.8.0, and does not when they have not."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from simulation.kernel.simulator import MILLISECOND
+from simulation.zookeeper import bugs
+from simulation.zookeeper.zab_invariants import InvariantViolation
+from tests.conformance import operations as op
+from tests.simulation.zookeeper.ensemble import Ensemble
+
+
+def test_every_bug_says_what_it_is():
+    assert set(bugs.BUGS) == {
+        value for name, value in vars(bugs).items() if name.isupper() and name != "BUGS"
+    }
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_an_epoch_that_is_on_the_disk_before_its_data(buggy):
+    world = Ensemble(bugs=frozenset({bugs.CURRENT_EPOCH_BEFORE_DATA} if buggy else ()))
+    client = world.session("n3")
+    world.kill("n1")
+    assert client.call(op.create("/k")).error == 0
+    world.kill("n2")
+    world.wait_for(lambda: world.cluster.mode("n3") is None)
+    world.cluster.disks["n1"].slow(extra=50 * MILLISECOND)
+    world.start_nodes("n1")
+    world.wait_for(lambda: world.cluster.mode("n3") == "leader")
+    world.cluster.power_off("n1")
+    world.kill("n3")
+    world.cluster.disks["n1"].heal()
+    with pytest.raises(InvariantViolation, match="server 1 begins") if buggy else nullcontext():
+        world.start_nodes("n1", "n2")
+        world.wait_for(world.serving("n1", "n2"))
+        assert world.session("n1").call(op.exists("/k")).error == 0
+    world.tear_down()
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_an_acknowledgement_that_overtakes_that_of_the_new_leader(buggy):
+    world = Ensemble(bugs=frozenset({bugs.ACK_ORDER} if buggy else ()))
+    client = world.session("n3")
+    world.kill("n1")
+    assert client.call(op.create("/k")).error == 0
+    world.kill("n2")
+    world.wait_for(lambda: world.cluster.mode("n3") is None)
+    start = world.clock.now()
+    world.start_nodes("n1")
+    world.wait_for(world.serving("n1", "n3"))
+    took = world.clock.now() - start
+    assert took > 5 if buggy else took < 2
+    world.tear_down()
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_a_gap_in_the_committed_log_is_handed_on(buggy):
+    world = Ensemble(5, bugs=frozenset({bugs.DISCONTINUOUS_COMMITTED_LOG} if buggy else ()))
+    assert world.session("n1").call(op.create("/0")).error == 0
+    world.run_for(100)
+    world.kill("n5")
+    world.run_for(1000)
+    client = world.session("n4")
+    assert client.call(op.create("/a")).error == 0
+    world.run_for(100)
+    world.kill("n1")
+    for path in ("/b", "/c"):
+        assert client.call(op.create(path)).error == 0
+    world.start_nodes("n5")
+    world.wait_for(world.serving("n5"))
+    assert client.call(op.create("/d")).error == 0
+    world.run_for(100)
+    world.kill("n4")
+    with pytest.raises(InvariantViolation, match="server 5 begins") if buggy else nullcontext():
+        world.wait_for(lambda: world.cluster.mode("n5") == "leader")
+        world.start_nodes("n1")
+        world.wait_for(world.serving("n1"))
+        assert world.session("n1").call(op.exists("/c")).error == 0
+    world.tear_down()
+
+
+@pytest.mark.parametrize("buggy", [True, False])
+def test_a_commit_that_finds_no_proposal_starts_the_sync_over(buggy):
+    world = Ensemble(keep_trace=True, bugs=frozenset({bugs.NULL_POINTER_IN_SYNC} if buggy else ()))
+    client = world.session("n3")
+    world.kill("n1")
+    for node in ("n2", "n3"):
+        world.cluster.disks[node].slow(extra=400 * MILLISECOND)
+    world.cluster.disks["n1"].slow(extra=1000 * MILLISECOND)
+    client.send(op.create("/k"))  # it is proposed, and not committed, while n1 synchronizes
+    world.run_for(10)
+    world.start_nodes("n1")
+    world.wait_for(world.serving("n1"))
+    assert world.session("n1").call(op.exists("/k")).error == 0
+    assert any("NullPointerException" in reason for reason in world.reasons("n1")) == buggy
+    world.tear_down()
