@@ -21,6 +21,9 @@ run: setup
 	$(BIN)/rumpus run $(RUN_FLAGS)
 
 # Without a Docker engine the tests that need one are skipped, or fail with RUMPUS_REQUIRE_DOCKER=1.
+# On two cores, a file at a time: the tests of one file share what they test.
+TEST_FLAGS ?= --numprocesses 2 --dist loadfile
+
 test: $(VENV)/ready
 	@$(BIN)/python -m harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
 	$(BIN)/python -m pytest $(TEST_FLAGS)

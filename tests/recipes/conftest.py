@@ -47,6 +47,11 @@ class Crowd:
         self.bystander.sync(path)
         return self.bystander.get_children(path) if self.bystander.exists(path) else []
 
+    def stat(self, path):
+        """What a node is, None if it is not there, by everything committed before the call."""
+        self.bystander.sync(path)
+        return self.bystander.exists(path)
+
     def end_session(self, number):
         """Let the servers end a client's session while it cannot reach them."""
         identity = self[number].client_id

@@ -21,8 +21,7 @@ def reign(election, timeout=30):
 
 
 def is_nobody_left(crowd, path):
-    crowd.bystander.sync(path)
-    stat = crowd.bystander.exists(path)
+    stat = crowd.stat(path)
     return stat is None or (stat.numChildren == 0 and stat.ephemeralOwner == 0)
 
 
@@ -52,7 +51,7 @@ def test_one_leader_at_a_time_with_growing_epochs(crowd, path, name):
 def test_the_lead_names_its_node_epoch_and_session(crowd, path, name):
     election = ELECTIONS[name](crowd[0], path)
     assert election.campaign()
-    stat = crowd.bystander.exists(election.node)
+    stat = crowd.stat(election.node)
     assert election.token == stat.czxid
     assert election.session == stat.ephemeralOwner == crowd[0].client_id[0]
     assert election.campaign(timeout=0), "who leads is told so at once"

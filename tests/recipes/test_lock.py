@@ -22,8 +22,7 @@ class Grant(NamedTuple):
 def nodes_left(crowd, lock, path):
     line = lock.line(path)
     if line.kind == "single":
-        crowd.bystander.sync(path)
-        return int(crowd.bystander.exists(path) is not None)
+        return int(crowd.stat(path) is not None)
     return len(crowd.children(path))
 
 
@@ -65,7 +64,7 @@ def test_a_grant_names_its_node_token_and_session(crowd, path, name):
     lock = LOCKS[name](crowd[0], path, name="me")
     assert (lock.node, lock.token, lock.session, lock.held) == (None, None, None, False)
     assert lock.acquire()
-    stat = crowd.bystander.exists(lock.node)
+    stat = crowd.stat(lock.node)
     assert lock.token == stat.czxid
     assert lock.session == stat.ephemeralOwner == crowd[0].client_id[0]
     assert b"me" in crowd.bystander.get(lock.node)[0]
@@ -178,7 +177,7 @@ def test_a_lost_reply_makes_no_second_node(crowd, path, name):
     assert lock.acquire(timeout=20)
     assert not crowd.links.in_force(0)
     assert nodes_left(crowd, LOCKS[name], path) == 1
-    assert lock.token == crowd.bystander.exists(lock.node).czxid
+    assert lock.token == crowd.stat(lock.node).czxid
     lock.release()
     assert nodes_left(crowd, LOCKS[name], path) == 0
 
@@ -384,7 +383,7 @@ def test_a_stale_holders_release_spares_the_next_holders_node(crowd, path):
     crowd.expire(0)
     with pytest.raises(NotHeld):
         stale.release()
-    assert crowd.bystander.exists(path).czxid == next_one.token
+    assert crowd.stat(path).czxid == next_one.token
     next_one.release()
 
 
