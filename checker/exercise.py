@@ -4,7 +4,7 @@ A green run in which no fault took hold, or nobody contended, says nothing: it i
 """
 
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from checker.history import History
@@ -69,29 +69,30 @@ def fault_windows(history: History) -> list[FaultWindow]:
 def check_exercise(
     history: History,
     *,
-    handovers: int,
+    happened: Sequence[Requirement],
     expiries: int | None,
     leader_changes: int | None,
     kinds: Collection[str],
     directed: bool,
-    least_handovers: int = 10,
+    expired: str = "expiries while holding",
 ) -> CheckResult:
     """Account for what happened.
 
     Args:
         history: the run.
-        handovers: contended handovers that were seen.
-        expiries: expiries while holding; None when the servers' logs are not at hand.
+        happened: what of a workload's own must have happened, contended handovers say.
+        expiries: sessions that expired when it mattered, while holding say; None when the
+            servers' logs are not at hand.
         leader_changes: changes of the ensemble's leader, None likewise.
         kinds: the kinds of fault that were asked for.
         directed: whether the plan came from a person, who may have left out what random plans
             always contain (a fault on the leader, an expiry of the holder).
-        least_handovers: how many contended handovers make a run meaningful.
+        expired: what ``expiries`` counts, in words.
     """
     result = CheckResult(name="exercise")
     windows = fault_windows(history)
     need = result.requirements.append
-    need(Requirement(name="contended handovers", needed=least_handovers, observed=handovers))
+    result.requirements += happened
     for kind in sorted({*kinds, *(window.kind for window in windows)}):
         of_kind = [window for window in windows if window.kind == kind]
         proven = [w for w in of_kind if w.verified_in_force and w.verified_healed]
@@ -117,7 +118,7 @@ def check_exercise(
             )
         )
     if not directed and CLIENT_FAULTS_THAT_EXPIRE & set(kinds):
-        need(Requirement(name="expiries while holding", needed=1, observed=expiries or 0))
+        need(Requirement(name=expired, needed=1, observed=expiries or 0))
     if not directed and SERVER_FAULTS_ON_LEADERS & set(kinds):
         need(Requirement(name="leader changes", needed=1, observed=leader_changes or 0))
     result.intervals = [
@@ -130,9 +131,9 @@ def check_exercise(
         for window in windows
     ]
     result.stats = {
-        "handovers": handovers,
-        "expiries_while_holding": expiries,
-        "leader_changes": leader_changes,
+        **{requirement.name: requirement.observed for requirement in happened},
+        expired: expiries,
+        "leader changes": leader_changes,
         "faults": len(windows),
     }
     return result

@@ -10,7 +10,7 @@ outcome returns at `NEVER`.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -291,6 +291,16 @@ class OperationTable:
             completion=self.completion[rows],
             start=self.start,
         )
+
+    def only(self, *names: str) -> "OperationTable":
+        """The rows that call one of the named functions, as if nobody had called another."""
+        part = self.take(np.flatnonzero(self.is_f(*names)))
+        functions = tuple(name for name in self.functions if name in names)
+        numbers = np.array(
+            [functions.index(name) if name in functions else 0 for name in self.functions],
+            dtype=np.int16,
+        )
+        return replace(part, functions=functions, f=numbers[part.f])
 
     def is_f(self, *names: str) -> NDArray[np.bool_]:
         """Which rows call one of the named functions."""

@@ -23,7 +23,7 @@ class NotHeld(Exception):  # noqa: N818 - a state, not a fault of the program
 
 
 class Recipe(Protocol):
-    """What the harness needs to know about a recipe without using it."""
+    """What the harness needs to know about any recipe without using it."""
 
     promises: ClassVar[Promises]
     faulty: ClassVar[bool]
@@ -34,8 +34,12 @@ class Recipe(Protocol):
     """Kinds of anomaly that give it away."""
 
     @classmethod
-    def line(cls, path: str) -> Line:
-        """Where the contenders for ``path`` stand on the server."""
+    def line(cls, path: str) -> Line | None:
+        """Where the contenders for ``path`` stand on the server; None if they do not queue."""
+
+
+class Grant(Protocol):
+    """What somebody who was granted something can tell of it."""
 
     @property
     def token(self) -> int | None:
@@ -50,7 +54,7 @@ class Recipe(Protocol):
         """Session id, as kazoo gives it (signed 64 bits), of the grant; None without one."""
 
 
-class Lock(Recipe, Protocol):
+class Lock(Recipe, Grant, Protocol):
     """A lock that one holder has at a time."""
 
     def acquire(self, timeout: float | None = None) -> bool:
@@ -81,7 +85,7 @@ class Lock(Recipe, Protocol):
         """
 
 
-class Election(Recipe, Protocol):
+class Election(Recipe, Grant, Protocol):
     """An election with one leader at a time."""
 
     def campaign(self, timeout: float | None = None) -> bool:

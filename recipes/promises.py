@@ -36,6 +36,7 @@ class Promises:
         wakeups: how many waiters one release may wake, None if there is no bound.
         tokens: whether a grant comes with a fencing token that only grows.
         reentrant: whether a holder may acquire again.
+        fenced: whether the protected resource checks tokens, with this recipe always.
         notes: in words, what is not promised and why.
     """
 
@@ -43,4 +44,5 @@ class Promises:
     wakeups: int | None = None
     tokens: bool = False
     reentrant: bool = False
+    fenced: bool = False
     notes: str = ""

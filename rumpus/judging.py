@@ -44,6 +44,8 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             kinds=record.nemesis,
             directed=bool(record.options.get("directed")),
             strict=record.strict,
+            path=workload.path,
+            session_timeout=record.session_timeout,
         )
     )
     if verdict.outcome in ("unknown", "inconclusive"):

@@ -43,16 +43,19 @@ def catalogue() -> dict[str, Any]:
             {
                 "name": workload.name,
                 "summary": workload.summary,
+                "page": f"docs/recipes/{workload.name}.md",
                 "recipes": [
                     {
                         "name": name,
                         "faulty": recipe.faulty,
-                        "mistake": getattr(recipe, "mistake", None),
+                        "mistake": recipe.mistake,
+                        "expected": sorted(recipe.expected),
                         "promises": {
                             "prevents": sorted(recipe.promises.prevents),
                             "wakeups": recipe.promises.wakeups,
                             "tokens": recipe.promises.tokens,
                             "reentrant": recipe.promises.reentrant,
+                            "fenced": recipe.promises.fenced,
                             "notes": recipe.promises.notes,
                         },
                     }

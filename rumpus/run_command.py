@@ -5,6 +5,7 @@ import logging
 import platform
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -34,7 +35,7 @@ from rumpus.version import __version__
 from rumpus.world import World
 from simulation.kernel.preemption import mode_of_seed
 from workloads.registry import WORKLOADS
-from workloads.workload import Workload
+from workloads.workload import Setting, Workload
 
 TICK_MS = 500
 
@@ -164,7 +165,7 @@ def _record(
         seed=seed,
         image=world.image,
         strict=arguments.strict,
-        fencing=arguments.fencing,
+        fencing=arguments.fencing or recipe.promises.fenced,
         session_timeout=arguments.session_timeout,
         tick_ms=TICK_MS,
         options={"directed": arguments.plan is not None, **world.options},
@@ -182,17 +183,25 @@ def _run(arguments: argparse.Namespace, seed: int) -> Run:
     """What the harness is to do."""
     workload = WORKLOADS[arguments.workload]
     recipe = workload.recipes[arguments.recipe]
+    setting = Setting(
+        seed=Seed(seed),
+        recipe=recipe,
+        clients=arguments.clients,
+        session_timeout=arguments.session_timeout,
+    )
     return Run(
         clients=ClientSpec(
-            workload.build, workload.options(arguments.recipe), arguments.session_timeout
+            workload.build,
+            workload.options(arguments.recipe, arguments.clients),
+            arguments.session_timeout,
         ),
         count=arguments.clients,
         words=workload.words,
-        load=lambda until: workload.load(Seed(seed), recipe, until),
-        final=workload.final(arguments.session_timeout),
+        load=lambda until: workload.load(replace(setting, until=until)),
+        final=workload.final(setting),
         time_limit=arguments.time_limit,
         cleanup=workload.cleanup,
-        fencing=arguments.fencing,
+        fencing=arguments.fencing or recipe.promises.fenced,
     )
 
 

@@ -27,6 +27,7 @@ from harness.generator import PENDING, Answer, Context, Generator, Invocation
 from harness.seed import Seed
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.promises import Line
+from workloads.workload import Setting
 
 LONG_PATIENCE_S = 5.0
 """How long most attempts wait."""
@@ -138,14 +139,17 @@ class GrantedOnce(msgspec.Struct, frozen=True):
         return GrantedOnce(self.words, self.deadline, stage)
 
 
-def load(words: Words, seed: Seed, until: int, *, reentrant: bool) -> Generator:
-    """All clients contend until a time, in nanoseconds on the run's clock."""
-    return each_process(lambda process: HoldCycle(words, seed.child(process), reentrant, until))
+def load(words: Words, setting: Setting) -> Generator:
+    """All clients contend until the time is up."""
+    reentrant = setting.recipe.promises.reentrant
+    return each_process(
+        lambda process: HoldCycle(words, setting.seed.child(process), reentrant, setting.until)
+    )
 
 
-def final(words: Words, session_timeout: float) -> Generator:
+def final(words: Words, setting: Setting) -> Generator:
     """Everybody is granted once more; then somebody looks what is left in the line."""
-    inspect = Invocation("inspect", {"patience": round(session_timeout + 3.0, 3)})
+    inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
     return phases(
         each_thread(GrantedOnce(words)),
         on_threads(lambda thread: thread == 0, until_ok(limit(5, repeat(inspect)))),

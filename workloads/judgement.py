@@ -13,8 +13,11 @@ from checker.holds import Hold, Words, extract_holds
 from checker.liveness import check_liveness
 from checker.server_truth import ServerTruth
 from checker.server_view import server_view
-from checker.verdict import CheckResult, Interval, Verdict, judge
+from checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
 from recipes.promises import Line, Promises
+
+LEAST_HANDOVERS = 10
+"""How many contended handovers make a run meaningful."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Evidence:
         kinds: kinds of fault that were asked for.
         directed: whether the fault plan was given by hand.
         strict: whether hazards are violations.
+        path: the znode below which everything happened.
+        session_timeout: the clients', in seconds.
         whole: whether this is a run of ours from start to end, of which liveness and enough
             exercise can be asked; false for a history that came alone.
     """
@@ -42,7 +47,14 @@ class Evidence:
     kinds: Sequence[str] = ()
     directed: bool = False
     strict: bool = False
+    path: str = ""
+    session_timeout: float = 0.0
     whole: bool = True
+
+    @property
+    def leader_changes(self) -> int | None:
+        """How often another leader got something committed; None without the servers' logs."""
+        return len(self.truth.epochs()) - 1 if self.truth else None
 
 
 def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
@@ -67,9 +79,15 @@ def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
         checks.append(
             check_exercise(
                 history,
-                handovers=exclusion.stats["handovers"],
+                happened=[
+                    Requirement(
+                        name="contended handovers",
+                        needed=LEAST_HANDOVERS,
+                        observed=exclusion.stats["handovers"],
+                    )
+                ],
                 expiries=exclusion.stats["expiries_while_holding"],
-                leader_changes=len(evidence.truth.epochs()) - 1 if evidence.truth else None,
+                leader_changes=evidence.leader_changes,
                 kinds=evidence.kinds,
                 directed=evidence.directed,
             )

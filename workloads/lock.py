@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from checker.holds import Words
 from harness.client_body import ClientContext
-from recipes.registry import LOCKS
+from recipes.catalogue.locks import LOCKS
 from workloads.contention import ContentionClient, final, load
 from workloads.judgement import judge_contention
 from workloads.workload import Workload
@@ -16,7 +16,11 @@ from workloads.workload import Workload
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
+def client(
+    recipe: str,
+    path: str,
+    clients: int,  # noqa: ARG001 - what every workload is told
+) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
     kind = LOCKS[recipe]
 
@@ -43,8 +47,8 @@ LOCK = Workload(
     build="workloads.lock:client",
     model="mutex",
     words=WORDS,
-    load=lambda seed, recipe, until: load(WORDS, seed, until, reentrant=recipe.promises.reentrant),
-    final=lambda session_timeout: final(WORDS, session_timeout),
+    load=lambda setting: load(WORDS, setting),
+    final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock"),
 )

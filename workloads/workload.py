@@ -13,6 +13,27 @@ from workloads.judgement import Evidence
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What the operations of a run depend on.
+
+    Args:
+        seed: of every choice.
+        recipe: what is put under load.
+        clients: how many, numbered from 0 (``on_threads``).
+        session_timeout: theirs, in seconds.
+        until: when new operations of the load may no longer begin (nanoseconds on the run's
+            clock). What waits for others must end soon after it: the final phase begins when
+            every client's load is exhausted.
+    """
+
+    seed: Seed
+    recipe: type[Recipe]
+    clients: int
+    session_timeout: float
+    until: int = 0
+
+
+@dataclass(frozen=True)
 class Workload:
     """A recipe family under load.
 
@@ -20,14 +41,14 @@ class Workload:
         name: what it is called on the command line.
         summary: in one line, what its clients do.
         recipes: the family's recipes by name, sound ones first.
-        path: the znode that the clients contend for.
+        path: the znode below which everything happens.
         build: ``module:function`` that makes the client's side (``harness.worker``); it takes
-            ``recipe`` and ``path``.
+            ``recipe``, ``path`` and ``clients``, how many there are.
         model: what its histories are held against, by the literature's name.
-        words: names of its operations.
-        load: the clients' operations; takes a seed, the recipe, and until when (nanoseconds on
-            the run's clock) new ones may begin.
-        final: their operations once every fault is healed; takes the session timeout (s).
+        words: names of its operations: who has done ``acquire`` and not called ``release`` yet
+            plays the holder, at whom faults are aimed.
+        load: the clients' operations while there are faults.
+        final: their operations once every fault is healed (``until`` says nothing then).
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         judge: from what a run left to its verdict.
     """
@@ -39,11 +60,11 @@ class Workload:
     build: str
     model: str
     words: Words
-    load: Callable[[Seed, type[Recipe], int], Generator]
-    final: Callable[[float], Generator]
+    load: Callable[[Setting], Generator]
+    final: Callable[[Setting], Generator]
     cleanup: Mapping[str, str]
     judge: Callable[[Evidence], Verdict]
 
-    def options(self, recipe: str) -> dict[str, Any]:
+    def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""
-        return {"recipe": recipe, "path": self.path}
+        return {"recipe": recipe, "path": self.path, "clients": clients}

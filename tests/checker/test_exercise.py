@@ -1,4 +1,5 @@
 from checker.exercise import check_exercise, fault_windows
+from checker.verdict import Requirement
 from tests.checker.recorded import MS, Recorded
 
 
@@ -12,9 +13,13 @@ def fault(recorded, start, stop, *, number=1, kind="kill", verified=(True, True)
     return recorded.add(stop + 2, "nemesis", "info", "stop", ended)
 
 
+def handovers(count):
+    return Requirement(name="contended handovers", needed=10, observed=count)
+
+
 def check(recorded, **kwargs):
     given = {
-        "handovers": 20,
+        "happened": [handovers(20)],
         "expiries": 1,
         "leader_changes": 1,
         "kinds": ["kill"],
@@ -55,7 +60,7 @@ def test_a_run_in_which_all_of_it_happened_is_exercised():
 
 
 def test_too_few_handovers():
-    assert unmet(check(exercised(), handovers=9)) == {"contended handovers"}
+    assert unmet(check(exercised(), happened=[handovers(9)])) == {"contended handovers"}
 
 
 def test_a_kind_that_never_came():

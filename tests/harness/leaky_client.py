@@ -26,35 +26,35 @@ def _client(recipe, path, draw):
     return lambda context: Leaky(build(context), draw)
 
 
-def none(recipe, path):
+def none(recipe, path, clients):
     return _client(recipe, path, lambda: len(shared_leaks.by_address()))
 
 
-def by_address(recipe, path):
+def by_address(recipe, path, clients):
     return _client(recipe, path, lambda: next(iter(shared_leaks.by_address())).number)
 
 
-def from_clock(recipe, path):
+def from_clock(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_clock() % 1000)
 
 
-def from_clock_imported_by_name(recipe, path):
+def from_clock_imported_by_name(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_clock_imported_by_name() % 1000)
 
 
-def from_system(recipe, path):
+def from_system(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_system()[0])
 
 
-def from_uuid(recipe, path):
+def from_uuid(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_uuid().int % 1000)
 
 
-def from_thread(recipe, path):
+def from_thread(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_thread() or 0)
 
 
-def from_keyboard(recipe, path):
+def from_keyboard(recipe, path, clients):
     return _client(recipe, path, lambda: shared_leaks.from_keyboard() or 0)
 
 
@@ -65,6 +65,6 @@ class Busy(Leaky):
         return self._honest.invoke(f, value)
 
 
-def busy(recipe, path):
+def busy(recipe, path, clients):
     build = lock.client(recipe, path)
     return lambda context: Busy(build(context), None)

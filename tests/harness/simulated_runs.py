@@ -1,5 +1,6 @@
 """Simulated runs of the workloads, as tests need them."""
 
+from dataclasses import replace
 from itertools import count
 
 from checker.clock import WallClock
@@ -16,6 +17,7 @@ from results.run_directory import RunDirectory
 from rumpus.judging import server_truth
 from workloads.judgement import Evidence
 from workloads.registry import WORKLOADS
+from workloads.workload import Setting
 
 CLIENTS = 5
 SESSION_TIMEOUT = 2.0
@@ -61,19 +63,23 @@ class SimulatedRuns:
                 stop_requested=stop_requested,
             )
 
+        setting = Setting(
+            seed=Seed(seed), recipe=kind, clients=CLIENTS, session_timeout=SESSION_TIMEOUT
+        )
         status = Status()
         with HistoryWriter(directory.history) as sink:
             simulated = perform_simulated(
                 Run(
                     clients=ClientSpec(
-                        build or family.build, family.options(recipe), SESSION_TIMEOUT
+                        build or family.build, family.options(recipe, CLIENTS), SESSION_TIMEOUT
                     ),
                     count=CLIENTS,
                     words=family.words,
-                    load=lambda until: family.load(Seed(seed), kind, until),
-                    final=family.final(SESSION_TIMEOUT),
+                    load=lambda until: family.load(replace(setting, until=until)),
+                    final=family.final(setting),
                     time_limit=seconds,
                     cleanup=family.cleanup,
+                    fencing=kind.promises.fenced,
                 ),
                 seed=seed,
                 nodes=nodes,
@@ -101,6 +107,8 @@ class SimulatedRuns:
                 clock=WallClock((anchor.monotonic, anchor.wall) for anchor in anchors),
                 line=kind.line(family.path),
                 kinds=list(kinds),
+                path=family.path,
+                session_timeout=SESSION_TIMEOUT,
             )
         )
 

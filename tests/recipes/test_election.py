@@ -3,8 +3,8 @@ import time
 import pytest
 from kazoo.exceptions import ConnectionClosedError
 
+from recipes.catalogue.elections import ELECTIONS
 from recipes.interfaces import LockUnknown, NotHeld
-from recipes.registry import ELECTIONS
 
 SOUND = [name for name, recipe in ELECTIONS.items() if not recipe.faulty]
 

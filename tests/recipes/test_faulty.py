@@ -6,8 +6,8 @@ import time
 import pytest
 
 from recipes.election import FairElection
-from recipes.faulty import (
-    BelievesAfterLostElection,
+from recipes.faulty.elections import BelievesAfterLostElection
+from recipes.faulty.locks import (
     NoLookupLock,
     NoRecheckLock,
     PersistentNodeLock,

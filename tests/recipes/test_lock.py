@@ -5,9 +5,9 @@ from typing import NamedTuple
 import pytest
 from kazoo.exceptions import ConnectionClosedError
 
+from recipes.catalogue.locks import LOCKS
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.lock import FairLock, UnfairLock
-from recipes.registry import LOCKS
 
 SOUND = [name for name, recipe in LOCKS.items() if not recipe.faulty]
 OURS = ["fair", "unfair"]

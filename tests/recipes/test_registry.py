@@ -1,8 +1,9 @@
 import pytest
 
 from checker.verdict import ANOMALIES
+from recipes.catalogue.elections import ELECTIONS
+from recipes.catalogue.locks import LOCKS
 from recipes.contender import Contender
-from recipes.registry import ELECTIONS, LOCKS
 
 ALL = {
     **{f"lock {n}": r for n, r in LOCKS.items()},

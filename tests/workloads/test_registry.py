@@ -35,7 +35,7 @@ def test_what_gives_a_faulty_recipe_away_breaks_a_promise_of_it(workload, name, 
 def test_the_clients_side_can_be_built_by_name(workload, name, recipe):
     module, _, function = workload.build.partition(":")
     build = getattr(importlib.import_module(module), function)
-    assert callable(build(**workload.options(name)))
+    assert callable(build(**workload.options(name, 3)))
     assert recipe.line(workload.path).path == workload.path
 
 

@@ -1,8 +1,4 @@
-"""Recipes with one known mistake each, which the harness must find.
-
-Each is a sound recipe with a single step replaced, promises what the sound one promises, and says
-what its mistake is and which anomalies give it away.
-"""
+"""Locks with one known mistake each, which the harness must find."""
 
 from typing import ClassVar
 
@@ -10,7 +6,6 @@ from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredE
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
-from recipes.election import FairElection
 from recipes.fair_contest import FairContest
 from recipes.lock import FairLock, UnfairLock
 from recipes.session import Session, Unanswered
@@ -112,15 +107,3 @@ class NoLookupLock(FairLock):
         "the first, which nobody removes while its session lives"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "stuck-waiter", "orphan-node"})
-
-
-class BelievesAfterLostElection(FairElection):
-    """Its leader does not listen."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "goes on believing that it leads while suspended, and after LOST"
-    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
-
-    @property
-    def _believes(self) -> bool:
-        return self._grant is not None

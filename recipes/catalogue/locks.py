@@ -1,0 +1,25 @@
+"""Locks."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.faulty.locks import (
+    NoLookupLock,
+    NoRecheckLock,
+    PersistentNodeLock,
+    ReleaseByPathLock,
+    WatchFirstLock,
+)
+from recipes.kazoo_lock import KazooLock
+from recipes.lock import ContestLock, FairLock, UnfairLock
+
+LOCKS: Final[Mapping[str, type[ContestLock]]] = {
+    "fair": FairLock,
+    "unfair": UnfairLock,
+    "kazoo": KazooLock,
+    "persistent-node": PersistentNodeLock,
+    "no-recheck": NoRecheckLock,
+    "watch-first": WatchFirstLock,
+    "release-by-path": ReleaseByPathLock,
+    "no-lookup": NoLookupLock,
+}
