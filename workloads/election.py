@@ -16,11 +16,7 @@ from workloads.workload import Workload
 WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership")
 
 
-def client(
-    recipe: str,
-    path: str,
-    clients: int,  # noqa: ARG001 - what every workload is told
-) -> Callable[[ClientContext], ContentionClient]:
+def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
     kind = ELECTIONS[recipe]
 

@@ -43,7 +43,7 @@ class Workload:
         recipes: the family's recipes by name, sound ones first.
         path: the znode below which everything happens.
         build: ``module:function`` that makes the client's side (``harness.worker``); it takes
-            ``recipe``, ``path`` and ``clients``, how many there are.
+            ``recipe`` and ``path``, and ``clients``, how many there are, if ``sized``.
         model: what its histories are held against, by the literature's name.
         words: names of its operations: who has done ``acquire`` and not called ``release`` yet
             plays the holder, at whom faults are aimed.
@@ -51,6 +51,7 @@ class Workload:
         final: their operations once every fault is healed (``until`` says nothing then).
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         judge: from what a run left to its verdict.
+        sized: whether clients have to know how many they are.
     """
 
     name: str
@@ -64,7 +65,9 @@ class Workload:
     final: Callable[[Setting], Generator]
     cleanup: Mapping[str, str]
     judge: Callable[[Evidence], Verdict]
+    sized: bool = False
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""
-        return {"recipe": recipe, "path": self.path, "clients": clients}
+        options = {"recipe": recipe, "path": self.path}
+        return {**options, "clients": clients} if self.sized else options

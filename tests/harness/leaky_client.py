@@ -26,35 +26,35 @@ def _client(recipe, path, draw):
     return lambda context: Leaky(build(context), draw)
 
 
-def none(recipe, path, clients):
+def none(recipe, path):
     return _client(recipe, path, lambda: len(shared_leaks.by_address()))
 
 
-def by_address(recipe, path, clients):
+def by_address(recipe, path):
     return _client(recipe, path, lambda: next(iter(shared_leaks.by_address())).number)
 
 
-def from_clock(recipe, path, clients):
+def from_clock(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_clock() % 1000)
 
 
-def from_clock_imported_by_name(recipe, path, clients):
+def from_clock_imported_by_name(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_clock_imported_by_name() % 1000)
 
 
-def from_system(recipe, path, clients):
+def from_system(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_system()[0])
 
 
-def from_uuid(recipe, path, clients):
+def from_uuid(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_uuid().int % 1000)
 
 
-def from_thread(recipe, path, clients):
+def from_thread(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_thread() or 0)
 
 
-def from_keyboard(recipe, path, clients):
+def from_keyboard(recipe, path):
     return _client(recipe, path, lambda: shared_leaks.from_keyboard() or 0)
 
 
@@ -65,6 +65,6 @@ class Busy(Leaky):
         return self._honest.invoke(f, value)
 
 
-def busy(recipe, path, clients):
+def busy(recipe, path):
     build = lock.client(recipe, path)
     return lambda context: Busy(build(context), None)
