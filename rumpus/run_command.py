@@ -53,6 +53,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     console = notices()
     display = ProgressDisplay(console)
     workload = _workload(arguments.workload)
+    arguments.recipe = arguments.recipe or next(iter(workload.recipes))
     _check_recipe(workload, arguments.recipe, fencing=arguments.fencing)
     seed = arguments.seed if arguments.seed is not None else secrets.randbits(32)
     plan = _plan(arguments, seed)

@@ -15,7 +15,7 @@ from workloads.registry import WORKLOADS
 def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add everything that a run can be told."""
     run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
-    run.add_argument("--recipe", default="fair", help="see `rumpus list` (default: fair)")
+    run.add_argument("--recipe", help="see `rumpus list` (default: the workload's first)")
     run.add_argument(
         "--ensemble",
         choices=ENSEMBLES,

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.docker
 
 PLAN = {
     "version": 1,
-    "entries": [
-        {"at": 0.5, "kind": "client-pause", "targets": {"role": "holder"}, "duration": 3.5},
-        {"at": 5, "kind": "kill", "targets": {"names": ["n1"]}, "duration": 3},
+    "entries": [  # the first lasts for longer than the status line takes to come again
+        {"at": 0.5, "kind": "client-pause", "targets": {"role": "holder"}, "duration": 6.5},
+        {"at": 8, "kind": "kill", "targets": {"names": ["n1"]}, "duration": 3},
     ],
 }
 LONG_PAUSE = {
@@ -46,7 +46,7 @@ def ended_cleanly(program, runs, on_engine):
 
 
 def test_a_run_from_start_to_report(rumpus, program, runs, plan, on_engine):
-    words = ["lock", "--clients", 3, "--time-limit", 9, "--plan", plan(PLAN), "--runs", runs]
+    words = ["lock", "--clients", 3, "--time-limit", 12, "--plan", plan(PLAN), "--runs", runs]
     started = program("run", *words, "--json")
     answer = started.end()
     assert answer.code == 0, answer.err
@@ -68,7 +68,7 @@ def test_a_run_from_start_to_report(rumpus, program, runs, plan, on_engine):
     assert document["ops"]["ok"] > 50
     assert document["complete"]
 
-    for step in ("starting 3 servers", "load for 9 s", "healing", "final phase", "gathering logs"):
+    for step in ("starting 3 servers", "load for 12 s", "healing", "final phase", "gathering logs"):
         assert started.said(step)
     assert re.search(
         r"ok \d+  fail \d+  info \d+  leader n\d  faults: client-pause c\d", answer.err

@@ -10,7 +10,9 @@ from checker.holds import Words
 from harness.combinators import on_clients
 from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
 from harness.seed import Seed
+from recipes.promises import EXCLUSION, Promises
 from workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
+from workloads.workload import Setting
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -29,9 +31,21 @@ KILLS = st.lists(
 )
 
 
+class Reentrant:
+    promises = Promises(prevents=EXCLUSION, reentrant=True)
+
+
+class NotReentrant:
+    promises = Promises(prevents=EXCLUSION)
+
+
+def setting(seed, recipe=NotReentrant):
+    return Setting(seed=seed, recipe=recipe, clients=CLIENTS, session_timeout=2.0, until=UNTIL)
+
+
 def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
     return rehearse(
-        on_clients(load(WORDS, seed, UNTIL, reentrant=reentrant)),
+        on_clients(load(WORDS, setting(seed, Reentrant if reentrant else NotReentrant))),
         clients=CLIENTS,
         nemesis=False,
         cleanup={WORDS.acquire: WORDS.release},
@@ -43,7 +57,7 @@ def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
 
 def rehearse_final(behaviour):
     return rehearse(
-        final(WORDS, 2.0),
+        final(WORDS, setting(Seed(1))),
         clients=CLIENTS,
         nemesis=False,
         cleanup={WORDS.acquire: WORDS.release},
