@@ -7,6 +7,7 @@ environment does not allow it; 5 internal error.
 import argparse
 import importlib
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -114,6 +115,31 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     listing.add_argument("--json", action="store_true", help=JSON)
+
+    mutants = command("mutants", "hunt the recipes with known mistakes in simulated runs")
+    mutants.add_argument("--family", metavar="WORKLOAD", help="of this one only (default: all)")
+    mutants.add_argument(
+        "--budget",
+        type=seconds(),
+        default=120.0,
+        metavar="S",
+        help="seconds for each, after which it counts as missed (default: 120)",
+    )
+    mutants.add_argument(
+        "--seed",
+        type=count(0, 2**31),
+        default=0,
+        metavar="N",
+        help="of the first runs (default: 0)",
+    )
+    mutants.add_argument(
+        "--jobs",
+        type=count(1, 256),
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="runs at a time (default: one a processor)",
+    )
+    mutants.add_argument("--json", action="store_true", help=JSON)
 
     _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
 

@@ -1,0 +1,72 @@
+import json
+
+from rumpus.mutant_hunt import Hunt, Mutant
+from rumpus.mutants_command import chosen, document, told
+from workloads.registry import WORKLOADS
+
+
+def test_every_faulty_recipe_is_hunted():
+    faulty = [
+        (workload.name, name)
+        for workload in WORKLOADS.values()
+        for name, recipe in workload.recipes.items()
+        if recipe.faulty
+    ]
+    assert [(mutant.family, mutant.name) for mutant in chosen(None)] == faulty
+    assert {mutant.family for mutant in chosen("lock")} == {"lock"}
+
+
+def test_a_family_that_does_not_exist_is_named(rumpus):
+    answer = rumpus("mutants", "--family", "lcok")
+    assert answer.code == 2
+    assert "unknown family 'lcok'; there are lock, election" in answer.err
+
+
+def test_what_a_run_told():
+    results = {
+        "anomalies": [
+            {"kind": "deadlock", "promised": True},
+            {"kind": "stale-belief", "promised": False},
+        ]
+    }
+    answer = told(1, json.dumps(results).encode(), b"some progress")
+    assert (answer.exit_code, answer.broken) == (1, {"deadlock"})
+    assert told(5, b"", b"rumpus: a defect\n").words == "rumpus: a defect"
+
+
+def test_a_mutant_is_caught_and_the_command_shows_it_again(rumpus, tmp_path, monkeypatch):
+    one = Mutant("lock", "watch-first", frozenset({"split-brain"}))
+    monkeypatch.setattr("rumpus.mutants_command.chosen", lambda _: [one])
+    answer = rumpus("mutants", "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    (first,) = found["mutants"]
+    assert found["caught"] == 1
+    assert "split-brain" in first["anomalies"]
+    assert "1/1  lock / watch-first: caught" in answer.err
+    again = rumpus(*first["command"].split()[1:], "--runs", tmp_path, "--json")
+    assert again.code == 1
+    broken = {each["kind"] for each in json.loads(again.out)["anomalies"] if each["promised"]}
+    assert broken == set(first["anomalies"])
+
+
+def test_one_that_is_missed_fails_the_command(rumpus, monkeypatch):
+    monkeypatch.setattr("rumpus.mutants_command.hunt", lambda mutant, *_, **__: Hunt(mutant))
+    answer = rumpus("mutants", "--family", "lock")
+    assert answer.code == 1
+    assert "missed" in answer.out
+    assert f"0 of {len(chosen('lock'))} caught" in answer.out
+
+
+def test_a_failure_is_told():
+    mutant = Mutant("lock", "m", frozenset({"deadlock"}))
+    (each,) = document([Hunt(mutant, "failed", words="no room", runs=1)])["mutants"]
+    assert (each["outcome"], each["why"], each["command"]) == ("failed", "no room", None)
+
+
+def test_ctrl_c_leaves_no_run_behind(program, eventually):
+    started = program("mutants", "--family", "lock", "--jobs", 2)
+    eventually(lambda: len(started.living()) >= 3)
+    started.interrupt()
+    assert started.end().code == 3
+    assert started.living() == {}

@@ -1,0 +1,48 @@
+"""docs/recipes says of every family what its recipes promise, and what the promises are."""
+
+from pathlib import Path
+
+import pytest
+
+from rumpus.recipe_pages import BEGIN, END, table, with_table
+from workloads.registry import WORKLOADS
+
+PAGES = Path(__file__).parents[2] / "docs" / "recipes"
+LOCK = WORKLOADS["lock"]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_each_family_has_a_page_that_is_up_to_date(workload):
+    page = (PAGES / f"{workload.name}.md").read_text(encoding="utf-8")
+    assert with_table(page, workload) == page, "python -m rumpus.recipe_pages docs/recipes"
+    prose = page[: page.index(BEGIN)] + page[page.index(END) :]
+    untold = [name for name, recipe in workload.recipes.items() if name not in prose]
+    assert not untold, "what is in the table only is not explained"
+
+
+def test_no_page_is_of_a_family_that_is_gone():
+    assert {page.stem for page in PAGES.glob("*.md")} - {"README"} == set(WORKLOADS)
+
+
+def test_a_table_names_recipes_promises_anomalies_and_mutants():
+    made = table(LOCK)
+    for name, recipe in LOCK.recipes.items():
+        assert f"| `{name}` |" in made
+        assert recipe.mistake in made
+    assert "`split-brain`" in made
+    assert "fencing tokens" in made
+
+
+def test_what_stands_around_the_table_stays():
+    page = f"# Lock\n\n{BEGIN}old\n{END}\nafter\n"
+    made = with_table(page, LOCK)
+    assert made.startswith("# Lock\n")
+    assert made.endswith("\nafter\n")
+    assert "old" not in made
+    assert with_table(made, LOCK) == made
+
+
+@pytest.mark.parametrize("page", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END])
+def test_a_page_without_its_place_is_refused(page):
+    with pytest.raises(ValueError, match="one place"):
+        with_table(page, LOCK)
