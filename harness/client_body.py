@@ -13,6 +13,7 @@ from kazoo.client import KazooClient
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
+from harness.home import Home, MemoryHome
 from harness.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
 
 CONNECT_PATIENCE_S = 10.0
@@ -54,7 +55,10 @@ class ClientContext(msgspec.Struct, frozen=True):
 
     ``act`` performs one action on the protected resource under a token; the witness's answer
     says whether it was accepted. ``session`` gives the latest session as a hex string, None
-    before the first.
+    before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
+    listen (port 0: any free one), and be reached by every other client. A client that comes to
+    hold, or stops, while it runs no operation calls ``look_at_belief`` then, to have it recorded;
+    not with a lock held that its ``believes`` needs.
     """
 
     client: int
@@ -62,6 +66,9 @@ class ClientContext(msgspec.Struct, frozen=True):
     kazoo: KazooClient
     act: Callable[[int | None], Acted]
     session: Callable[[], str | None]
+    home: Home = msgspec.field(default_factory=MemoryHome)
+    host: str = "127.0.0.1"
+    look_at_belief: Callable[[], None] = lambda: None
 
 
 class ClientBody:
@@ -75,6 +82,8 @@ class ClientBody:
         send: carries a report to the control process; called from several threads.
         receive: waits for the next command; None when the channel has ended.
         clock: monotonic nanoseconds.
+        home: the client's files.
+        host: where it can listen.
     """
 
     def __init__(
@@ -87,6 +96,8 @@ class ClientBody:
         send: Callable[[Report], None],
         receive: Callable[[], Command | None],
         clock: Callable[[], int],
+        home: Home,
+        host: str,
     ) -> None:
         self._client = client
         self._hosts = hosts
@@ -95,6 +106,8 @@ class ClientBody:
         self._send = send
         self._receive = receive
         self._clock = clock
+        self._home = home
+        self._host = host
         self._process = client
         self._kazoo: KazooClient | None = None
         self._workload: WorkloadClient | None = None
@@ -130,7 +143,16 @@ class ClientBody:
             connection_retry=patience,
         )
         self._kazoo = kazoo
-        context = ClientContext(self._client, process, kazoo, self._act, self._session)
+        context = ClientContext(
+            self._client,
+            process,
+            kazoo,
+            self._act,
+            self._session,
+            self._home,
+            self._host,
+            self._look_at_belief,
+        )
         kazoo.add_listener(self._session_changed)
         self._workload = self._build(context)
         connected = bool(self._hosts) and kazoo.start_async().wait(CONNECT_PATIENCE_S)

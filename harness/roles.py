@@ -15,12 +15,15 @@ class RoleTracker:
         self._words = words
         self._holders: dict[int, int] = {}
         self._waiting: dict[int, int] = {}
+        self._unasked: set[int] = set()
 
     def observe(self, op: Op) -> None:
         """Take in a record: a client's operation, or that its process is gone."""
         if op.process == "session" and op.f == "exited":
             self._holders.pop(op.value["client"], None)
             self._waiting.pop(op.value["client"], None)
+        elif op.process == "session":
+            self._heed_belief(op)
         if not isinstance(op.process, int):
             return
         client = op.process % self._clients
@@ -31,8 +34,19 @@ class RoleTracker:
                 self._waiting.pop(client, None)
                 if op.type == "ok":
                     self._holders[client] = op.time
+                    self._unasked.discard(client)
         elif op.f == self._words.release and op.type == "invoke":
             self._holders.pop(client, None)
+
+    def _heed_belief(self, op: Op) -> None:
+        """Who comes to hold without an operation that asks for it holds while it believes."""
+        client = op.value["client"]
+        if op.f == "believes" and client not in self._holders:
+            self._holders[client] = op.time
+            self._unasked.add(client)
+        elif op.f == "doubts" and client in self._unasked:
+            self._holders.pop(client, None)
+            self._unasked.discard(client)
 
     def holder(self) -> int | None:
         """The client that was granted last and has not begun to let go; None if nobody."""

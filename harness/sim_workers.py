@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from harness.clients import ClientState
 from harness.messages import Command, Record, Report
+from harness.sim_home import SimHome, write_out
 from harness.sim_machines import SimClientMachines
 from harness.sim_mailbox import SimMailbox
 from harness.sim_waiting import Flag, park
 from harness.workers import ClientSpec, Exited, Started
+from simulation.disk.disk import Disk
 from simulation.kernel.errors import ProcessKilled
 from simulation.kernel.process import Process
 from simulation.kernel.simulator import BOOT, Simulator
@@ -108,7 +110,7 @@ class SimWorkers:
         count: how many clients.
         spec: what they run.
         hosts: a client's connection string.
-        logs: directory for ``c<n>.log``.
+        logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
         notify: called with a message for the driver.
         origin: what monotonic clocks said when the run's clock was 0, in ns.
         simulator: the world.
@@ -140,6 +142,7 @@ class SimWorkers:
         self._network = network
         self._mailbox = mailbox
         self._workers: dict[int, _Worker] = {}
+        self._disks = [Disk(simulator, client_host(client)) for client in range(count)]
         self._open_logs: dict[int, TextIO] = {}
         self.machines: ClientMachines | None = SimClientMachines(
             lambda client: self._workers[client].process, self._session_record
@@ -195,6 +198,8 @@ class SimWorkers:
         for log in self._open_logs.values():
             log.close()
         self._open_logs.clear()
+        for client, disk in enumerate(self._disks):
+            write_out(disk, self._logs / f"c{client}")
 
     # -- the nemesis's side (harness.clients.Clients) -------------------------------------
 
@@ -289,6 +294,8 @@ class SimWorkers:
             receive=worker.receive,
             # Of the world, even where the client's own clock is wrong: records are for the judge.
             clock=self._clock,
+            home=SimHome(self._disks[client], worker.process),
+            host=client_host(client),
         )
         body.run()
 

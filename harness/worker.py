@@ -13,12 +13,17 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.client_body import ClientBody
+from harness.home import DirectoryHome
 from harness.messages import Command, Frames, Report, frame
+
+HOST = "127.0.0.1"
+"""Where clients' processes listen for one another."""
 
 
 class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
@@ -26,6 +31,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
 
     It is called with ``options`` and gives the function that makes a workload's client from
     its context. The run's clock is the system's monotonic clock less ``origin`` nanoseconds.
+    ``home`` is the directory of the client's files (``harness.home``).
     """
 
     client: int
@@ -35,6 +41,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     options: dict[str, Any]
     parent: int
     origin: int
+    home: str
 
 
 class Channel:
@@ -110,6 +117,8 @@ def main() -> None:
         send=channel.send,
         receive=channel.receive,
         clock=lambda: time.monotonic_ns() - assignment.origin,
+        home=DirectoryHome(Path(assignment.home)),
+        host=HOST,
     )
     body.run()
     logging.shutdown()

@@ -50,7 +50,7 @@ class WorkerPool:
         count: how many clients.
         spec: what they run.
         hosts: a client's connection string.
-        logs: directory for ``c<n>.log``.
+        logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
         notify: called with a message for the driver: a session ``Record``, or ``Exited`` /
             ``Started`` when a process went or came.
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
@@ -187,6 +187,7 @@ class WorkerPool:
             options=dict(self._spec.options),
             parent=os.getpid(),
             origin=self._origin,
+            home=str((self._logs / f"c{client}").absolute()),
         )
         with contextlib.suppress(BrokenPipeError):
             ours.sendall(frame(assignment))

@@ -31,3 +31,15 @@ def test_a_later_process_of_a_client_is_the_same_client():
 def test_an_attempt_that_failed_waits_no_longer():
     recorded = Recorded().add(1, 1, "invoke", "acquire").add(2, 1, "fail", "acquire")
     assert roles(recorded) == (None, None)
+
+
+def test_who_comes_to_hold_unasked_holds_while_it_believes():
+    recorded = Recorded().session(1, 2, "believes")
+    assert roles(recorded) == (2, None)
+    assert roles(recorded.session(2, 2, "doubts")) == (None, None)
+    assert roles(recorded.session(3, 1, "believes").session(4, 1, "exited")) == (None, None)
+
+
+def test_who_was_granted_holds_through_its_doubts():
+    recorded = Recorded().session(1, 0, "believes").acquire(1, 2, 0).session(3, 0, "doubts")
+    assert roles(recorded) == (0, None)
