@@ -18,7 +18,8 @@ first (``Contest._settle_earlier``): not found then means that it never will be.
 """
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import ClassVar, Final
 
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
@@ -34,7 +35,14 @@ _CONTENDER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 
 
 class FairContest(Contest):
-    """First come, first served. The queue is the children of ``path``; see the module."""
+    """First come, first served. The queue is the children of ``path``; see the module.
+
+    A contest that not everybody ahead stands in the way of says so in ``_blocking``, and where
+    one removal is not enough to tell, in ``_watched``.
+    """
+
+    mark: ClassVar[str] = MARK
+    """What the own node's name has before the sequence number; ends in ``MARK``."""
 
     @classmethod
     def line(cls, path: str) -> Line:
@@ -43,10 +51,10 @@ class FairContest(Contest):
 
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
         self._enter(entry, deadline)
-        ahead = self._ahead(entry, deadline)
-        if ahead and not deadline.passed:
-            self._await(self._watched(ahead), entry, deadline)
-        return not ahead
+        blocking = self._blocking(self._ahead(entry, deadline))
+        if blocking and not deadline.passed:
+            self._await(self._watched(blocking), entry, deadline)
+        return not blocking
 
     def _enter(self, entry: Entry, deadline: Deadline) -> None:
         """Find or create the own node."""
@@ -64,7 +72,7 @@ class FairContest(Contest):
         node, stat = entry.session.ask(
             deadline,
             self._client.create_async,
-            f"{self._path}/{entry.mark}{MARK}",
+            f"{self._path}/{entry.mark}{self.mark}",
             self._name.encode(),
             ephemeral=ephemeral,
             sequence=True,
@@ -107,16 +115,19 @@ class FairContest(Contest):
             raise NoNodeError(missing)
         return nodes[: nodes.index(entry.node)]
 
-    @staticmethod
-    def _watched(ahead: list[str]) -> str:
-        """Which of those ahead to watch: the nearest."""
-        return ahead[-1]
+    def _blocking(self, ahead: list[str]) -> list[str]:
+        """Who stands in the way, lowest first, of those ahead: all of them."""
+        return ahead
 
-    def _await(self, node: str, entry: Entry, deadline: Deadline) -> bool:
-        """Wait until something happens to a node or to the connection.
+    def _watched(self, blocking: list[str]) -> list[str]:
+        """Whose removal to wait for: that of the nearest who stands in the way."""
+        return blocking[-1:]
 
-        The answer, whether the node is known to be gone, is no grant: look again. Reads the
-        node rather than asking whether it exists, which would leave a watch on a missing one.
+    def _await(self, nodes: Sequence[str], entry: Entry, deadline: Deadline) -> bool:
+        """Wait until something happens to one of the nodes or to the connection.
+
+        The answer, whether a node is known to be gone, is no grant: look again. Reads the
+        nodes rather than asking whether they exist, which would leave watches on missing ones.
         """
         events: list[WatchedEvent] = []
 
@@ -125,10 +136,11 @@ class FairContest(Contest):
             entry.session.wake.set()
 
         entry.session.wake.clear()
-        try:
-            entry.session.ask(deadline, self._client.get_async, node, news)
-        except NoNodeError:
-            return True
+        for node in nodes:
+            try:
+                entry.session.ask(deadline, self._client.get_async, node, news)
+            except NoNodeError:
+                return True
         entry.session.wake.wait(deadline.left())
         return any(event.type == EventType.DELETED for event in events)
 

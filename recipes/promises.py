@@ -19,12 +19,15 @@ class Line:
     """Where a recipe's contenders stand, so that the server's truth can be read from its logs.
 
     ``sequential``: the children of ``path`` whose name ends in a sequence number and contains
-    ``mark``; lowest number first. ``single``: the one node ``path``; who made it owns.
+    ``mark``; lowest number first; those whose name contains ``shared``, if that is not empty,
+    may own beside each other. ``pool``: the children of ``path``; each owns from the beginning.
+    ``single``: the one node ``path``; who made it owns.
     """
 
-    kind: Literal["sequential", "single"]
+    kind: Literal["sequential", "pool", "single"]
     path: str
     mark: str = ""
+    shared: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Promises:
 
     Args:
         prevents: anomalies that never happen, whatever the faults.
-        wakeups: how many waiters one release may wake, None if there is no bound.
+        wakeups: how many waiters one release may wake for each who may hold at once, None if
+            there is no bound. Waiters who share what they wait for count as one.
         tokens: whether a grant comes with a fencing token that only grows.
         reentrant: whether a holder may acquire again.
         fenced: whether the protected resource checks tokens, with this recipe always.

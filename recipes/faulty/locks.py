@@ -25,9 +25,8 @@ class _NoRecheck(FairContest):
 
 
 class _WatchFirst(_NoRecheck):
-    @staticmethod
-    def _watched(ahead: list[str]) -> str:
-        return ahead[0]
+    def _watched(self, blocking: list[str]) -> list[str]:
+        return blocking[:1]
 
 
 class _NoLookup(FairContest):
