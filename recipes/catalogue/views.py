@@ -1,0 +1,26 @@
+"""Watched views."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.faulty.views import (
+    NotifiedOnlyChildrenView,
+    NotifiedOnlyDataView,
+    WatchAfterReadChildrenView,
+    WatchAfterReadDataView,
+)
+from recipes.interfaces import Recipe
+from recipes.kazoo_views import KazooChildrenView, KazooDataView, KazooTreeView
+from recipes.view import ChildrenView, DataView
+
+VIEWS: Final[Mapping[str, type[Recipe]]] = {
+    "data": DataView,
+    "children": ChildrenView,
+    "kazoo-data-watch": KazooDataView,
+    "kazoo-children-watch": KazooChildrenView,
+    "kazoo-tree-cache": KazooTreeView,
+    "notified-only-data": NotifiedOnlyDataView,
+    "notified-only-children": NotifiedOnlyChildrenView,
+    "watch-after-read-data": WatchAfterReadDataView,
+    "watch-after-read-children": WatchAfterReadChildrenView,
+}
