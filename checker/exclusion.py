@@ -1,6 +1,7 @@
 """Mutual exclusion on three timelines: what the server granted, what the clients believed, did.
 
-Two holds of different clients conflict where their beliefs overlap. What the overlap *is*
+Two holds of different clients conflict where their beliefs overlap, unless both are shared; where
+so many may hold at once (a semaphore), it takes one hold more. What the overlap *is*
 depends on the sessions behind it, and their fate is read from the servers' own transaction
 logs, never guessed:
 
@@ -21,14 +22,14 @@ expiry, is what a fence can prevent, and what ``stale-action`` counts.
 
 The sweep is over holds ordered by grant, O(n log n + pairs that overlap). For the question
 whether any overlap exists, comparing neighbours would do (Gibbons and Korach 1997 argue the
-same for zones); all pairs are wanted here for the report.
+same for zones); all pairs are wanted here for the report. Where several may hold at once, a crowd
+too large begins only where a hold does, so it is counted there, O(n log n + n times the crowd).
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import pairwise
 from math import inf
 
 from checker.history import History, Op
@@ -52,7 +53,10 @@ class SessionEnd:
 
 @dataclass(frozen=True)
 class Ownership:
-    """From when to when a session's node was first in line on the server. ``end`` may be None.
+    """From when to when a session's node owned on the server. ``end`` may be None.
+
+    A node owns once it is first in line, or among so many as may own at once; or, if it is
+    ``shared``, once all before it are.
 
     ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss`` the zxids
     that made it so: the exact order of the server's own history.
@@ -66,6 +70,7 @@ class Ownership:
     end: int | None = None
     loss: int | None = None
     expired: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class ServerView:
     the logs tell whether and when it ended. ``doubts``: between when and when (nanoseconds, in
     order) a session may have ended for some server, though not in the history of the ensemble.
     ``reasons`` says in words what they leave open.
-    ``turns``: for nodes of a sequential line when each came to be first, None if it never did;
+    ``turns``: for nodes of a sequential line when each came to own, None if it never did;
     nodes of which the logs do not tell for certain are left out.
     """
 
@@ -129,31 +134,78 @@ def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
     return [(holds[a], holds[b], start, end) for (a, b), (start, end) in sorted(found.items())]
 
 
+@dataclass(frozen=True)
+class Crowd:
+    """More believe at once than may: from ``start`` on, when the last of ``members`` came in.
+
+    ``ends``: when each member's belief ended. ``end``: when so few were left as may.
+    """
+
+    members: Sequence[Hold]
+    ends: Sequence[int]
+    start: int
+    end: int
+
+
+def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
+    """Where beliefs of more processes than ``permits`` overlap, in order of time.
+
+    One for each belief with whose beginning there are too many, so that whatever moment has too
+    many lies in one of them.
+    """
+    spans = sorted(
+        (start, end, number)
+        for number, hold in enumerate(holds)
+        for start, end in hold.beliefs
+        if end > start
+    )
+    standing: list[tuple[int, int]] = []
+    for start, end, number in spans:
+        hold = holds[number]
+        standing = [
+            (until, other)
+            for until, other in standing
+            if until > start and holds[other].process != hold.process
+        ]
+        standing.append((end, number))
+        if len(standing) > permits:
+            ends = [until for until, _ in standing]
+            left = sorted(ends, reverse=True)[permits]
+            yield Crowd([holds[other] for _, other in standing], ends, start, left)
+
+
 def check_exclusion(
     history: History,
     holds: Sequence[Hold],
     server: ServerView | None,
     words: Words = Words(),  # noqa: B008 - frozen
     *,
+    permits: int = 1,
     tolerance: int = TOLERANCE_NS,
     lateness_matters: bool = False,
 ) -> CheckResult:
-    """Judge mutual exclusion.
+    """Judge mutual exclusion: one holder at a time, or several who share, or so many.
 
     Args:
         history: the run.
         holds: its holds.
         server: None when the servers' logs are not at hand.
         words: names of the operations.
+        permits: how many may hold at once.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
         lateness_matters: whether a question is left open where nobody can tell if a holder was
             unaware that its session had ended.
     """
-    judge = _Judge(history, holds, server, words, tolerance)
+    judge = _Judge(history, holds, server, words, permits, tolerance)
     result = judge.result
     judge.double_grants()
-    for first, second, start, end in overlaps(holds):
-        judge.overlap(first, second, start, end)
+    if permits == 1:
+        for first, second, start, end in overlaps(holds):
+            if first.excludes(second):
+                judge.overlap(first, second, start, end)
+    else:
+        for crowd in crowds(holds, permits):
+            judge.crowd(crowd)
     judge.stale_beliefs()
     for hold, expiry in judge.stale:
         judge.lateness(hold, expiry)
@@ -175,7 +227,7 @@ def check_exclusion(
             )
     result.stats = {
         "holds": len(holds),
-        "handovers": count_handovers(holds),
+        "handovers": count_handovers(holds, permits),
         "expiries_while_holding": len(expired_while_holding(holds, server)) if server else None,
         "actions": sum(len(hold.acts) for hold in holds),
         "accepted_actions_of_stale_holders": sum(
@@ -187,12 +239,21 @@ def check_exclusion(
     return result
 
 
-def count_handovers(holds: Sequence[Hold]) -> int:
-    """Contended handovers: granted to a client that had called while another's hold stood."""
+def count_handovers(holds: Sequence[Hold], permits: int = 1) -> int:
+    """Contended handovers: granted to a client that had called while others stood in its way.
+
+    Those granted just before it, as many as may hold at once.
+    """
     return sum(
-        later.client != earlier.client and later.called < earlier.believed_until
-        for earlier, later in pairwise(holds)
-        if earlier.beliefs
+        all(
+            earlier.beliefs
+            and later.client != earlier.client
+            and later.excludes(earlier)
+            and later.called < earlier.believed_until
+            for earlier in holds[place - permits : place]
+        )
+        for place, later in enumerate(holds)
+        if place >= permits
     )
 
 
@@ -238,6 +299,7 @@ class _Judge:
         holds: Sequence[Hold],
         server: ServerView | None,
         words: Words,
+        permits: int,
         tolerance: int,
     ) -> None:
         self.result = CheckResult(name="exclusion")
@@ -246,6 +308,7 @@ class _Judge:
         self._holds = holds
         self._server = server
         self._thing = words.thing
+        self._permits = permits
         self._tolerance = tolerance
         self._overlapping: dict[Hold, list[tuple[int, Hold]]] = defaultdict(list)
         self._stale_overlaps: dict[Hold, list[tuple[int, int, Hold]]] = {}
@@ -292,6 +355,56 @@ class _Judge:
         other = second if stale is first else first
         if stale.believed_until <= self._should_know_by(stale, lived_until):
             self._stale_overlaps.setdefault(stale, []).append((start, end, other))
+
+    def crowd(self, crowd: Crowd) -> None:
+        """Name what it is that more believe at once than may."""
+        newest = crowd.members[-1]
+        alive: list[tuple[float, Hold]] = []
+        untold: list[Hold] = []
+        stale: list[tuple[int, Hold]] = []
+        for hold, until in zip(crowd.members, crowd.ends, strict=True):
+            if hold is not newest:
+                self._overlapping[hold].append((min(until, crowd.end), newest))
+                self._overlapping[newest].append((min(until, crowd.end), hold))
+            server = self._server
+            end = server.ended(hold.session) if server is not None else None
+            if server is None or not server.tells(hold.session, crowd.start):
+                untold.append(hold)
+            elif end is not None and end.time <= crowd.start + CLOCK_SLACK_NS:
+                stale.append((end.time, hold))
+            else:
+                sure = min(until, server.told_until(hold.session, crowd.start))
+                alive.append((sure if end is None else min(sure, end.time), hold))
+        many = f"{len(crowd.members)} clients believed that they held the {self._thing}"
+        if len(alive) > self._permits:
+            living = [hold for _, hold in alive]
+            last = int(sorted((until for until, _ in alive), reverse=True)[self._permits])
+            names = ", ".join(sorted(f"c{hold.client}" for hold in living))
+            self.result.anomalies.append(
+                Anomaly(
+                    kind="split-brain",
+                    description=(
+                        f"{many} between {self._at(crowd.start)} and {self._at(last)}, of which "
+                        f"{self._permits} may at once, and the sessions of {names} lived"
+                    ),
+                    ops=sorted({index for hold in living for index in hold.ops}),
+                    clients=sorted({hold.client for hold in living}),
+                    start=crowd.start,
+                    end=last,
+                    length_ms=(last - crowd.start) / 1e6,
+                )
+            )
+        elif len(alive) + len(untold) > self._permits:
+            self.result.unknown.append(
+                f"{many} at {self._at(crowd.start)}, of which {self._permits} may at once, and "
+                "the servers' logs at hand do not tell when the sessions ended of "
+                f"{', '.join(sorted(f'c{hold.client} ({hold.session})' for hold in untold))}"
+            )
+        else:
+            for expiry, hold in stale:
+                if hold.believed_until <= self._should_know_by(hold, expiry):
+                    overlap = (crowd.start, min(hold.believed_until, crowd.end), newest)
+                    self._stale_overlaps.setdefault(hold, []).append(overlap)
 
     def stale_beliefs(self) -> None:
         """One anomaly for each stale hold, however many others held meanwhile."""
@@ -367,8 +480,15 @@ class _Judge:
                 )
 
     def actions(self) -> None:
-        """Actions of stale holders: accepted after a later holder's touch, or refused."""
+        """Actions of stale holders: accepted after a later holder's touch, or refused.
+
+        The touch of one whose hold excludes theirs; where several may hold at once, what does
+        harm is to act when so many others do.
+        """
+        # Who was first to touch the resource of those granted later; and of those who exclude
+        # everybody.
         later: tuple[int, Hold] | None = None
+        excluding: tuple[int, Hold] | None = None
         for hold in sorted(
             (hold for hold in self._holds if hold.acts), key=lambda h: h.granted, reverse=True
         ):
@@ -376,15 +496,40 @@ class _Judge:
             if refused:
                 self._action("fenced", hold, refused, "the fence refused")
             end = self._server.ended(hold.session) if self._server is not None else None
-            if end is not None and later is not None:
-                since = max(end.time + CLOCK_SLACK_NS, later[0])
+            other = excluding if hold.shared else later
+            if end is not None and self._permits > 1:
+                self._crowded_actions(hold, end.time + CLOCK_SLACK_NS)
+            elif end is not None and other is not None:
+                since = max(end.time + CLOCK_SLACK_NS, other[0])
                 harmful = [act for act in hold.acts if act.value["accepted"] and act.time > since]
                 if harmful:
                     anomaly = self._action("stale-action", hold, harmful, "the resource accepted")
-                    anomaly.clients.append(later[1].client)
-                    anomaly.ops.append(later[1].acts[0].index)
+                    anomaly.clients.append(other[1].client)
+                    anomaly.ops.append(other[1].acts[0].index)
             if later is None or hold.acts[0].time < later[0]:
                 later = (hold.acts[0].time, hold)
+            if not hold.shared and (excluding is None or hold.acts[0].time < excluding[0]):
+                excluding = (hold.acts[0].time, hold)
+
+    def _crowded_actions(self, stale: Hold, expired: int) -> None:
+        """Actions after the expiry, at a time when as many others as may held, and had acted."""
+        late = [act for act in stale.acts if act.value["accepted"] and act.time > expired]
+        if not late:
+            return
+        harmful = []
+        for act in late:
+            others = {
+                hold.process
+                for hold in self._holds
+                if hold.process != stale.process
+                and hold.acts
+                and hold.acts[0].time < act.time
+                and any(start <= act.time < end for start, end in hold.beliefs)
+            }
+            if len(others) >= self._permits:
+                harmful.append(act)
+        if harmful:
+            self._action("stale-action", stale, harmful, "the resource accepted")
 
     def _action(self, kind: str, hold: Hold, acts: Sequence[Op], did: str) -> Anomaly:
         token = f" (token {hold.token})" if hold.token is not None else ""
@@ -403,33 +548,35 @@ class _Judge:
         return anomaly
 
     def double_grants(self) -> None:
-        """Two sessions that own at once by the server's own history, compared by zxid."""
+        """More sessions than may that own at once by the server's own history, by zxid."""
         if self._server is None:
             return
         clients = {hold.session: f"c{hold.client}" for hold in self._holds}
-        standing: Ownership | None = None
+        standing: list[Ownership] = []
         for owner in sorted(self._server.owners, key=lambda o: o.grant):
-            if (
-                standing is not None
-                and owner.session != standing.session
-                and (standing.loss is None or standing.loss > owner.grant)
-            ):
+            standing = [o for o in standing if o.loss is None or o.loss > owner.grant]
+            others = {
+                o.session: o
+                for o in standing
+                if o.session != owner.session and not (o.shared and owner.shared)
+            }
+            if len(others) >= self._permits:
+                first = min(others.values(), key=lambda o: o.grant)
                 self.result.anomalies.append(
                     Anomaly(
                         kind="double-grant",
                         description=(
-                            f"{standing.path} of session {standing.session} "
-                            f"({clients.get(standing.session, 'no client known')}) owned the "
-                            f"{self._thing} since zxid 0x{standing.grant:x} when {owner.path} of "
+                            f"{first.path} of session {first.session} "
+                            f"({clients.get(first.session, 'no client known')}) owned the "
+                            f"{self._thing} since zxid 0x{first.grant:x}"
+                            + (f", {len(others) - 1} more did," if len(others) > 1 else "")
+                            + f" when {owner.path} of "
                             f"session {owner.session} "
                             f"({clients.get(owner.session, 'no client known')}) came to own it "
                             f"too, at {self._at(owner.start)} (zxid 0x{owner.grant:x})"
                         ),
                         start=owner.start,
-                        end=max(standing.end or owner.start, owner.start),
+                        end=max(first.end or owner.start, owner.start),
                     )
                 )
-            if standing is None or (
-                standing.loss is not None and (owner.loss is None or owner.loss > standing.loss)
-            ):
-                standing = owner
+            standing.append(owner)

@@ -52,16 +52,25 @@ def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
     return result
 
 
-def check_order(history: History, holds: Sequence[Hold], server: ServerView | None) -> CheckResult:
-    """Whoever stood earlier in the line was granted earlier.
+def check_order(
+    history: History, holds: Sequence[Hold], server: ServerView | None, permits: int = 1
+) -> CheckResult:
+    """Whoever stood earlier in the line was granted earlier, but for those who may hold together.
 
     Sequence numbers of the holds' nodes are the order of the line. A client with a lower
     number whose acquire returned later was overtaken, unless its session had ended by the
     time the other was granted: then the line had rightly gone past it, and its late return is
-    a stale belief. Without the servers' logs such a pair is left undecided.
+    a stale belief. Without the servers' logs such a pair is left undecided. Where several may
+    hold at once it takes as many who were overtaken: they stood in line ahead all the time.
 
     With whole logs the line itself is looked at: nobody may be granted before its node has
-    come to be first, whether or not whoever stood before it was granted in the end.
+    come to own, whether or not whoever stood before it was granted in the end.
+
+    Args:
+        history: the run.
+        holds: its holds.
+        server: None when the servers' logs are not at hand.
+        permits: how many may hold at once.
 
     One pass from the last grant to the first over a sorted list of the numbers granted later:
     O(n log n) comparisons, and as many more as there are overtakings.
@@ -73,21 +82,20 @@ def check_order(history: History, holds: Sequence[Hold], server: ServerView | No
     for position in range(len(numbered) - 1, -1, -1):
         hold, number = numbered[position]
         place = bisect_left(later, (1 - number, 0))
+        overtaken: list[Hold] = []
+        undecided: list[Hold] = []
         for _, other_position in later[place:]:
             other = numbered[other_position][0]
-            if other.session == hold.session:
+            if other.session == hold.session or not hold.excludes(other):
                 continue
             if server is None or not server.tells(other.session, hold.granted):
-                result.unknown.append(
-                    f"c{hold.client} was granted number {number} before c{other.client} with a "
-                    "lower one, and the servers' logs at hand do not tell whether that one's "
-                    "session had ended"
-                )
+                undecided.append(other)
                 continue
             end = server.ended(other.session)
-            if end is not None and end.time <= hold.granted + CLOCK_SLACK_NS:
-                continue
-            result.anomalies.append(
+            if end is None or end.time > hold.granted + CLOCK_SLACK_NS:
+                overtaken.append(other)
+        if len(overtaken) >= permits:
+            result.anomalies += [
                 Anomaly(
                     kind="unfair-grant",
                     description=(
@@ -101,7 +109,15 @@ def check_order(history: History, holds: Sequence[Hold], server: ServerView | No
                     start=hold.granted,
                     end=other.granted,
                 )
-            )
+                for other in overtaken
+            ]
+        if len(overtaken) + len(undecided) >= permits:
+            result.unknown += [
+                f"c{hold.client} was granted number {number} before c{other.client} with a "
+                "lower one, and the servers' logs at hand do not tell whether that one's "
+                "session had ended"
+                for other in undecided
+            ]
         later.insert(place, (-number, position))
     if server is not None:
         told = {index for anomaly in result.anomalies for index in anomaly.ops}
@@ -112,12 +128,12 @@ def check_order(history: History, holds: Sequence[Hold], server: ServerView | No
 def _out_of_turn(
     history: History, holds: Sequence[Hold], server: ServerView, told: Container[int]
 ) -> Iterator[Anomaly]:
-    """Grants before the own node had come to be first, but for those told of already."""
+    """Grants before the own node had come to own, but for those told of already."""
     for hold in holds:
         turn = server.turns.get(hold.node or "", hold.granted)
         if hold.ops[0] in told or (turn is not None and turn <= hold.granted + CLOCK_SLACK_NS):
             continue
-        came = "never came to be first" if turn is None else f"was first from {_at(history, turn)}"
+        came = "never came to own" if turn is None else f"owned from {_at(history, turn)}"
         yield Anomaly(
             kind="unfair-grant",
             description=(

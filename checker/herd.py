@@ -8,6 +8,8 @@ Not every wake-up is the recipe's fault now: a client that had watched the node 
 attempt, timed out and came back, is still told, because a watch cannot be taken back. So a
 client counts only when all its attempts that ended after the node was made are its present
 one; and when the node was made is bounded from below by the call of its owner's acquire.
+
+Waiters who share what they wait for (readers) are let in together: they count as one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from checker.history import History, Op
-from checker.holds import Hold, Words
+from checker.holds import Hold, Words, shares
 from checker.verdict import Anomaly, CheckResult
 
 
@@ -34,6 +36,7 @@ def check_herd(
             of_client = attempts[history.client_of(int(call.process))]
             of_client.called.append(call.time)
             of_client.returned.append(completion.time if completion else history.end)
+            of_client.shared.append(shares(call))
     events: dict[str, list[Op]] = defaultdict(list)
     for op in history.events("link", "watch"):
         if op.value["event"] == "deleted":
@@ -50,9 +53,11 @@ def check_herd(
             for op in seen
             if attempts[op.value["client"]].only_one(hold.called, op.time)
         }
-        largest = max(largest, len(woken))
+        sharing = sum(attempts[client].shares_at(op.time) for client, op in woken.items())
+        count = len(woken) - max(0, sharing - 1)
+        largest = max(largest, count)
         woken_in_all += len(woken)
-        if wakeups is not None and len(woken) > wakeups:
+        if wakeups is not None and count > wakeups:
             ops = list(woken.values())
             names = ", ".join(f"c{client}" for client in sorted(woken))
             result.anomalies.append(
@@ -83,9 +88,14 @@ class _Attempts:
     def __init__(self) -> None:
         self.called: list[int] = []
         self.returned: list[int] = []
+        self.shared: list[bool] = []
 
     def only_one(self, start: int, end: int) -> bool:
         """Whether one is open at the end, and no other was since the start."""
         first = bisect_left(self.returned, start)
         last = bisect_right(self.called, end) - 1
         return first == last and self.returned[last] >= end
+
+    def shares_at(self, time: int) -> bool:
+        """Whether the last that was called by then is for something shared."""
+        return self.shared[bisect_right(self.called, time) - 1]

@@ -4,6 +4,10 @@ A hold begins when ``acquire`` returns ok. The client believes in it until it ca
 ``release``, is told that its session is in doubt (as its recipe promises to treat that: the
 worker records ``doubts`` the moment the recipe says that it does not hold, and ``believes``
 should it say again that it does), or its process ends. A paused process goes on believing.
+
+A recipe that counts how long its session is certain to live believes for a time only: the grant
+carries ``until``, and each ``believes`` that renews it another one. That end holds for a paused
+process too, because nothing that it does can come before its look at the clock.
 """
 
 from bisect import bisect_left, bisect_right
@@ -48,11 +52,22 @@ class Hold:
     pauses: list[tuple[int, int]] = field(default_factory=list)
     """When the client's process was frozen, from just before SIGSTOP to just after SIGCONT, as
     far as it matters to the hold: between the call of its acquire and the end of its belief."""
+    shared: bool = False
+    """Whether others who share may hold beside it: what was acquired in mode ``read``."""
 
     @property
     def believed_until(self) -> int:
         """When it stopped believing for the last time."""
         return self.beliefs[-1][1]
+
+    def excludes(self, other: "Hold") -> bool:
+        """Whether the two may not hold at once, where one may hold."""
+        return not (self.shared and other.shared)
+
+
+def shares(call: Op) -> bool:
+    """Whether an acquire asks for something that others may hold beside it."""
+    return isinstance(call.value, dict) and call.value.get("mode") == "read"
 
 
 def pauses(history: History) -> dict[int, list[tuple[int, int]]]:
@@ -83,14 +98,24 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
     current: dict[int, Hold] = {}
     latest: dict[int, Hold] = {}
     believing: dict[int, int] = {}
+    until: dict[int, int] = {}
     called: dict[int, Op] = {}
     last_seen: dict[int, int] = {}
 
     def stop_believing(process: int, op: Op, hold: Hold) -> None:
         since = believing.pop(process, None)
         if since is not None:
-            hold.beliefs.append((since, op.time))
+            hold.beliefs.append((since, believed(process, since, op.time)))
             hold.ops.append(op.index)
+
+    def believed(process: int, since: int, time: int) -> int:
+        """Until when, if nothing else ended it before that time."""
+        return max(since, min(time, until.get(process, time)))
+
+    def end_by_itself(process: int, value: dict[str, Any]) -> None:
+        until.pop(process, None)
+        if "until" in value:
+            until[process] = value["until"]
 
     for op in history:
         if isinstance(op.process, int):
@@ -118,10 +143,12 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
                         token=value.get("token"),
                         node=value.get("node"),
                         ops=[call.index, op.index],
+                        shared=shares(call),
                     )
                     holds.append(hold)
                     current[process] = latest[process] = hold
                     believing[process] = op.time
+                    end_by_itself(process, value)
             elif op.f == words.release and hold is not None:
                 if hold.depth > 1 and op.type == "ok":
                     hold.depth -= 1
@@ -145,14 +172,17 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
             if op.f == "doubts" and hold is not None:
                 stop_believing(process, op, hold)
             elif op.f == "believes" and hold is not None and hold.release_called is None:
+                if process in believing and until.get(process, op.time) < op.time:
+                    stop_believing(process, op, hold)
                 believing.setdefault(process, op.time)
+                end_by_itself(process, op.value)
         else:
             continue
         last_seen[process] = op.time
 
     for process, since in believing.items():
         end = last_seen[process] if history.truncated else history.end
-        current[process].beliefs.append((since, max(since, end)))
+        current[process].beliefs.append((since, believed(process, since, end)))
     _add_pauses(holds, history)
     return holds
 

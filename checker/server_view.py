@@ -1,7 +1,8 @@
 """From the servers' logs to the server's timeline: who owned when, and when sessions ended."""
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator
-from heapq import heapify, heappop, heappush
+from heapq import merge
 
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
@@ -14,7 +15,14 @@ _EVER = 1 << 63
 
 
 def server_view(
-    truth: ServerTruth, clock: WallClock, *, kind: str, path: str, mark: str = ""
+    truth: ServerTruth,
+    clock: WallClock,
+    *,
+    kind: str,
+    path: str,
+    mark: str = "",
+    shared: str = "",
+    permits: int = 1,
 ) -> ServerView:
     """The server's timeline for one line of contenders.
 
@@ -22,9 +30,13 @@ def server_view(
         truth: what was committed.
         clock: lays the servers' wall-clock milliseconds on the run's clock.
         kind: ``sequential`` (children of ``path`` that end in a sequence number and contain
-            ``mark``; the lowest owns) or ``single`` (whoever made the node ``path`` owns).
+            ``mark``; the lowest ``permits`` own), ``pool`` (each child of ``path`` owns) or
+            ``single`` (whoever made the node ``path`` owns).
         path: where the line stands.
         mark: see ``kind``.
+        shared: if not empty, what the names contain of nodes that may own beside each other:
+            each once there are only such before it.
+        permits: how many may own at once.
     """
     sessions = truth.sessions()
     unsettled: set[str] = set()
@@ -47,18 +59,22 @@ def server_view(
     turns: dict[str, int | None] = {}
     if kind == "sequential":
         lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]
-        owners = list(_first_in_line(lives, clock))
+        owners = list(_first_in_line(lives, clock, shared, permits))
         if clock.steady and not truth.reasons:
             turns = _turns(lives, owners, [life for life in lives if life.path in contested])
     else:
-        lives = [life for life in truth.znodes(path) if life.path == path]
+        lives = [
+            life
+            for life in truth.znodes(path)
+            if (life.path.rpartition("/")[0] if kind == "pool" else life.path) == path
+        ]
         owners = [
             _ownership(
                 life,
                 life.czxid,
                 life.created_ms,
                 clock,
-                gapless=not truth.reasons and path not in contested,
+                gapless=not truth.reasons and life.path not in contested,
             )
             for life in lives
         ]
@@ -113,7 +129,7 @@ def _doubts(
 def _turns(
     lives: list[ZnodeLife], owners: list[Ownership], contested: list[ZnodeLife]
 ) -> dict[str, int | None]:
-    """When each node came to be first; without those that stood behind a contested one.
+    """When each node came to own; without those that stood behind a contested one.
 
     A node is contested if some server may have had another fate for it: then whoever asked
     that server saw another line.
@@ -134,45 +150,50 @@ def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:
     return parent == path.rstrip("/") and mark in name and sequence_number(name) >= 0
 
 
-def _first_in_line(lives: list[ZnodeLife], clock: WallClock) -> Iterator[Ownership]:
-    """From when to when each node was first; one that has been first stays so until it is gone.
+def _first_in_line(
+    lives: list[ZnodeLife], clock: WallClock, shared: str, permits: int
+) -> Iterator[Ownership]:
+    """From when to when each node owned; one that has come to own does so until it is gone.
 
-    Replays creations and deletions in order of zxid, with the line as a heap: O(n log n).
+    Replays creations and deletions in order of zxid, with the line as a sorted list.
     """
     created = sorted(lives, key=lambda life: life.czxid)
-    departures = [
-        (life.deleted_zxid, number)
+    places = [(sequence_number(life.path), number) for number, life in enumerate(created)]
+    sharing = [bool(shared) and shared in life.path.rpartition("/")[2] for life in created]
+    # What one transaction makes and takes away comes before it goes.
+    arrivals = ((life.czxid, 0, number) for number, life in enumerate(created))
+    departures = sorted(
+        (life.deleted_zxid, 1, number)
         for number, life in enumerate(created)
         if life.deleted_zxid is not None
-    ]
-    heapify(departures)
+    )
     line: list[tuple[int, int]] = []
-    gone: set[int] = set()
-    first: set[int] = set()
-
-    def promote(zxid: int, time_ms: int) -> Iterator[Ownership]:
-        while line and line[0][1] in gone:
-            heappop(line)
-        if line and line[0][1] not in first:
-            number = line[0][1]
-            first.add(number)
-            yield _ownership(created[number], zxid, time_ms, clock)
-
-    def depart_before(zxid: int | None) -> Iterator[Ownership]:
-        while departures and (zxid is None or departures[0][0] < zxid):
-            left, number = heappop(departures)
-            gone.add(number)
-            yield from promote(left, created[number].deleted_ms or 0)
-
-    for number, life in enumerate(created):
-        yield from depart_before(life.czxid)
-        heappush(line, (sequence_number(life.path), number))
-        yield from promote(life.czxid, life.created_ms)
-    yield from depart_before(None)
+    owning: set[int] = set()
+    for zxid, leaves, number in merge(arrivals, departures):
+        life = created[number]
+        if leaves:
+            del line[bisect_left(line, places[number])]
+        else:
+            insort(line, places[number])
+        only_shared = True
+        for place, (_, other) in enumerate(line):
+            only_shared = only_shared and sharing[other]
+            if place >= permits and not only_shared:
+                break
+            if other not in owning:
+                owning.add(other)
+                time_ms = life.deleted_ms or 0 if leaves else life.created_ms
+                yield _ownership(created[other], zxid, time_ms, clock, shared=sharing[other])
 
 
 def _ownership(
-    life: ZnodeLife, grant: int, grant_ms: int, clock: WallClock, *, gapless: bool = False
+    life: ZnodeLife,
+    grant: int,
+    grant_ms: int,
+    clock: WallClock,
+    *,
+    gapless: bool = False,
+    shared: bool = False,
 ) -> Ownership:
     # Made anew although it was there, in logs without a gap: the server never took it away.
     never_deleted = gapless and life.how == "unlogged"
@@ -187,4 +208,5 @@ def _ownership(
         else None,
         loss=None if never_deleted else life.deleted_zxid,
         expired=life.how == "expired",
+        shared=shared,
     )

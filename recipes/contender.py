@@ -31,9 +31,12 @@ class Contender:
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
-        self._contest = self.contest(client, path, name, grace)
+        self._contest = self._make_contest(client, path, name, grace)
         self._path = path
         self._grant: Entry | None = None
+
+    def _make_contest(self, client: KazooClient, path: str, name: str, grace: float) -> Contest:
+        return self.contest(client, path, name, grace)
 
     @classmethod
     def line(cls, path: str) -> Line:

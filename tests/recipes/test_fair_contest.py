@@ -50,12 +50,12 @@ def test_a_queue_in_which_numbers_count_and_names_do_not(crowd, path, contest, e
     contest._enter(entry, Deadline(5))
     crowd[1].create(f"{path}/000{MARK}", ephemeral=True, sequence=True)
     assert contest._ahead(entry, Deadline(5)) == [last_by_name, first_by_name]
-    assert contest._watched([last_by_name, first_by_name]) == first_by_name
+    assert contest._watched([last_by_name, first_by_name]) == [first_by_name]
 
 
 def test_a_predecessor_that_is_gone_leaves_no_watch_behind(crowd, path, contest, entry):
     crowd[0].ensure_path(path)
-    assert contest._await(f"{path}/gone", entry, Deadline(30))
+    assert contest._await([f"{path}/gone"], entry, Deadline(30))
     crowd[1].create(f"{path}/gone", ephemeral=True)
     crowd[0].sync(path)
     assert not crowd.links.watch_events()
