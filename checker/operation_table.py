@@ -40,6 +40,8 @@ FIELDS = frozenset(
         "priority",
         "permits",
         "timeout",
+        "until",
+        "sequencer",
     }
 )
 """A record's value that is an object of some of these is taken apart, a column a field."""

@@ -20,7 +20,10 @@ CONNECT_PATIENCE_S = 10.0
 """How long a new client waits for its first session before it begins without one."""
 
 BELIEF_PERIOD_S = 0.02
-"""How often the belief is looked at while the connection is in doubt."""
+"""How often the belief is looked at while the connection is in doubt, or while it has an end."""
+
+LEAST_EXTENSION_NS = 1_000_000
+"""By how much the end of a belief must move to be recorded anew: clocks are read one by one."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -46,8 +49,12 @@ class WorkloadClient(Protocol):
         cannot be relied on: it is closed, and opened anew with another session.
         """
 
-    def believes(self) -> bool:
-        """Whether the client believes at this moment that it holds. Must not block."""
+    def believes(self) -> bool | float:
+        """Whether the client believes at this moment that it holds. Must not block.
+
+        A number says so, too, and for how many seconds from now at most, unless it is renewed:
+        a process that is frozen then goes on believing until that time only.
+        """
 
 
 class ClientContext(msgspec.Struct, frozen=True):
@@ -114,8 +121,11 @@ class ClientBody:
         self._latest_session: str | None = None
         self._broken = False
         self._belief = False
+        self._belief_end: int | None = None
+        self._belief_ends = False
         self._belief_lock = threading.Lock()
-        self._in_doubt = threading.Event()
+        self._suspended = False
+        self._to_be_watched = threading.Event()
 
     def run(self) -> None:
         """Obey until the end."""
@@ -178,7 +188,7 @@ class ClientBody:
         assert workload is not None, "the control process opens a client before it uses it"
         with self._belief_lock:
             if command.f == workload.ends:
-                self._belief = False
+                self._belief = self._belief_ends = False
             called = self._clock()
         self._send(Record(called, command.process, "invoke", command.f, command.value))
         try:
@@ -187,13 +197,16 @@ class ClientBody:
             outcome = Outcome("info", command.value, f"{type(error).__name__}: {error}")
             self._broken = True
         granted = command.f == workload.grants and outcome.type == "ok"
+        value = outcome.value
         with self._belief_lock:
             returned = self._clock()
             if granted:
                 self._belief = True
-        self._send(
-            Record(returned, command.process, outcome.type, command.f, outcome.value, outcome.error)
-        )
+                self._belief_end = self._end_of(workload.believes())
+                self._belief_ends = self._belief_end is not None
+                if self._belief_ends:
+                    value = {**value, "until": self._belief_end}
+        self._send(Record(returned, command.process, outcome.type, command.f, value, outcome.error))
         if granted or self._belief:
             self._look_at_belief()
 
@@ -211,9 +224,9 @@ class ClientBody:
             self._latest_session = f"0x{identity[0] & 0xFFFFFFFFFFFFFFFF:x}"
         return self._latest_session
 
-    def _session_record(self, f: str) -> None:
+    def _session_record(self, f: str, **more: Any) -> None:
         value = {"client": self._client, "process": self._process, "session": self._session()}
-        self._send(Record(self._clock(), "session", "info", f, value))
+        self._send(Record(self._clock(), "session", "info", f, {**value, **more}))
 
     def _session_changed(self, state: str) -> None:
         """Runs on kazoo's connection thread: must not block, must not raise."""
@@ -223,28 +236,51 @@ class ClientBody:
             KazooState.LOST: "lost",
         }
         self._session_record(words[state])
+        self._suspended = state != KazooState.CONNECTED
         self._look_at_belief()
-        if state == KazooState.CONNECTED:
-            self._in_doubt.clear()
-        else:
-            self._in_doubt.set()
 
     def _look_at_belief(self) -> None:
         """Record it when the belief has changed since the last look."""
         with self._belief_lock:
             workload = self._workload
-            if workload is None:
-                return
-            believes = workload.believes()
-            if believes != self._belief:
-                self._belief = believes
-                self._session_record("believes" if believes else "doubts")
+            if workload is not None:
+                belief = workload.believes()
+                believes = belief is not False
+                end = self._end_of(belief)
+                if believes != self._belief or (believes and self._renewed(end)):
+                    self._belief, self._belief_end = believes, end
+                    until = {} if end is None else {"until": end}
+                    self._session_record("believes" if believes else "doubts", **until)
+            self._watch_or_rest()
+
+    def _end_of(self, belief: bool | float) -> int | None:
+        """When a belief ends by itself, on the run's clock; None: it does not."""
+        return None if isinstance(belief, bool) else self._clock() + round(belief * 1e9)
+
+    def _renewed(self, end: int | None) -> bool:
+        known = self._belief_end
+        if end is None or known is None:
+            return end != known
+        return end > known + LEAST_EXTENSION_NS
 
     def _watch_belief(self) -> None:
-        """Recipes may notice a lost session a little after kazoo does: look until they do."""
+        """Recipes may notice a lost session a little after kazoo does: look until they do.
+
+        A belief that has an end by itself is looked at until its holder lets go: it may come
+        back.
+        """
         period = threading.Event()
         while True:
-            self._in_doubt.wait()
-            if self._belief:
+            self._to_be_watched.wait()
+            if self._belief or self._belief_ends:
                 self._look_at_belief()
+            elif not self._suspended:
+                with self._belief_lock:
+                    self._watch_or_rest()
             period.wait(BELIEF_PERIOD_S)
+
+    def _watch_or_rest(self) -> None:
+        if self._suspended or self._belief_ends:
+            self._to_be_watched.set()
+        else:
+            self._to_be_watched.clear()

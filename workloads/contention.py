@@ -164,7 +164,7 @@ class ContentionClient:
         words: names of the operations.
         acquire: waits for the grant, for so many seconds; see ``recipes.interfaces``.
         release: lets go.
-        held: whether the client believes that it holds.
+        held: whether the client believes that it holds; for how many seconds yet, if it knows.
         grant: the recipe object, for ``token``, ``node`` and ``session`` of the grant.
         line: where contenders stand.
     """
@@ -176,7 +176,7 @@ class ContentionClient:
         *,
         acquire: Callable[[float], bool],
         release: Callable[[], None],
-        held: Callable[[], bool],
+        held: Callable[[], bool | float],
         grant: Any,
         line: Line,
     ) -> None:
@@ -190,8 +190,8 @@ class ContentionClient:
         self._grant = grant
         self._line = line
 
-    def believes(self) -> bool:
-        """Whether the recipe says that we hold."""
+    def believes(self) -> bool | float:
+        """What the recipe says of whether we hold."""
         return self._held()
 
     def invoke(self, f: str, value: Any) -> Outcome:

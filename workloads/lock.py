@@ -9,6 +9,7 @@ from collections.abc import Callable
 from checker.holds import Words
 from harness.client_body import ClientContext
 from recipes.catalogue.locks import LOCKS
+from recipes.validity_lock import ValidityLock
 from workloads.contention import ContentionClient, final, load
 from workloads.judgement import judge_contention
 from workloads.workload import Workload
@@ -27,7 +28,9 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient
             WORDS,
             acquire=lock.acquire,
             release=lock.release,
-            held=lambda: lock.held,
+            held=(lambda: lock.remaining() or False)
+            if isinstance(lock, ValidityLock)
+            else (lambda: lock.held),
             grant=lock,
             line=kind.line(path),
         )

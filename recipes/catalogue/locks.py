@@ -12,10 +12,12 @@ from recipes.faulty.locks import (
 )
 from recipes.kazoo_lock import KazooLock
 from recipes.lock import ContestLock, FairLock, UnfairLock
+from recipes.validity_lock import ValidityLock
 
 LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "fair": FairLock,
     "unfair": UnfairLock,
+    "validity": ValidityLock,
     "kazoo": KazooLock,
     "persistent-node": PersistentNodeLock,
     "no-recheck": NoRecheckLock,
