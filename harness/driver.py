@@ -24,7 +24,7 @@ from harness.mailbox import Mailbox, StreamMailbox
 from harness.messages import Act, Acted, Open, Ready, Record, Report, Run
 from harness.roles import RoleTracker
 from harness.witness import Witness
-from harness.workers import Exited, Started, WorkerCrash, Workers
+from harness.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 
 log = logging.getLogger(__name__)
 
@@ -352,7 +352,7 @@ class Driver:
         if not running.invoked:
             # It may have been called just before the end: from its dispatch on at the earliest.
             self._append(Op(time=min(running.since, killed_at), type="invoke", **lost))
-        self._append(Op(time=self.now(), type="info", error="the client was killed", **lost))
+        self._append(Op(time=self.now(), type="info", error=CLIENT_KILLED, **lost))
 
     def _note_fault(self, op: Op) -> None:
         value = op.value

@@ -15,6 +15,10 @@ class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is
     """A client's process ended although nobody killed it; the message says where to look."""
 
 
+CLIENT_KILLED = "the client was killed"
+"""The error of an operation that was open when its client's process was killed."""
+
+
 @dataclass(frozen=True)
 class ClientSpec:
     """What the clients run: ``build`` is ``module:function`` (see ``worker.Assignment``)."""

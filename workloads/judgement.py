@@ -52,28 +52,64 @@ class Evidence:
     whole: bool = True
 
     @property
+    def expiries(self) -> int | None:
+        """How many sessions the servers ended by themselves; None without their logs."""
+        return sum(s.expired for s in self.truth.sessions().values()) if self.truth else None
+
+    @property
     def leader_changes(self) -> int | None:
         """How often another leader got something committed; None without the servers' logs."""
         return len(self.truth.epochs()) - 1 if self.truth else None
 
+    @property
+    def expired_sessions(self) -> int | None:
+        """How many sessions a server ended; None without the servers' logs."""
+        if self.truth is None:
+            return None
+        return sum(life.expired for life in self.truth.sessions().values())
 
-def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
-    """Judge a run in which clients contended for one thing (a lock, the leadership)."""
+
+def judge_contention(
+    evidence: Evidence,
+    words: Words,
+    nobody: str,
+    *,
+    permits: int = 1,
+    more: Sequence[CheckResult] = (),
+    happened: Sequence[Requirement] = (),
+) -> Verdict:
+    """Judge a run in which clients contended for one thing (a lock, the leadership).
+
+    Args:
+        evidence: what the run left.
+        words: names of the operations.
+        nobody: what it is called when no client at all proceeds.
+        permits: how many may hold at once.
+        more: what a family's own checks found.
+        happened: what must have happened beside contended handovers.
+    """
     history, promises = evidence.history, evidence.promises
     holds = extract_holds(history, words)
-    server = _server(evidence)
+    server = _server(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)
     exclusion = check_exclusion(
-        history, holds, server, words, lateness_matters="unaware-holder" in promises.prevents
+        history,
+        holds,
+        server,
+        words,
+        permits=permits,
+        lateness_matters="unaware-holder" in promises.prevents,
     )
     _draw_owners(server, history, exclusion)
     checks = [exclusion]
-    if promises.tokens:
+    if promises.tokens or "token-regression" in promises.prevents:
         checks.append(check_tokens(history, holds))
     if "unfair-grant" in promises.prevents:
-        checks.append(check_order(history, holds, server))
-    checks.append(check_herd(history, holds, words, promises.wakeups))
+        checks.append(check_order(history, holds, server, permits))
+    wakeups = promises.wakeups * permits if promises.wakeups is not None else None
+    checks.append(check_herd(history, holds, words, wakeups))
+    checks += more
     if evidence.whole:
         checks.append(check_liveness(history, words, nobody=nobody))
         checks.append(
@@ -84,7 +120,8 @@ def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
                         name="contended handovers",
                         needed=LEAST_HANDOVERS,
                         observed=exclusion.stats["handovers"],
-                    )
+                    ),
+                    *happened,
                 ],
                 expiries=exclusion.stats["expiries_while_holding"],
                 leader_changes=evidence.leader_changes,
@@ -95,12 +132,18 @@ def judge_contention(evidence: Evidence, words: Words, nobody: str) -> Verdict:
     return judge(checks, promises.prevents, strict=evidence.strict)
 
 
-def _server(evidence: Evidence) -> ServerView | None:
+def _server(evidence: Evidence, permits: int) -> ServerView | None:
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
         return None
     line = evidence.line
     return server_view(
-        evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
+        evidence.truth,
+        evidence.clock,
+        kind=line.kind,
+        path=line.path,
+        mark=line.mark,
+        shared=line.shared,
+        permits=permits,
     )
 
 

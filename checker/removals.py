@@ -1,0 +1,103 @@
+"""Whose hand removed the contenders' nodes: nobody may take away what a live holder has.
+
+A node in the line may be deleted by its own session, or with it. Another's hand may remove it
+only when the process that made it is dead: it was killed, or it had declared itself dead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from checker.clock import WallClock
+from checker.exclusion import CLOCK_SLACK_NS
+from checker.history import History
+from checker.server_truth import ServerTruth, ZnodeLife
+from checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A node that another session than its owner's deleted, at ``time`` (nanoseconds)."""
+
+    life: ZnodeLife
+    time: int
+
+
+def removals(truth: ServerTruth, clock: WallClock, path: str, mark: str = "") -> list[Removal]:
+    """The nodes of a line that were deleted by sessions that did not own them.
+
+    Args:
+        truth: what was committed.
+        clock: lays the servers' times on the run's clock.
+        path: where the line stands.
+        mark: what the names of its nodes contain.
+    """
+    return [
+        Removal(life, clock.monotonic(life.deleted_ms))
+        for life in truth.znodes(path)
+        if life.owner is not None
+        and mark in life.path.rpartition("/")[2]
+        and life.how in ("deleted", "multi")
+        and life.deleted_by != life.owner
+        and life.deleted_ms is not None
+    ]
+
+
+def ends_of_processes(history: History) -> dict[str, int]:
+    """Session -> when (nanoseconds) the client's process that had it was killed."""
+    having: dict[int, set[str]] = {}
+    ends: dict[str, int] = {}
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f == "exited":
+            for session in having.pop(client, ()):
+                ends[session] = op.time
+        elif op.value.get("session"):
+            having.setdefault(client, set()).add(op.value["session"])
+    return ends
+
+
+def check_removals(
+    history: History,
+    found: Sequence[Removal],
+    declared: Mapping[int, int],
+) -> CheckResult:
+    """Nobody removed the node of a process that lived.
+
+    Args:
+        history: the run.
+        found: what was removed by others, see ``removals``.
+        declared: czxid of a node -> when (nanoseconds) its maker began to declare itself dead.
+    """
+    result = CheckResult(name="removals")
+    killed = ends_of_processes(history)
+    rightful = 0
+    for removal in found:
+        life, time = removal.life, removal.time + CLOCK_SLACK_NS
+        assert life.owner is not None, "only ephemeral nodes are looked at"
+        if declared.get(life.czxid, time) < time or killed.get(life.owner, time) < time:
+            rightful += 1
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="freed-live-holder",
+                description=(
+                    f"{life.path} of session {life.owner} was deleted by session "
+                    f"{life.deleted_by} at {(removal.time - history.start) / 1e9:.3f} s, although "
+                    "the process that had made it was not dead"
+                ),
+                clients=_clients(history, life),
+                start=removal.time,
+                end=removal.time,
+            )
+        )
+    result.stats = {"removed by others": len(found), "of dead processes": rightful}
+    return result
+
+
+def _clients(history: History, life: ZnodeLife) -> list[int]:
+    sessions = {
+        op.value["session"]: int(op.value["client"])
+        for op in history.events("session", "connected")
+        if op.value.get("session")
+    }
+    return sorted({sessions[s] for s in (life.owner, life.deleted_by) if s in sessions})

@@ -1,0 +1,153 @@
+"""Locks that are broken in one wrong way each, which the harness must find."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from recipes.breakable_lock import BlacklistLock, IdentityLock
+from recipes.deadline import Deadline
+from recipes.line_view import Stand
+from recipes.promises import Promises
+from recipes.session import Session
+from recipes.session_blacklist import BlacklistGuard, SessionBlacklist
+from recipes.unfair_contest import UnfairContest
+
+
+class BlacklistDeletesLock(BlacklistLock):
+    """It does not wait for the holder to obey."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "whoever puts a session on the list also deletes its node, to have the lock at once: the "
+        "holder still believes"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder", "split-brain"})
+
+    def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
+        """Put the session on the list, and delete the node."""
+        super().blacklist(stand, timeout)
+        deadline = Deadline(timeout)
+        session = Session(self._client)
+        try:
+            session.ask(deadline, self._client.delete_async, stand.node)
+        except NoNodeError:
+            return
+        finally:
+            session.close()
+
+
+class _NotificationsOnly(SessionBlacklist):
+    def names(
+        self,
+        session: int,
+        present: Session,
+        deadline: Deadline,
+        news: Callable[[WatchedEvent], None],
+    ) -> bool:
+        heard: list[WatchedEvent] = []
+
+        def created(event: WatchedEvent) -> None:
+            if event.type == EventType.CREATED:
+                heard.append(event)
+                news(event)
+
+        super().names(session, present, deadline, created)
+        while not heard and not present.lost:
+            present.wake.wait()
+            present.wake.clear()
+        return bool(heard)
+
+
+class NotificationsOnlyLock(BlacklistLock):
+    """It believes that it will be told."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "looks at the list once a session and then relies on the watch, which is gone after a "
+        "reconnection: what was written since is never read"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missed-revocation"})
+
+    def __init__(
+        self,
+        client: KazooClient,
+        path: str,
+        *,
+        name: str = "",
+        grace: float = 2.0,
+        condemned: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace, condemned=condemned)
+        listened = _NotificationsOnly(client, f"{path}/blacklist")
+        self._guard = BlacklistGuard(client, listened, condemned)
+
+
+class TellsNobodyLock(BlacklistLock):
+    """It ends the session behind the application's back."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "ends the session that is on the list without telling the application, which goes on "
+        "believing when it wakes up"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "unaware-holder"})
+
+    @property
+    def _believes(self) -> bool:
+        return self._grant is not None
+
+
+class FreesFirstLock(IdentityLock):
+    """It frees whoever holds."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "deletes the node of whoever holds the lock when it comes to it, without comparing: the "
+        "dead one's may have gone meanwhile"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder", "split-brain"})
+
+    def _free(self, _stand: Stand, session: Session, deadline: Deadline) -> bool:
+        holder = self.holder(deadline.left())
+        return holder is not None and super()._free(holder, session, deadline)
+
+
+class ReusedPathLock(IdentityLock):
+    """Identity and version, on a path that is used again."""
+
+    contest = UnfairContest  # type: ignore[assignment]  # a fair lock in all but the line
+    promises: ClassVar[Promises] = Promises(
+        prevents=IdentityLock.promises.prevents - {"unfair-grant", "herd"},
+        tokens=True,
+        reentrant=True,
+        notes=IdentityLock.promises.notes,
+    )
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "every holder creates the same node: the version of a successor's is 0 as well, so that "
+        "a delete which compares versions removes it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder", "split-brain"})
+
+    @staticmethod
+    def identity_of(stand: Stand) -> str:
+        """The node carries the contest's mark before the identity."""
+        return stand.data.decode().partition(" ")[2]
+
+
+class NoIncarnationLock(IdentityLock):
+    """It takes a process that was started anew for the one that died."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "the identity is where the process runs, which its next incarnation shares: freed is "
+        "whoever has come back"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder", "split-brain"})
+
+    @staticmethod
+    def _identify(name: str) -> str:
+        return name
