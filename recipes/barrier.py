@@ -1,0 +1,156 @@
+"""A barrier: a node that holds everybody as long as it is there.
+
+After ZooKeeper's published recipe ("ZooKeeper Recipes and Solutions, Barriers"): whoever sets the
+barrier up creates the node, whoever waits looks whether it is there and leaves a watch; told
+anything, it *looks again*, for a watch is lost with its connection and what happens meanwhile is
+never told. Two things are added.
+
+**A look of today.** A server that lags says that there is no barrier when one has been set up
+long ago. So before its first look on a connection a waiter sends a write of no effect: it needs a
+quorum, and the server has applied everything up to it before it answers. (``sync`` would not do:
+a leader that has been deposed and has not noticed answers it by itself.)
+
+**Writes whose answer was lost** are sent again until they are answered. An earlier one cannot
+come in afterwards and undo what others do: requests of a session are carried out in order, and
+those of a session that has ended are refused.
+"""
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.protocol.states import WatchedEvent
+
+from recipes.deadline import Deadline
+from recipes.promises import Line, Promises
+from recipes.session import Session, Unanswered
+from recipes.until_answered import until_answered
+
+
+class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """Nobody can say what became of the request: it may have been carried out, or yet may."""
+
+
+class Barrier:
+    """A barrier at ``path``, which any client may set up, remove, and wait for, again and again.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that is the barrier; its parents are made as needed.
+        grace: seconds by which a call may run over its timeout, for answers that are on their way.
+    """
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"early-entry", "stuck-waiter"}),
+        notes=(
+            "Who passes knows that the barrier was open at a moment of the wait, not that it still "
+            "is. A waiter that is cut off may sleep through an opening and find the barrier set up "
+            "again: it goes on waiting. The barrier outlives who set it up."
+        ),
+    )
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
+        if not path.startswith("/") or path.endswith("/"):
+            raise ValueError(f"{path!r} is not an absolute znode path such as /barriers/start")
+        self._client = client
+        self._path = path
+        self._grace = grace
+        self._nothing = f"{path}-{uuid.uuid4().hex}"
+        """A node that never is: what a write of no effect is about."""
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
+        """None: nobody queues."""
+        return None
+
+    def create(self, timeout: float | None = None) -> None:
+        """Set the barrier up; it may be there already.
+
+        Raises:
+            BarrierUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        deadline = Deadline(timeout, allowance=self._grace)
+
+        def attempt(session: Session) -> None:
+            parent = self._path.rpartition("/")[0]
+            with suppress(NodeExistsError):
+                try:
+                    session.ask(deadline, self._client.create_async, self._path)
+                except NoNodeError:
+                    session.ask(deadline, self._client.ensure_path_async, parent)
+                    session.ask(deadline, self._client.create_async, self._path)
+
+        self._carry_out(deadline, attempt)
+
+    def remove(self, timeout: float | None = None) -> None:
+        """Open the barrier; it may be open already.
+
+        Raises what ``create`` does.
+        """
+        deadline = Deadline(timeout, allowance=self._grace)
+
+        def attempt(session: Session) -> None:
+            with suppress(NoNodeError):
+                session.ask(deadline, self._client.delete_async, self._path)
+
+        self._carry_out(deadline, attempt)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the barrier is open, for ever or for ``timeout`` seconds (plus ``grace``).
+
+        Returns:
+            True: there was no barrier at a moment of the call. False: timed out.
+
+        Raises:
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused.
+        """
+        deadline = Deadline(timeout, allowance=self._grace)
+
+        def attempt(session: Session) -> bool:
+            self._catch_up(session, deadline)
+            return self._await(session, deadline)
+
+        try:
+            return until_answered(self._client, deadline, attempt)
+        except Unanswered:
+            return False
+
+    def _await(self, session: Session, deadline: Deadline) -> bool:
+        """Look, and look again after all news, until there is no barrier or the time is over.
+
+        Reads the node rather than asking whether it exists, which would leave a watch on a
+        missing one.
+        """
+
+        def news(_event: WatchedEvent) -> None:
+            session.wake.set()
+
+        while True:
+            session.wake.clear()
+            try:
+                session.ask(deadline, self._client.get_async, self._path, news)
+            except NoNodeError:
+                return True
+            if deadline.passed:
+                return False
+            session.wake.wait(deadline.left())
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """See to it that the session's next look shows all that was done before this call."""
+        with suppress(NoNodeError):
+            session.ask(deadline, self._client.delete_async, self._nothing)
+
+    def _carry_out(self, deadline: Deadline, attempt: Callable[[Session], None]) -> None:
+        try:
+            until_answered(self._client, deadline, attempt)
+        except Unanswered as error:
+            raise BarrierUnknown(f"{self._path}: no answer in time") from error

@@ -1,0 +1,16 @@
+"""Barriers."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.barrier import Barrier
+from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier, StaleLookBarrier
+from recipes.kazoo_barrier import KazooBarrier
+
+BARRIERS: Final[Mapping[str, type[Barrier]]] = {
+    "rechecking": Barrier,
+    "kazoo": KazooBarrier,
+    "sleeps-through": SleepsThroughBarrier,
+    "any-event": AnyEventBarrier,
+    "stale-look": StaleLookBarrier,
+}
