@@ -100,7 +100,7 @@ class RevocableReadWriteLock(ReadWriteLock):
         data, _ = session.ask(deadline, self._client.get_async, entry.node, news)
         return bool(data == UNLOCK)
 
-    def revoke(self, timeout: float = 5.0) -> tuple[str, ...]:
+    def revoke(self, timeout: float = 2.0) -> tuple[str, ...]:
         """Ask all who hold it now, but for ourselves, to let go.
 
         Returns:

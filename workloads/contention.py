@@ -49,7 +49,9 @@ class HoldCycle(msgspec.Struct, frozen=True):
 
     What is held then is still let go of, so that nobody is left in the way of the final phase.
     One attempt in six has little patience, so that waiters leave the line from its middle; a
-    re-entrant recipe is entered twice by one hold in eight.
+    re-entrant recipe is entered twice by one hold in eight. Where there are ``modes`` to hold
+    it in, each attempt draws one. Where ``longest`` is not 0, one hold in four lasts up to so many
+    seconds, so that faults strike while something is believed.
     """
 
     words: Words
@@ -58,6 +60,8 @@ class HoldCycle(msgspec.Struct, frozen=True):
     until: int
     stage: str = "acquire"
     depth: int = 0
+    modes: tuple[str, ...] = ()
+    longest: float = 0.0
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
@@ -67,7 +71,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
         if self.stage == "acquire" and not self.depth and ctx.time >= self.until:
             return None
         if self.stage == "acquire":
-            f, value = self.words.acquire, {"timeout": self._patience()}
+            f, value = self.words.acquire, {"timeout": self._patience(), **self._mode()}
         elif self.stage == "work":
             f, value = self.words.work, self._work()
         else:
@@ -91,13 +95,22 @@ class HoldCycle(msgspec.Struct, frozen=True):
             stage = "release"
         elif event.f == self.words.release:
             depth = 0
-        return HoldCycle(self.words, seed, self.reentrant, self.until, stage, depth)
+        return msgspec.structs.replace(self, seed=seed, stage=stage, depth=depth)
+
+    def _mode(self) -> dict[str, str]:
+        if not self.modes:
+            return {}
+        return {"mode": self.seed.child("mode").choose(self.modes)[0]}
 
     def _patience(self) -> float:
         dice, seed = self.seed.below(6)
         return round(0.02 + 0.3 * seed.uniform()[0], 3) if dice == 0 else LONG_PATIENCE_S
 
     def _work(self) -> dict[str, Any]:
+        dice, seed = self.seed.below(4)
+        if self.longest and dice == 0:
+            seconds = self.longest * seed.uniform()[0]
+            return {"acts": 2 + int(seconds / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
         return {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
 
 
@@ -107,13 +120,14 @@ class GrantedOnce(msgspec.Struct, frozen=True):
     words: Words
     deadline: int | None = None
     stage: str = "acquire"
+    mode: str | None = None
 
     def op(self, ctx: Context) -> Answer:
         """The next step; exhausted after the release, or when the time is up."""
         deadline = self.deadline
         if deadline is None:
             deadline = ctx.time + int(FINAL_BOUND_S * 1e9)
-        here = GrantedOnce(self.words, deadline, self.stage)
+        here = msgspec.structs.replace(self, deadline=deadline)
         if self.stage == "done":
             return None
         process = ctx.next_free()
@@ -123,7 +137,9 @@ class GrantedOnce(msgspec.Struct, frozen=True):
             return None
         if self.stage == "acquire":
             left = max(0.1, min(LONG_PATIENCE_S, (deadline - ctx.time) / 1e9))
-            value = {"timeout": round(left, 3)}
+            value: dict[str, Any] = {"timeout": round(left, 3)}
+            if self.mode is not None:
+                value["mode"] = self.mode
             return Invocation(self.words.acquire, value, process, ctx.time), here
         return Invocation(self.words.release, None, process, ctx.time), here
 
@@ -136,22 +152,36 @@ class GrantedOnce(msgspec.Struct, frozen=True):
             stage = "release"
         elif event.f == self.words.release:
             stage = "done"
-        return GrantedOnce(self.words, self.deadline, stage)
+        return msgspec.structs.replace(self, stage=stage)
 
 
-def load(words: Words, setting: Setting) -> Generator:
-    """All clients contend until the time is up."""
+def load(
+    words: Words, setting: Setting, modes: tuple[str, ...] = (), longest: float = 0.0
+) -> Generator:
+    """All clients contend until the time is up; see ``HoldCycle``."""
     reentrant = setting.recipe.promises.reentrant
     return each_process(
-        lambda process: HoldCycle(words, setting.seed.child(process), reentrant, setting.until)
+        lambda process: HoldCycle(
+            words,
+            setting.seed.child(process),
+            reentrant,
+            setting.until,
+            modes=modes,
+            longest=longest,
+        )
     )
 
 
-def final(words: Words, setting: Setting) -> Generator:
+def final(words: Words, setting: Setting, modes: tuple[str, ...] = ()) -> Generator:
     """Everybody is granted once more; then somebody looks what is left in the line."""
     inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
     return phases(
-        each_thread(GrantedOnce(words)),
+        each_thread(
+            lambda thread: GrantedOnce(
+                words,
+                mode=modes[thread % len(modes)] if modes and isinstance(thread, int) else None,
+            )
+        ),
         on_threads(lambda thread: thread == 0, until_ok(limit(5, repeat(inspect)))),
     )
 
@@ -283,7 +313,7 @@ class ContentionClient:
             paths = [
                 f"{line.path}/{name}"
                 for name in sorted(names)
-                if line.mark in name and sequence_number(name) >= 0
+                if line.kind == "pool" or (line.mark in name and sequence_number(name) >= 0)
             ]
         nodes = []
         for path in paths:

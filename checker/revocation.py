@@ -1,0 +1,111 @@
+"""Whether holders learn of it when they are asked to let go.
+
+A holder has missed a request if it went on to the end of its patience without having heard of
+it, although for long enough before that the request stood in its node, its client was connected,
+and its process was running. Anything short of that excuses it: that it lost the lock, that it was
+asked too late, or that its connection came and went.
+"""
+
+from collections import defaultdict
+
+from checker.history import History, Op
+from checker.holds import Words, pauses
+from checker.verdict import Anomaly, CheckResult, Requirement
+
+LEAST_LEARNED = 5
+"""How many holders must have learned that they were asked for a run to mean anything."""
+
+
+def check_revocations(
+    history: History, words: Words, patience: int, *, whole: bool = True
+) -> CheckResult:
+    """Judge requests to let go.
+
+    Operations: ``acquire`` ok {node}; ``revoke`` ok {asked: nodes whose owners were asked}; the
+    holder's ``work`` ok {asked: whether it heard of it}. O(n log n).
+
+    Args:
+        history: the run.
+        words: names of the other operations.
+        patience: nanoseconds that a connected holder may take to learn of a request.
+        whole: whether to ask that enough has happened.
+    """
+    result = CheckResult(name="revocations")
+    requests = _first_requests(history)
+    connections = _connections(history)
+    frozen = pauses(history)
+    granted: dict[int, Op] = {}
+    learned = 0
+    for operation in history.operations():
+        call, done = operation
+        process = int(call.process)
+        if call.f == words.acquire and done is not None and operation.outcome == "ok":
+            granted[process] = done
+        grant = granted.get(process)
+        if call.f != words.work or operation.outcome != "ok" or done is None or grant is None:
+            continue
+        if done.value["asked"]:
+            learned += 1
+            continue
+        request = requests.get(grant.value["node"])
+        client = history.client_of(process)
+        since = _unbroken_since(connections[client], done.time)
+        if request is None or since is None:
+            continue
+        thawed = [end for start, end in frozen.get(client, ()) if start < done.time]
+        since = max(since, request.time, call.time, *thawed)
+        if done.time - since < patience:
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="missed-revocation",
+                description=(
+                    f"c{client} was asked to let go of the {words.thing} by "
+                    f"{(request.time - history.start) / 1e9:.3f} s and had not heard of it at "
+                    f"{(done.time - history.start) / 1e9:.3f} s, although it was connected for "
+                    f"the last {(done.time - since) / 1e9:.1f} s"
+                ),
+                ops=[grant.index, call.index, request.index, done.index],
+                clients=sorted({client, history.client_of(int(request.process))}),
+                start=since,
+                end=done.time,
+                length_ms=(done.time - since) / 1e6,
+            )
+        )
+    result.stats = {"asked": len(requests), "learned": learned}
+    if whole:
+        result.requirements.append(
+            Requirement(
+                name="holders that learned that they were asked to let go",
+                needed=LEAST_LEARNED,
+                observed=learned,
+            )
+        )
+    return result
+
+
+def _first_requests(history: History) -> dict[str, Op]:
+    """Node -> the first record that says that its owner was asked: the request stands there."""
+    found: dict[str, Op] = {}
+    for call, done in history.operations():
+        if call.f == "revoke" and done is not None and done.type == "ok":
+            for node in done.value["asked"]:
+                known = found.get(node)
+                if known is None or done.time < known.time:
+                    found[node] = done
+    return found
+
+
+def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
+    """For each client when its connection changed, and whether it stood from then on."""
+    changes: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for op in history.events("session"):
+        if op.f in ("connected", "suspended", "lost", "exited", "closed"):
+            changes[op.value["client"]].append((op.time, op.f == "connected"))
+    return changes
+
+
+def _unbroken_since(changes: list[tuple[int, bool]], time: int) -> int | None:
+    """Since when a connection has stood at that time; None if it does not."""
+    before = [change for change in changes if change[0] <= time]
+    return before[-1][0] if before and before[-1][1] else None

@@ -1,0 +1,54 @@
+"""A semaphore: clients contend for a few permits, act while they hold one, and give it back.
+
+Operations: ``acquire`` {timeout} -> {session, token, node}; ``work`` {acts, pause}: some
+actions on the witness, each after a look whether the permit is still held; ``release``.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from checker.holds import Words
+from harness.client_body import ClientContext
+from recipes.catalogue.semaphores import SEMAPHORES
+from workloads.contention import ContentionClient, final, load
+from workloads.judgement import judge_contention
+from workloads.workload import Workload
+
+WORDS = Words(acquire="acquire", work="work", release="release", thing="permit")
+
+PERMITS: Final = 2
+"""How many clients may hold at once."""
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
+    """Makes the client's side for one recipe."""
+    kind = SEMAPHORES[recipe]
+
+    def build(context: ClientContext) -> ContentionClient:
+        semaphore = kind(context.kazoo, path, PERMITS, name=f"c{context.client}")
+        return ContentionClient(
+            context,
+            WORDS,
+            acquire=semaphore.acquire,
+            release=semaphore.release,
+            held=lambda: semaphore.held,
+            grant=semaphore,
+            line=kind.line(path),
+        )
+
+    return build
+
+
+SEMAPHORE = Workload(
+    name="semaphore",
+    summary=f"clients contend for {PERMITS} permits and act while they hold one",
+    recipes=SEMAPHORES,
+    path="/rumpus/semaphore",
+    build="workloads.semaphore:client",
+    model="semaphore",
+    words=WORDS,
+    load=lambda setting: load(WORDS, setting),
+    final=lambda setting: final(WORDS, setting),
+    cleanup={WORDS.acquire: WORDS.release},
+    judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock", permits=PERMITS),
+)
