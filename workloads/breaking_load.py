@@ -114,7 +114,7 @@ class Supervision(msgspec.Struct, frozen=True):
             if rest > ctx.time:
                 sooner = Pending(min(rest, sooner.until or rest))
                 continue
-            value = {"dead": sorted(dead), "confirm": round(self.seed.uniform()[0], 3)}
+            value = {"dead": sorted(dead), "confirm": round(0.4 * self.seed.uniform()[0], 3)}
             return Invocation("free", value, ctx.process_of(supervisor), ctx.time), self
         return sooner, self
 
@@ -149,7 +149,7 @@ class Supervision(msgspec.Struct, frozen=True):
             if identity != value.get("freed") and looks < LOOKS
         }
         dice, seed = self.seed.uniform()
-        rest = now + int((0.05 + 0.4 * dice) * SECOND)
+        rest = now + int((0.05 + 1.2 * dice) * SECOND)
         return msgspec.structs.replace(
             self,
             seed=seed,

@@ -93,7 +93,7 @@ class TellsNobodyLock(BlacklistLock):
         "ends the session that is on the list without telling the application, which goes on "
         "believing when it wakes up"
     )
-    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "unaware-holder"})
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
 
     @property
     def _believes(self) -> bool:
