@@ -41,6 +41,8 @@ REQUESTS: Final[Mapping[str, frozenset[int]]] = {
     "ping": frozenset({11}),
     "multi": frozenset({14}),
     "close": frozenset({-11}),
+    "read": frozenset({3, 4, 8, 12}),
+    "write": _CREATES | {_DELETE, _SET_DATA, _MULTI},
 }
 """Kinds of request that can be told apart, by opcode; a create may also stand inside a multi."""
 

@@ -5,7 +5,7 @@ most: the leader, or the holder for longer than its session lives. Later ones ar
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -73,6 +73,7 @@ def random_plan(
     clients: int,
     session_timeout: float,
     tick: float = 0.5,
+    requests: Sequence[str] = ("create", "delete", "get-children"),
 ) -> FaultPlan:
     """Draw a plan in which every kind occurs at least once.
 
@@ -88,6 +89,7 @@ def random_plan(
         clients: number of clients.
         session_timeout: seconds; a session expires up to one tick after it.
         tick: the servers' tick in seconds.
+        requests: kinds of request that clients are sure to make, for ``client-request``.
 
     Raises:
         PlanError: an unknown kind; too little time, too few servers or clients for a kind.
@@ -107,7 +109,7 @@ def random_plan(
     rng = Random(seed)
     needed = session_timeout + tick + MARGIN
     table = timetable(len(order), time_limit=time_limit, interval=interval, needed=needed)
-    drawer = _Drawer(rng, table, needed, nodes, clients)
+    drawer = _Drawer(rng, table, needed, nodes, clients, requests)
     sequence: list[str] = []
     while len(sequence) < table.count:
         sequence += rng.sample(order, len(order))
@@ -177,12 +179,19 @@ class _Drawer:
     """Draws entries slot by slot, remembering which kinds have had their first turn."""
 
     def __init__(
-        self, rng: Random, table: Timetable, needed: float, nodes: int, clients: int
+        self,
+        rng: Random,
+        table: Timetable,
+        needed: float,
+        nodes: int,
+        clients: int,
+        requests: Sequence[str],
     ) -> None:
         self.rng = rng
         self.table = table
         self.needed = needed
         self.clients = clients
+        self.requests = requests
         self.entries: list[Entry] = []
         self._turned: set[str] = set()
         quorate = nodes >= 3
@@ -230,7 +239,7 @@ class _Drawer:
         """Requests that every recipe makes, on every client, so that some come to be struck."""
         options = Options(
             how=self.rng.choice(DEEDS),
-            request=self.rng.choice(("create", "delete", "get-children")),
+            request=self.rng.choice(self.requests),
             number=self.rng.randint(1, 5),
             hold=round(self.rng.uniform(100, 1000 * self.needed), 1),
         )

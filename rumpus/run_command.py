@@ -245,6 +245,7 @@ def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
         clients=arguments.clients,
         session_timeout=arguments.session_timeout,
         tick=TICK_MS / 1000,
+        requests=WORKLOADS[arguments.workload].requests,
     )
 
 

@@ -324,4 +324,5 @@ BARRIER = Workload(
     final=final,
     cleanup={},
     judge=judge_barrier,
+    requests=("write", "read"),
 )

@@ -1,6 +1,6 @@
 """What a workload is: a recipe family put under load, and how its histories are judged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ class Workload:
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         judge: from what a run left to its verdict.
         sized: whether clients have to know how many they are.
+        requests: kinds of request that every recipe's clients are sure to make under load
+            (``harness.zookeeper_frames.REQUESTS``): what the fault ``client-request`` strikes at.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Workload:
     cleanup: Mapping[str, str]
     judge: Callable[[Evidence], Verdict]
     sized: bool = False
+    requests: Sequence[str] = ("create", "delete", "get-children")
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""

@@ -48,7 +48,7 @@ class SimulatedRuns:
         directory = RunDirectory(self._path / str(next(self._numbers)))
         for place in (directory.nodes, directory.clients):
             place.mkdir(parents=True)
-        plan = _plan(seed, kinds, seconds, nodes)
+        plan = _plan(seed, kinds, seconds, nodes, family.requests)
 
         def nemesis(ensemble, links, clients, roles, *, sleep, monotonic):
             return Nemesis(
@@ -113,7 +113,7 @@ class SimulatedRuns:
         )
 
 
-def _plan(seed, kinds, seconds, nodes):
+def _plan(seed, kinds, seconds, nodes, requests):
     if not kinds:
         return FaultPlan(version=1)
     return random_plan(
@@ -125,4 +125,5 @@ def _plan(seed, kinds, seconds, nodes):
         clients=CLIENTS,
         session_timeout=SESSION_TIMEOUT,
         tick=0.5,
+        requests=requests,
     )
