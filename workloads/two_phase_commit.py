@@ -52,7 +52,7 @@ PATIENCE_S: Final = 1.0
 """How long those who decide wait for votes."""
 
 DECIDE_TIMEOUT_S: Final = 4.0
-FINAL_PATIENCE_S: Final = 0.5
+FINAL_PATIENCE_S: Final = 0.2
 FINAL_BOUND_S: Final = 15.0
 """How long a client may take to learn all outcomes once every fault is healed."""
 
@@ -160,7 +160,7 @@ def _begun(load: Transactions, ctx: Context, value: dict[str, Any]) -> Transacti
         own = dice.child(name)
         kind, own = own.below(8)
         late, own = own.uniform()
-        at = ctx.time + (int((0.5 + 2 * late) * PATIENCE_S * 1e9) if kind == 0 else 0)
+        at = ctx.time + (int(_lateness(late) * 1e9) if kind == 0 else 0)
         ballot = "no" if kind == 1 else "yes"
         votes.append(Task(client, "vote", {"key": key, "value": ballot}, at))
         decides.append(client)
@@ -176,6 +176,11 @@ def _begun(load: Transactions, ctx: Context, value: dict[str, Any]) -> Transacti
         timeout = PATIENCE_S / 4 if short else DECIDE_TIMEOUT_S
         asked.append(Task(client, "decide", {"key": key, "timeout": timeout}, ctx.time))
     return msgspec.structs.replace(load, tasks=(*load.tasks, *votes, *asked))
+
+
+def _lateness(share: float) -> float:
+    """Seconds after the beginning for a late vote: half of them just as patience ends."""
+    return PATIENCE_S * (1 + share / 50 if share < 0.5 else 0.5 + share)
 
 
 class SiteClient:
