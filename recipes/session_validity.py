@@ -145,12 +145,12 @@ class SessionValidity:
                 beat = None
                 time.sleep(PAUSE)
                 continue
-            self._count_from(beat, following)
+            self._count_from(beat)
             beat = following
 
-    def _count_from(self, beat: float, following: float) -> None:  # noqa: ARG002 - for the faulty
-        """The beat is confirmed: by the one that follows it."""
-        self._until = beat + self.session_timeout * (1 - DRIFT)
+    def _count_from(self, sent: float) -> None:
+        """A beat that was sent then is confirmed."""
+        self._until = sent + self.session_timeout * (1 - DRIFT)
         self._confirmed.set()
 
     def _write(self, session: Session) -> float:
@@ -158,11 +158,7 @@ class SessionValidity:
 
         Raises what ``Session.ask`` does.
         """
-        sent = self._now()
+        sent = time.monotonic()
         with suppress(NoNodeError):
             session.ask(Deadline(self.session_timeout), self._client.delete_async, self._nowhere)
         return sent
-
-    @staticmethod
-    def _now() -> float:
-        return time.monotonic()

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 from checker.holds import Words
 from harness.client_body import ClientContext
+from harness.generator import Generator
 from recipes.catalogue.locks import LOCKS
 from recipes.validity_lock import ValidityLock
 from workloads.contention import ContentionClient, final, load
 from workloads.judgement import judge_contention
-from workloads.workload import Workload
+from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
 
@@ -38,6 +39,12 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient
     return build
 
 
+def _load(setting: Setting) -> Generator:
+    """Where a hold ends by itself some are long: that is when the end matters."""
+    ends_by_itself = "stale-belief" in setting.recipe.promises.prevents
+    return load(WORDS, setting, longest=3 * setting.session_timeout if ends_by_itself else 0.0)
+
+
 LOCK = Workload(
     name="lock",
     summary="clients contend for one lock and act on what it protects",
@@ -46,7 +53,7 @@ LOCK = Workload(
     build="workloads.lock:client",
     model="mutex",
     words=WORDS,
-    load=lambda setting: load(WORDS, setting),
+    load=_load,
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock"),

@@ -10,6 +10,11 @@ from recipes.faulty.locks import (
     ReleaseByPathLock,
     WatchFirstLock,
 )
+from recipes.faulty.validity_locks import (
+    CountdownLock,
+    CountsFromAnswerLock,
+    ValidByPingsLock,
+)
 from recipes.kazoo_lock import KazooLock
 from recipes.lock import ContestLock, FairLock, UnfairLock
 from recipes.validity_lock import ValidityLock
@@ -24,4 +29,7 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "watch-first": WatchFirstLock,
     "release-by-path": ReleaseByPathLock,
     "no-lookup": NoLookupLock,
+    "valid-by-pings": ValidByPingsLock,
+    "counts-from-answer": CountsFromAnswerLock,
+    "countdown": CountdownLock,
 }

@@ -1,0 +1,114 @@
+"""Locks with a window of validity that is counted wrong."""
+
+import time
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kazoo.client import KazooClient
+
+from recipes.deadline import Deadline
+from recipes.session import Session, Unanswered
+from recipes.session_validity import PAUSE, SessionValidity
+from recipes.validity_lock import ValidContest, ValidityLock
+
+TICK: Final = 0.05
+"""Seconds by which a countdown goes down at a time."""
+
+
+class _ByPings(SessionValidity):
+    """The article's rule by the letter, with requests that any server answers."""
+
+    def _beat(self, session: Session) -> None:
+        self._until = -float("inf")
+        while self._needed():
+            sent = time.monotonic()
+            with suppress(Unanswered):
+                patience = Deadline(self.session_timeout)
+                session.ask(patience, self._client.exists_async, self._nowhere)
+                self._count_from(sent)
+            time.sleep(self.session_timeout / 6)
+
+
+class _FromAnswer(SessionValidity):
+    """Each answer begins the session's whole time anew."""
+
+    def _beat(self, session: Session) -> None:
+        self._until = -float("inf")
+        while self._needed():
+            with suppress(Unanswered):
+                self._write(session)
+                self._until = time.monotonic() + self.session_timeout
+                self._confirmed.set()
+            time.sleep(PAUSE)
+
+
+class _Countdown(SessionValidity):
+    """A thread counts down what is left."""
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._left = 0.0
+
+    def remaining(self) -> float:
+        session = self._session
+        return 0.0 if session is None or session.lost else max(0.0, self._left)
+
+    def _count_from(self, sent: float) -> None:
+        super()._count_from(sent)
+        self._left = self._until - time.monotonic()
+
+    def _run(self) -> None:
+        self._client.handler.spawn(self._count_down)
+        super()._run()
+
+    def _count_down(self) -> None:
+        while self._beating:
+            time.sleep(TICK)
+            self._left -= TICK
+
+
+class _ByPingsContest(ValidContest):
+    validity_of = _ByPings
+
+
+class _FromAnswerContest(ValidContest):
+    validity_of = _FromAnswer
+
+
+class _CountdownContest(ValidContest):
+    validity_of = _Countdown
+
+
+class ValidByPingsLock(ValidityLock):
+    """Its heartbeats are reads."""
+
+    contest = _ByPingsContest
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "its heartbeats are reads, which a follower that is cut off from the leader goes on "
+        "answering while the leader expires the session"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
+
+
+class CountsFromAnswerLock(ValidityLock):
+    """Its window begins with an answer."""
+
+    contest = _FromAnswerContest
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "counts the session's whole timeout from when an answer arrived, not from when the "
+        "heartbeat was sent that the leader knows of"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
+
+
+class CountdownLock(ValidityLock):
+    """Its window is as long after a pause as it was before."""
+
+    contest = _CountdownContest
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a thread counts down what is left of the window: in a process that is frozen nobody counts"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
