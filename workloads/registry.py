@@ -3,14 +3,23 @@
 from collections.abc import Mapping
 from typing import Final
 
+from workloads.append import APPENDS
 from workloads.barrier import BARRIER
 from workloads.breaking import BREAKING
 from workloads.election import ELECTION
+from workloads.failover import FAILOVER_WORKLOAD
+from workloads.ephemeral import EPHEMERAL
 from workloads.lock import LOCK
+from workloads.multi import MULTI
+from workloads.priority_queue import PRIORITY_QUEUE
+from workloads.queue import QUEUE
 from workloads.read_write import READ_WRITE
+from workloads.register import REGISTER
 from workloads.semaphore import SEMAPHORE
+from workloads.sequence import SEQUENCE
 from workloads.two_phase_commit import TWO_PHASE_COMMIT
 from workloads.view import VIEW
+from workloads.watch import WATCH
 from workloads.workload import Workload
 
 WORKLOADS: Final[Mapping[str, Workload]] = {
@@ -19,10 +28,19 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         LOCK,
         READ_WRITE,
         SEMAPHORE,
+        QUEUE,
+        PRIORITY_QUEUE,
         ELECTION,
         BARRIER,
         BREAKING,
         VIEW,
         TWO_PHASE_COMMIT,
+        REGISTER,
+        APPENDS,
+        WATCH,
+        EPHEMERAL,
+        SEQUENCE,
+        MULTI,
+        FAILOVER_WORKLOAD,
     )
 }

@@ -1,0 +1,157 @@
+"""Questions and answers between processes: one line of JSON each, over TCP.
+
+A connection carries one question at a time. One that failed, or whose answer did not come in
+time, is never used again, so that no answer is taken for that to a later question.
+"""
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+Message = dict[str, Any]
+Address = tuple[str, int]
+
+IDLE_S: Final = 30.0
+"""Seconds of silence after which a server drops a connection."""
+
+_CHUNK: Final = 1 << 16
+
+
+class Unheard(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """The question never left: nobody has heard it."""
+
+
+class NoAnswer(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """The question left, and no answer came: it may be acted upon, even later, or may never."""
+
+
+class Caller:
+    """Asks one server, over one connection that is opened when it is needed.
+
+    Args:
+        address: host and port.
+        timeout: seconds to wait for a connection, and for each answer.
+    """
+
+    def __init__(self, address: Address, timeout: float) -> None:
+        self._address = address
+        self._timeout = timeout
+        self._connection: _Lines | None = None
+
+    def ask(self, question: Message) -> Message:
+        """Put a question.
+
+        Raises:
+            Unheard: there is no connection to be had.
+            NoAnswer: no answer came, or none that can be read.
+        """
+        if self._connection is None:
+            try:
+                self._connection = _Lines(
+                    socket.create_connection(self._address, timeout=self._timeout)
+                )
+            except OSError as error:
+                raise Unheard(f"{self._address}: {error}") from error
+        try:
+            self._connection.send(question)
+            answer = self._connection.receive()
+        except (OSError, ValueError) as error:
+            self.close()
+            raise NoAnswer(f"{self._address}: {error}") from error
+        if answer is None:
+            self.close()
+            raise NoAnswer(f"{self._address}: hung up")
+        return answer
+
+    def close(self) -> None:
+        """Hang up; the next question opens a connection anew."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def ask_once(address: Address, question: Message, timeout: float) -> Message:
+    """Put one question over a connection of its own. Raises what ``Caller.ask`` does."""
+    caller = Caller(address, timeout)
+    try:
+        return caller.ask(question)
+    finally:
+        caller.close()
+
+
+class LineServer:
+    """Answers whoever connects, each connection on a thread of its own.
+
+    Args:
+        host: where to listen, at any free port.
+        answer: makes the answer to a question; called on many threads at once.
+    """
+
+    def __init__(self, host: str, answer: Callable[[Message], Message]) -> None:
+        self._answer = answer
+        self._listener = socket.create_server((host, 0))
+        self.address: Address = self._listener.getsockname()[:2]
+        threading.Thread(target=self._accept, name="accept", daemon=True).start()
+
+    def close(self) -> None:
+        """Accept no more; connections that stand end when their callers hang up."""
+        with suppress(OSError):  # a listener that is shut down wakes up who accepts
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:  # closed
+                return
+            threading.Thread(
+                target=self._serve, args=(_Lines(connection),), name="serve", daemon=True
+            ).start()
+
+    def _serve(self, connection: "_Lines") -> None:
+        connection.patience(IDLE_S)
+        with suppress(OSError, ValueError):  # the caller is gone, or is none of ours
+            while (question := connection.receive()) is not None:
+                connection.send(self._answer(question))
+        connection.close()
+
+
+class _Lines:
+    """A connection that carries lines of JSON."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connection
+        self._held = bytearray()
+
+    def patience(self, seconds: float) -> None:
+        self._socket.settimeout(seconds)
+
+    def send(self, message: Message) -> None:
+        self._socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+    def receive(self) -> Message | None:
+        """The next message, None when the other side has hung up.
+
+        Raises:
+            ValueError: what came is no message.
+        """
+        start = 0
+        while (end := self._held.find(b"\n", start)) < 0:
+            start = len(self._held)
+            data = self._socket.recv(_CHUNK)
+            if not data:
+                return None
+            self._held += data
+        message = json.loads(self._held[:end])
+        del self._held[: end + 1]
+        if not isinstance(message, dict):
+            raise ValueError(f"not a message: {message!r}")  # noqa: TRY004 - as json does
+        return message
+
+    def close(self) -> None:
+        self._socket.close()

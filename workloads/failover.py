@@ -1,0 +1,235 @@
+"""A database with a primary and replicas: clients write and read while roles change hands.
+
+Every client's process is a member of the database, and a user of it. Operations: ``append`` a
+value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
+``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from checker.exclusion import check_exclusion
+from checker.exercise import check_exercise
+from checker.history import Op
+from checker.holds import Words
+from checker.model_check import check_model
+from checker.registry import MODELS
+from checker.replication import check_recovery, check_replication
+from checker.server_view import server_view
+from checker.unasked_holds import unasked_holds
+from checker.verdict import Requirement, Verdict, judge
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    phases,
+    repeat,
+    stagger,
+    time_limit,
+    until_ok,
+)
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.failover import FAILOVER
+from recipes.failover import FailoverDatabase
+from recipes.failover_client import FailoverClient, NoPrimary, OutcomeUnknown
+from workloads.judgement import Evidence
+from workloads.workload import Setting, Workload
+
+WORDS = Words(acquire="", work="", release="", thing="role of the primary")
+"""Nobody asks for the role: whoever believes that it is the primary plays the holder."""
+
+PATIENCE_S = 2.0
+"""How long a user waits for its write or read."""
+
+PERIOD_S = 0.02
+"""Mean time between two operations of the load, all clients together."""
+
+READ_EVERY = 15
+"""About one operation of the load in so many is a read."""
+
+FINAL_BOUND_S = 15.0
+"""How long it may take until everybody can write once more, and until every copy is the same."""
+
+LEAST_WRITES = 50
+"""How many acknowledged writes make a run meaningful."""
+
+_VALUES = 100_000
+"""Values of one process at most, of which the later half is for the final phase."""
+
+
+class Writes(msgspec.Struct, frozen=True):
+    """One process's requests: values that nobody else writes, and reads now and then.
+
+    Args:
+        seed: decides what is a read.
+        until: when it ends (nanoseconds on the run's clock); None: never.
+        number: of the next value.
+    """
+
+    seed: Seed | None
+    until: int | None
+    number: int = 0
+
+    def op(self, ctx: Context) -> Answer:
+        """The next request, when the process is free."""
+        process = ctx.next_free()
+        if self.until is not None and ctx.time >= self.until:
+            return None
+        if process is None:
+            return PENDING, self
+        dice, seed = self.seed.below(READ_EVERY) if self.seed else (1, None)
+        after = Writes(seed, self.until, self.number + 1)
+        if dice == 0:
+            return Invocation("read", None, process, ctx.time), after
+        return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
+
+    def update(self, _ctx: Context, _event: Op) -> Generator:
+        """What comes next does not depend on what came of it."""
+        return self
+
+
+def load(setting: Setting) -> Generator:
+    """Everybody writes, and reads now and then."""
+    return stagger(
+        PERIOD_S,
+        each_process(lambda process: Writes(setting.seed.child(process), setting.until)),
+        seed=setting.seed,
+    )
+
+
+def final(_setting: Setting) -> Generator:
+    """Everybody writes once more; then looks at its own copy."""
+    converge = Invocation("converge", {"patience": FINAL_BOUND_S})
+    return phases(
+        each_thread(time_limit(FINAL_BOUND_S, until_ok(Writes(None, None, _VALUES // 2)))),
+        each_thread(until_ok(limit(2, repeat(converge)))),
+    )
+
+
+class FailoverMember:
+    """One client: a member of the database, and a user of it."""
+
+    grants = ends = ""
+
+    def __init__(self, context: ClientContext, database: FailoverDatabase, path: str) -> None:
+        self._database = database
+        self._user = FailoverClient(context.kazoo, path)
+
+    def believes(self) -> bool:
+        """Whether this member believes that it is the primary."""
+        return self._database.primary
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation."""
+        try:
+            if f == "append":
+                answer = self._user.write(value, PATIENCE_S)
+                return Outcome("ok", {"epoch": answer["epoch"], "at": answer["at"]})
+            if f == "read":
+                return Outcome("ok", self._user.read(PATIENCE_S))
+            if f == "converge":
+                return self._converge(value["patience"])
+        except NoPrimary as error:
+            return Outcome("fail", error=str(error))
+        except OutcomeUnknown as error:
+            return Outcome("info" if f == "append" else "fail", error=str(error))
+        raise ValueError(f"a client of this workload knows no operation {f!r}")
+
+    def _converge(self, patience: float) -> Outcome:
+        """Wait until the own copy is the primary's."""
+        deadline = time.monotonic() + patience
+        while True:
+            read = self._user.read(PATIENCE_S)
+            own = self._database.values()
+            if own == read:
+                return Outcome("ok", {"values": own})
+            if time.monotonic() > deadline:
+                return Outcome("fail", error=f"{len(own)} values here, {len(read)} at the primary")
+            time.sleep(0.1)
+
+
+def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], FailoverMember]:
+    """Makes the client's side for one recipe."""
+    kind = FAILOVER[recipe]
+    former: list[FailoverDatabase] = []
+
+    def build(context: ClientContext) -> FailoverMember:
+        while former:  # its session was given up, not its process
+            former.pop().close()
+        database = kind(
+            context.kazoo,
+            path,
+            name=f"c{context.client}",
+            members=clients,
+            host=context.host,
+            files=context.home,
+            role_changed=context.look_at_belief,
+        )
+        former.append(database)
+        return FailoverMember(context, database, path)
+
+    return build
+
+
+def judge_failover(evidence: Evidence) -> Verdict:
+    """Judge a run: the writes, the reads, the role, and the final phase."""
+    history, promises = evidence.history, evidence.promises
+    server = None
+    if evidence.truth is not None and evidence.clock is not None and evidence.line is not None:
+        line = evidence.line
+        server = server_view(
+            evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
+        )
+    replication = check_replication(history)
+    checks = [
+        check_exclusion(
+            history,
+            unasked_holds(history),
+            server,
+            WORDS,
+            lateness_matters="unaware-holder" in promises.prevents,
+        ),
+        replication,
+        check_model(history, MODELS["append"], "not-linearizable", functions=("append", "read")),
+    ]
+    if evidence.whole:
+        checks.append(check_recovery(history))
+        checks.append(
+            check_exercise(
+                history,
+                happened=[
+                    Requirement(
+                        name="acknowledged writes",
+                        needed=LEAST_WRITES,
+                        observed=replication.stats["acknowledged"],
+                    )
+                ],
+                expiries=replication.stats["primaries"] - 1,
+                expired="fail-overs",
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+            )
+        )
+    return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+FAILOVER_WORKLOAD = Workload(
+    name="failover",
+    summary="a database of all clients elects its primary, and loses no acknowledged write",
+    recipes=FAILOVER,
+    path="/rumpus/failover",
+    build="workloads.failover:client",
+    model="append",
+    words=WORDS,
+    load=load,
+    final=final,
+    cleanup={},
+    judge=judge_failover,
+    sized=True,
+)
