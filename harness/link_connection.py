@@ -267,7 +267,7 @@ class Connection:
         self.link.connections.discard(self)
         shot = self.link.shot
         if shot is not None and shot.connection is self:
-            shot.connection = None  # it died before its reply came: wait for the next create
+            shot.connection = None  # it died before its reply came: wait for the next change
 
     def _connect(self, address: object) -> None:
         outcome = self.server.socket.connect_ex(address)  # type: ignore[arg-type]  # as resolved
@@ -302,7 +302,7 @@ class Connection:
         if shot is None or shot.connection is not None:
             return
         for frame in frames:
-            if zookeeper_frames.creates(frame):
+            if zookeeper_frames.changes(frame):
                 shot.connection = self
                 self._awaited = zookeeper_frames.xid(frame)
                 return

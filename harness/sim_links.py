@@ -22,7 +22,7 @@ from simulation.kernel.simulator import MILLISECOND, Simulator
 from simulation.network.gate import Link as Passage
 from simulation.network.network import Network
 
-_LOST_REPLY = Aim("drop-reply")
+_LOST_REPLY = Aim("drop-reply", request="change")
 
 
 class _Gate:

@@ -43,8 +43,10 @@ REQUESTS: Final[Mapping[str, frozenset[int]]] = {
     "close": frozenset({-11}),
     "read": frozenset({3, 4, 8, 12}),
     "write": _CREATES | {_DELETE, _SET_DATA, _MULTI},
+    "change": _CREATES | {_SET_DATA, _MULTI},
 }
-"""Kinds of request that can be told apart, by opcode; a create may also stand inside a multi."""
+"""Kinds of request that can be told apart, by opcode. A create may also stand inside a multi; a
+multi is a change unless it only checks."""
 
 _EVENTS: dict[int, WatchedEvent] = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
 
@@ -125,6 +127,8 @@ def asks_for(kind: str, frame: bytes) -> bool:
     """Whether a request is of a kind, one of ``REQUESTS``."""
     if kind == "create":
         return creates(frame)
+    if kind == "change":
+        return changes(frame)
     return len(frame) >= _REQUEST.size and _REQUEST.unpack_from(frame)[2] in REQUESTS[kind]
 
 
@@ -133,15 +137,29 @@ def creates(frame: bytes) -> bool:
     if len(frame) < _REQUEST.size:
         return False
     opcode = _REQUEST.unpack_from(frame)[2]
-    return opcode in _CREATES or (opcode == _MULTI and _multi_creates(frame))
+    return opcode in _CREATES or (opcode == _MULTI and _multi_has(_CREATES, frame))
 
 
-def _multi_creates(frame: bytes) -> bool:
+def changes(frame: bytes) -> bool:
+    """Whether a request creates or sets a znode, or is a multi that does more than check.
+
+    A plain delete is none: recipes take one for a barrier, and it may be done twice.
+    """
+    if len(frame) < _REQUEST.size:
+        return False
+    opcode = _REQUEST.unpack_from(frame)[2]
+    if opcode == _MULTI:
+        return _multi_has(_CREATES | {_DELETE, _SET_DATA}, frame)
+    return opcode in _CREATES or opcode == _SET_DATA
+
+
+def _multi_has(wanted: frozenset[int], frame: bytes) -> bool:
+    """Whether one of a multi's parts has one of the opcodes."""
     position = _REQUEST.size
     try:
         while True:
             opcode, done, _ = _OPERATION.unpack_from(frame, position)
-            if opcode in _CREATES:
+            if opcode in wanted and not done:
                 return True
             if done or opcode not in {_DELETE, _SET_DATA, _CHECK}:
                 return False
@@ -150,7 +168,7 @@ def _multi_creates(frame: bytes) -> bool:
                 position = _after_buffer(frame, position)
             position += 4  # the version
     except struct.error:
-        return False  # malformed, so the server creates nothing either
+        return False  # malformed, so the server does nothing either
 
 
 def _after_buffer(frame: bytes, position: int) -> int:

@@ -31,7 +31,7 @@ class ClientPartition(Fault):
         return [f"c{client}" for client in self._clients]
 
     def _eligible(self) -> list[int]:
-        """Living clients whose links are whole, or only wait for a create."""
+        """Living clients whose links are whole, or only wait for a change."""
         scene = self.scene
         return [
             client
@@ -95,9 +95,9 @@ class ClientPartition(Fault):
 
 
 class LostReply(ClientPartition):
-    """The reply to a client's next create is lost, though the create took effect.
+    """The reply to a client's next create or set is lost, though it took effect.
 
-    It strikes by itself when a client creates, so it counts as in force once links wait for
+    It strikes by itself when a client asks for such a change, so it counts as in force once links wait for
     that, and as having happened (when it is healed) if at least one of them struck. Until then
     it gives way to other faults of links.
     """
@@ -120,7 +120,7 @@ class LostReply(ClientPartition):
             self._struck.add(client)
 
     def in_force(self) -> Finding:
-        """The links wait for a create, or have struck already."""
+        """The links wait for a change, or have struck already."""
         links = self.scene.links
         wanted = dict.fromkeys(self._nodes(), self.how)
 
@@ -154,7 +154,9 @@ class LostReply(ClientPartition):
             return Finding(False, f"links still armed after {timeout:g} s")
         back = clients_back(self._clients, self.scene, timeout)
         if back.ok and not self._struck:
-            return Finding(False, "no reply was lost: none of these clients created anything")
+            return Finding(
+                False, "no reply was lost: none of these clients created or set anything"
+            )
         lost = ", ".join(f"c{client}" for client in sorted(self._struck))
         return Finding(back.ok, f"replies lost: {lost or 'none'}; {back.words}")
 

@@ -25,7 +25,7 @@ class Scene:
     """The parts of a run that can be broken.
 
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
-    maps a client whose links wait for a create (``lost-reply``) to what must be called before
+    maps a client whose links wait for a change (``lost-reply``) to what must be called before
     another fault takes those links over. ``hurried`` makes every wait end at its next look
     once it says so.
     """

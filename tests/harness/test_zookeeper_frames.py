@@ -135,6 +135,19 @@ def test_a_malformed_request_is_no_reason_to_fail(body):
         zookeeper_frames.session_timeout(frame(header + body))
 
 
+@given(st.lists(others, min_size=1, max_size=5))
+def test_a_multi_is_a_change_unless_it_only_checks(parts):
+    checks = all(isinstance(part, CheckVersion) for part in parts)
+    assert zookeeper_frames.changes(request(9, Transaction(parts))) is not checks
+
+
+def test_a_set_is_a_change_and_neither_a_delete_nor_a_read():
+    assert zookeeper_frames.changes(request(5, SetData("/a", b"x", -1)))
+    assert zookeeper_frames.changes(request(5, create()))
+    assert not zookeeper_frames.changes(request(5, Delete("/a", -1)))
+    assert not zookeeper_frames.changes(request(5, Exists("/a", None)))
+
+
 def test_a_multi_cut_short_creates_nothing():
     whole = request(9, Transaction([SetData("/lock/b", b"x" * 50, 3), create()]))
     assert zookeeper_frames.creates(whole)

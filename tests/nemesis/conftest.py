@@ -2,7 +2,7 @@
 
 It keeps the semantics that faults rely on: what is killed is dead until it is restarted, a
 leader needs connections to a majority, a holder that cannot speak loses its session, a lost
-reply strikes at the next create. Time is virtual and only passes in ``sleep``.
+reply strikes at the next change. Time is virtual and only passes in ``sleep``.
 """
 
 import heapq

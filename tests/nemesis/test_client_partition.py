@@ -118,7 +118,7 @@ def test_no_reply_was_lost_when_nobody_created_anything(make_world):
     fault.heal()
     found = fault.healed(15)
     assert not found.ok
-    assert found.words == "no reply was lost: none of these clients created anything"
+    assert found.words == "no reply was lost: none of these clients created or set anything"
     assert world.whole()
 
 

@@ -1,0 +1,49 @@
+"""Numbers that only grow: who asks after an answer gets a larger one."""
+
+from checker.history import History
+from checker.verdict import Anomaly, CheckResult
+
+
+def check_growth(history: History, f: str) -> CheckResult:
+    """Hold the answers of an operation against the order in real time.
+
+    An answer that came back before another's call must be smaller. Answers that overlap may come
+    in any order, and equal ones are another check's.
+
+    Cost: O(n log n).
+    """
+    result = CheckResult(name="growth")
+    answered = [
+        operation
+        for operation in history.operations()
+        if operation.invoke.f == f and operation.completion and operation.completion.type == "ok"
+    ]
+    by_return = sorted(answered, key=lambda each: each.completion.time)  # type: ignore[union-attr] # answered
+    at = 0
+    highest = None
+    for later in answered:  # in order of their calls
+        while at < len(by_return) and by_return[at].completion.time < later.invoke.time:  # type: ignore[union-attr] # answered
+            if highest is None or by_return[at].completion.value > highest.completion.value:  # type: ignore[union-attr] # answered
+                highest = by_return[at]
+            at += 1
+        assert later.completion is not None
+        if highest is None or later.completion.value >= highest.completion.value:  # type: ignore[union-attr] # answered
+            continue
+        assert highest.completion is not None
+        result.anomalies.append(
+            Anomaly(
+                kind="sequence-regression",
+                description=(
+                    f"{later.completion.value} was given out to process {later.invoke.process} "
+                    f"after process {highest.invoke.process} had got {highest.completion.value}"
+                ),
+                ops=[*highest.indices, *later.indices],
+                clients=sorted(
+                    {history.client_of(int(each.invoke.process)) for each in (highest, later)}
+                ),
+                start=highest.invoke.time,
+                end=later.completion.time,
+            )
+        )
+    result.stats = {"numbers": len(answered)}
+    return result

@@ -1,0 +1,69 @@
+"""Waiting for a change: nobody whose connection stood waits on, once it has long been made."""
+
+from bisect import bisect_left, bisect_right
+
+from checker.history import History, Op
+from checker.holds import pauses
+from checker.verdict import Anomaly, CheckResult
+
+
+def check_missed_changes(history: History, bound_s: float) -> CheckResult:
+    """Judge operations ``await`` {key, version} that timed out.
+
+    One has missed a change if a ``write`` of its key to a later version had been acknowledged for
+    longer than the bound when it gave up, and if for that long, too, its client ran and its
+    connection did not change. The connection of a client to a server that has stalled or was
+    cut off ends within the session's timeout, so the bound must be longer than that.
+
+    Cost: O(n log n).
+    """
+    bound = int(bound_s * 1e9)
+    result = CheckResult(name="missed changes")
+    writes: dict[str, list[tuple[int, int, Op]]] = {}
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f == "write" and done is not None and done.type == "ok":
+            key, version = done.value["key"], done.value["version"]
+            writes.setdefault(key, []).append((version, done.time, done))
+    for known in writes.values():
+        known.sort(key=lambda write: write[0])
+    changes: dict[int, list[int]] = {}
+    for op in history.events("session"):
+        if op.f in ("connected", "suspended", "lost", "started", "exited"):
+            changes.setdefault(op.value["client"], []).append(op.time)
+    frozen = pauses(history)
+    waits = 0
+    for operation in history.operations():
+        call, done = operation.invoke, operation.completion
+        if call.f != "await" or done is None:
+            continue
+        waits += 1
+        if done.type != "fail" or done.error != "timed out":
+            continue
+        client = history.client_of(int(call.process))
+        since = done.time - bound
+        own = changes.get(client, [])
+        quiet = bisect_left(own, since) == bisect_right(own, done.time)
+        ran = all(end < since or start > done.time for start, end in frozen.get(client, []))
+        known = writes.get(call.value["key"], [])
+        later = known[bisect_right(known, call.value["version"], key=lambda write: write[0]) :]
+        told = min((write for write in later), key=lambda write: write[1], default=None)
+        if told is None or told[1] > since or call.time > since or not (quiet and ran):
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="missed-event",
+                description=(
+                    f"c{client} waited for a change of {call.value['key']} from version "
+                    f"{call.value['version']} and gave up, {(done.time - told[1]) / 1e9:.1f} s "
+                    f"after version {told[0]} had been acknowledged, its connection whole for "
+                    f"the last {bound_s:g} s"
+                ),
+                ops=[told[2].index, *operation.indices],
+                clients=[client],
+                start=told[1],
+                end=done.time,
+            )
+        )
+    result.stats = {"waits": waits}
+    return result

@@ -1,0 +1,31 @@
+"""Transactions that write one value into several nodes: whoever reads all sees one value."""
+
+from checker.history import History
+from checker.verdict import Anomaly, CheckResult
+
+
+def check_torn(history: History) -> CheckResult:
+    """Look for reads {values: {node: value}} whose values differ."""
+    result = CheckResult(name="torn transactions")
+    reads = 0
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f != "read" or done is None or done.type != "ok":
+            continue
+        reads += 1
+        values = done.value["values"]
+        if len(set(values.values())) <= 1:
+            continue
+        seen = ", ".join(f"{name} held {value!r}" for name, value in sorted(values.items()))
+        result.anomalies.append(
+            Anomaly(
+                kind="torn-multi",
+                description=f"at one moment {seen}, which every transaction sets alike",
+                ops=operation.indices,
+                clients=[history.client_of(int(operation.invoke.process))],
+                start=operation.invoke.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"reads": reads}
+    return result

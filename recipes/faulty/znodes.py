@@ -1,0 +1,208 @@
+"""Uses of plain znodes with one known mistake each, which the harness must find."""
+
+import threading
+from typing import ClassVar
+
+from kazoo.exceptions import NodeExistsError
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from recipes.append_log import AppendLog
+from recipes.ephemeral_nodes import EphemeralNodes
+from recipes.multi_write import NAMES, MultiWrite
+from recipes.register import LinearizableRegister, Reading
+from recipes.sequence import SequentialNodes, VersionNumbers
+from recipes.session import Session, Unanswered
+from recipes.watched_znode import Sight, WatchedZnode
+from recipes.znode_access import Asker
+
+
+class AssumesFreshRegister(LinearizableRegister):
+    """It takes any answer for the latest."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "takes what any server answers for what was committed last"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def _freshen(self, ask: Asker, key: str) -> None:
+        pass
+
+
+class IgnoresVersionRegister(LinearizableRegister):
+    """It compares, then sets."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "compares first and sets then, whatever is there by then"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def _set(self, ask: Asker, key: str, value: str, version: int) -> Reading | None:
+        if version != -1:
+            stat = ask(self._client.exists_async, self._node(key))
+            if stat is None or stat.version != version:
+                return None
+        return super()._set(ask, key, value, -1)
+
+
+class RetriesCasRegister(LinearizableRegister):
+    """It tries a compare-and-set again that got no answer."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "tries a compare-and-set again whose reply was lost, and takes the refusal of its own "
+        "success for another's"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def cas(self, key: str, version: int, value: str) -> Reading | None:
+        """The same, twice if need be."""
+        try:
+            return super().cas(key, version, value)
+        except Unanswered:
+            return super().cas(key, version, value)
+
+
+class BlindAppendLog(AppendLog):
+    """It does not look whether another was quicker."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "sets what it has read and appended to without naming the version"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def _put(self, ask: Asker, node: str, data: bytes, version: int | None) -> None:
+        super()._put(ask, node, data, None if version is None else -1)
+
+
+class RetriesAppendLog(AppendLog):
+    """It appends again when it got no answer."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "appends again when the reply was lost, without looking"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def append(self, key: str, piece: str) -> None:
+        """The same, twice if need be."""
+        try:
+            super().append(key, piece)
+        except Unanswered:
+            super().append(key, piece)
+
+
+class CountsChildrenSequence(SequentialNodes):
+    """It numbers its nodes itself."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "takes the number after the highest among the children for its own, without making it so"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-sequence", "sequence-regression"})
+
+    def generate(self) -> int:
+        """One more than the highest."""
+        with self._asking() as ask:
+            names = ask(self._client.get_children_async, self._path)
+            number = max((int(name.rpartition("-")[2]) for name in names), default=-1) + 1
+            try:
+                ask(self._client.create_async, f"{self._path}/n-{number:010d}", ephemeral=True)
+            except NodeExistsError:
+                return number + 1
+            return number
+
+
+class ReadsThenSetsSequence(VersionNumbers):
+    """It reads a number, and writes the next one."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "reads a number and writes the next one without naming the version"
+    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-sequence", "sequence-regression"})
+
+    def generate(self) -> int:
+        """One more than what was read."""
+        with self._asking() as ask:
+            data, _ = ask(self._client.get_async, self._path)
+            number = int(data or b"0") + 1
+            ask(self._client.set_async, self._path, str(number).encode())
+            return number
+
+
+class PersistentNodes(EphemeralNodes):
+    """Its nodes stay."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "forgets the flag: the nodes outlive their sessions"
+    expected: ClassVar[frozenset[str]] = frozenset({"lingering-ephemeral"})
+
+    def _create(self, ask: Asker, node: str) -> None:
+        ask(self._client.create_async, node)
+
+
+class TidiesUpNodes(EphemeralNodes):
+    """It tidies up after others."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "removes a node that stands in its way, for it takes it to be left by an earlier session "
+        "of its own"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-removal"})
+
+    def _create(self, ask: Asker, node: str) -> None:
+        try:
+            super()._create(ask, node)
+        except NodeExistsError:
+            ask(self._client.delete_async, node)
+            super()._create(ask, node)
+
+
+class OneByOneWrite(MultiWrite):
+    """It writes node by node."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "writes one node after the other"
+    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi", "not-linearizable"})
+
+    def write(self, value: str) -> None:
+        """Put a value into all nodes."""
+        with self._asking() as ask:
+            for name in NAMES:
+                ask(self._client.set_async, self._node(name), value.encode())
+
+
+class UncheckedReadWrite(MultiWrite):
+    """It reads node by node."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "takes what it reads node by node for what was there at one moment"
+    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi"})
+
+    def _stood(self, ask: Asker, versions: dict[str, int]) -> bool:  # noqa: ARG002 - not asked
+        return True
+
+
+class EventOnlyWatch(WatchedZnode):
+    """It looks again when it is told of a change, and only then."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "waits for the event of its watch alone, which is gone once the connection was"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missed-event"})
+
+    def _signal(self, session: Session) -> threading.Event:  # noqa: ARG002 - not heeded
+        return threading.Event()
+
+    def _is_news(self, event: WatchedEvent) -> bool:
+        return bool(event.type != EventType.NONE)
+
+
+class WatchesLateWatch(WatchedZnode):
+    """It looks, and leaves its watch afterwards."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "leaves its watch after it has looked: what changes in between is never told"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missed-event"})
+
+    def _look(self, ask: Asker, key: str, told: threading.Event) -> Sight:
+        seen = super()._look(ask, key, threading.Event())
+        super()._look(ask, key, told)
+        return seen

@@ -1,0 +1,149 @@
+"""Waiting for the next change of a znode, by a watch.
+
+"ZooKeeper Programmer's Guide, Watches": a watch is left by the read whose answer it is about, it
+fires once, and it is gone when the connection was: kazoo does not leave it anew. So whoever is told
+anything, of the node or of the connection, reads again.
+"""
+
+import threading
+from typing import ClassVar, NamedTuple
+
+from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.protocol.states import WatchedEvent
+
+from recipes.deadline import Deadline
+from recipes.promises import Promises
+from recipes.session import Session, Unanswered
+from recipes.znode_access import Asker, NotAsked, ZnodeAccess
+
+PAUSE = 0.05
+"""Seconds between two looks while there is no connection."""
+
+
+class Sight(NamedTuple):
+    """What a znode held: nothing, at version -1, if it was not there.
+
+    ``session`` (signed 64 bits) is whose view it is.
+    """
+
+    value: str | None
+    version: int
+    zxid: int | None
+    session: int
+
+
+class WatchedZnode(ZnodeAccess):
+    """Waits until a znode has another version than one that was seen."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"missed-event", "session-order", "stuck-waiter"}),
+        notes=(
+            "Changes in quick succession are seen as one. kazoo hands out events and answers on "
+            "different threads: a program can see new data before it is told of the change."
+        ),
+    )
+
+    def write(self, key: str, value: str) -> Sight:
+        """Write a value, whatever is there.
+
+        Raises:
+            NotAsked: nothing was written.
+            Unanswered: nobody knows.
+        """
+        node = self._node(key)
+        with self._asking() as ask:
+            while True:
+                try:
+                    stat = ask(self._client.set_async, node, value.encode())
+                    break
+                except NoNodeError:
+                    try:
+                        _, stat = ask(
+                            self._client.create_async, node, value.encode(), include_data=True
+                        )
+                        break
+                    except NodeExistsError:
+                        continue
+            return Sight(value, stat.version, stat.mzxid, ask.session)
+
+    def read(self, key: str) -> Sight:
+        """Look at the node.
+
+        Raises:
+            NotAsked, Unanswered: there is no telling.
+        """
+        with self._asking() as ask:
+            try:
+                data, stat = ask(self._client.get_async, self._node(key))
+            except NoNodeError:
+                return Sight(None, -1, None, ask.session)
+            return Sight(data.decode(), stat.version, stat.mzxid, ask.session)
+
+    def watch(self, key: str) -> Sight:
+        """Look at the node, leaving a watch.
+
+        Raises:
+            NotAsked, Unanswered: there is no telling.
+        """
+        with self._asking() as ask:
+            return self._look(ask, key, threading.Event())
+
+    def await_change(self, key: str, version: int, timeout: float) -> Sight | None:
+        """Wait until the node has another version; None if it has not in time.
+
+        Raises:
+            NotAsked, Unanswered: the last look, made when the time was up, got no answer.
+        """
+        deadline = Deadline(timeout)
+        while True:
+            session = Session(self._client)
+            try:
+                changed = self._wait_once(session, key, version, deadline)
+            except (NotAsked, Unanswered):
+                if deadline.passed:
+                    raise
+                session.wake.wait(PAUSE)
+                continue
+            finally:
+                session.close()
+            if changed is not None or deadline.passed:
+                return changed
+
+    def _wait_once(
+        self, session: Session, key: str, version: int, deadline: Deadline
+    ) -> Sight | None:
+        """Look, and if nothing has changed wait for any news."""
+        told = self._signal(session)
+        with self._asking() as ask:
+            seen = self._look(ask, key, told)
+        if seen.version != version:
+            return seen
+        told.wait(deadline.left())
+        return None
+
+    def _signal(self, session: Session) -> threading.Event:
+        """What is set by news of the node, and by those that it must not be missed by."""
+        return session.wake
+
+    def _is_news(self, event: WatchedEvent) -> bool:  # noqa: ARG002 - all are
+        """Whether to look again. ``NONE`` says that the connection, and the watch, are gone."""
+        return True
+
+    def _look(self, ask: Asker, key: str, told: threading.Event) -> Sight:
+        """Look, leaving a watch that sets ``told``."""
+
+        def news(event: WatchedEvent) -> None:
+            if self._is_news(event):
+                told.set()
+
+        while True:
+            try:
+                data, stat = ask(self._client.get_async, self._node(key), news)
+            except NoNodeError:
+                if ask(self._client.exists_async, self._node(key), news) is None:
+                    return Sight(None, -1, None, ask.session)
+            else:
+                return Sight(data.decode(), stat.version, stat.mzxid, ask.session)
+
+    def _node(self, key: str) -> str:
+        return f"{self._path}/{key}"

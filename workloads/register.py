@@ -1,0 +1,132 @@
+"""Registers: znodes that are read, written, and compared and set by version.
+
+Operations, all with a ``key``: ``read`` -> {value, version, zxid, session}; ``write`` {value} and
+``cas`` {value: [expected version, new value]} -> {version, zxid, session}.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY
+from checker.history import Op
+from checker.holds import Words
+from checker.model_check import check_model
+from checker.specialised.versioned_register import VERSIONED_REGISTER
+from checker.verdict import Verdict
+from checker.znode_history import writes_by_comparison
+from harness.client_body import ClientContext
+from harness.combinators import stagger
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.znodes import REGISTERS
+from recipes.register import ABSENT, Reading
+from workloads.judgement import Evidence
+from workloads.workload import Setting, Workload
+from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
+from workloads.znode_judgement import judge_znodes
+from workloads.znode_load import PAUSE_S, final, pick
+
+WORDS = Words(acquire="write", work="read", release="cas", thing="register")
+KEYS = ("r0", "r1", "r2")
+SHARES = ((5, "read"), (2, "write"), (3, "cas"))
+LEAST = 100
+
+
+class Registers(msgspec.Struct, frozen=True):
+    """Random operations; a compare-and-set expects the version that was last heard of."""
+
+    seed: Seed
+    until: int
+    versions: tuple[int, ...] = (ABSENT,) * len(KEYS)
+    number: int = 0
+
+    def op(self, ctx: Context) -> Answer:
+        """The next operation, when somebody is free."""
+        if ctx.time >= self.until:
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        at, seed = self.seed.below(len(KEYS))
+        f = pick(seed, SHARES)
+        value: dict[str, Any] = {"key": KEYS[at]}
+        if f == "write":
+            value["value"] = f"v{self.number}"
+        elif f == "cas":
+            value["value"] = [self.versions[at], f"v{self.number}"]
+        following = msgspec.structs.replace(self, seed=seed.next()[1], number=self.number + 1)
+        return Invocation(f, value, process, ctx.time), following
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """Remember the versions that were heard of."""
+        if event.type != "ok" or event.value["version"] is None:
+            return self
+        at = KEYS.index(event.value["key"])
+        versions = [*self.versions]
+        versions[at] = max(versions[at], event.value["version"])
+        return msgspec.structs.replace(self, versions=tuple(versions))
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
+    """Makes the client's side for one recipe."""
+
+    def build(context: ClientContext) -> ZnodeClient:
+        register = REGISTERS[recipe](context.kazoo, path)
+
+        def told(key: str, seen: Reading, *, value: bool = False) -> dict[str, Any]:
+            answer = {"key": key, "version": seen.version, "session": hexadecimal(seen.session)}
+            if seen.zxid is not None:
+                answer["zxid"] = seen.zxid
+            return {**answer, "value": seen.value} if value else answer
+
+        def cas(value: Any) -> Any:
+            written = register.cas(value["key"], *value["value"])
+            return REFUSED if written is None else told(value["key"], written)
+
+        return ZnodeClient(
+            register,
+            {
+                "read": lambda v: told(v["key"], register.read(v["key"]), value=True),
+                "write": lambda v: told(v["key"], register.write(v["key"], v["value"])),
+                "cas": cas,
+            },
+        )
+
+    return build
+
+
+def judge_registers(evidence: Evidence) -> Verdict:
+    """Linearizable key by key; and no session goes backwards over all of them."""
+    history = evidence.history
+    by_version = check_model(
+        history,
+        VERSIONED_REGISTER,
+        "not-linearizable",
+        initial=(("value", None), ("version", ABSENT)),
+    )
+    sessions = check_model(writes_by_comparison(history), SEQUENTIAL_CONSISTENCY, "session-order")
+    answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
+    return judge_znodes(evidence, [by_version, sessions], answered=answered, least=LEAST)
+
+
+def load(setting: Setting) -> Generator:
+    """Reads, writes and compare-and-sets of a few registers."""
+    registers = Registers(setting.seed, setting.until)
+    return stagger(PAUSE_S, registers, seed=setting.seed.child("pauses"))
+
+
+REGISTER = Workload(
+    name="register",
+    summary="clients read, write, and compare and set a few znodes",
+    recipes=REGISTERS,
+    path="/rumpus/register",
+    build="workloads.register:client",
+    model="versioned-register",
+    words=WORDS,
+    load=load,
+    final=lambda _: final(*(("read", {"key": key}) for key in KEYS)),
+    cleanup={},
+    judge=judge_registers,
+)

@@ -1,0 +1,60 @@
+"""Numbers that are unique and only grow: ``generate`` -> a number."""
+
+from collections.abc import Callable
+from typing import Any
+
+from checker.growing_numbers import check_growth
+from checker.holds import Words
+from checker.model_check import check_model
+from checker.specialised.unique_ids import UNIQUE_IDS
+from checker.verdict import Verdict
+from harness.client_body import ClientContext
+from harness.seed import Seed
+from recipes.catalogue.znodes import SEQUENCES
+from workloads.judgement import Evidence
+from workloads.workload import Workload
+from workloads.znode_client import ZnodeClient
+from workloads.znode_judgement import judge_znodes
+from workloads.znode_load import final, load
+
+WORDS = Words(acquire="generate", work="", release="", thing="number")
+LEAST = 100
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
+    """Makes the client's side for one recipe."""
+
+    def build(context: ClientContext) -> ZnodeClient:
+        sequence = SEQUENCES[recipe](context.kazoo, path)
+        return ZnodeClient(sequence, {"generate": lambda _: sequence.generate()})
+
+    return build
+
+
+def draw(_number: int, _seed: Seed) -> tuple[str, Any]:
+    """There is one operation."""
+    return "generate", None
+
+
+def judge_sequences(evidence: Evidence) -> Verdict:
+    """No number twice, and later ones larger."""
+    history = evidence.history
+    answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
+    unique = check_model(history, UNIQUE_IDS, "duplicate-sequence")
+    checks = [unique, check_growth(history, "generate")]
+    return judge_znodes(evidence, checks, answered=answered, least=LEAST)
+
+
+SEQUENCE = Workload(
+    name="sequence",
+    summary="clients draw numbers that are unique and only grow",
+    recipes=SEQUENCES,
+    path="/rumpus/sequence",
+    build="workloads.sequence:client",
+    model="unique-ids",
+    words=WORDS,
+    load=lambda setting: load(setting, draw),
+    final=lambda _: final(("generate", None)),
+    cleanup={},
+    judge=judge_sequences,
+)

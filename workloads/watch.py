@@ -1,0 +1,165 @@
+"""Watches: once, in order, before the data; and who waits for a change does not miss it.
+
+Operations, all with a ``key``: ``write`` {value} -> {version, zxid, session}; ``read`` and
+``watch``, a read that leaves a watch -> {value, version, zxid, session}; ``await`` {version,
+timeout} -> the same once there is another version than that.
+
+What watches promise is held against keys that nobody awaits, for to await is to leave many watches.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from checker.history import Op
+from checker.holds import Words
+from checker.missed_changes import check_missed_changes
+from checker.model_check import check_model
+from checker.verdict import Verdict
+from checker.znode_history import watches_by_connection, writes_by_comparison
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import each_process, stagger
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.znodes import WATCHED_ZNODES
+from recipes.watched_znode import Sight
+from workloads.judgement import Evidence
+from workloads.workload import Setting, Workload
+from workloads.znode_client import ZnodeClient, hexadecimal
+from workloads.znode_judgement import judge_znodes
+from workloads.znode_load import PAUSE_S, final, pick
+
+WORDS = Words(acquire="await", work="watch", release="write", thing="change")
+WATCHED = ("w0", "w1")
+AWAITED = ("a0", "a1", "a2")
+LONGEST_WAIT_S = 12.0
+SHARES = ((3, "read"), (4, "watch"), (2, "write"))
+LEAST = 100
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """One process's load: it changes and watches some nodes, and awaits changes of others."""
+
+    seed: Seed
+    until: int
+    versions: tuple[int, ...] = (-1,) * len(AWAITED)
+
+    def op(self, ctx: Context) -> Answer:
+        """The next operation, when the process is free."""
+        if ctx.time >= self.until:
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        dice, seed = self.seed.below(10)
+        value: dict[str, Any]
+        if dice < 3:
+            at, seed = seed.below(len(AWAITED))
+            wait = 0.5 + seed.uniform()[0] * (LONGEST_WAIT_S if dice == 0 else 2.0)
+            f = "await"
+            value = {
+                "key": AWAITED[at],
+                "version": self.versions[at],
+                "timeout": round(min(wait, LONGEST_WAIT_S), 3),
+            }
+        elif dice == 3:
+            key, _ = seed.choose(AWAITED)
+            f, value = "write", {"key": key, "value": f"{process}-{ctx.time}"}
+        else:
+            key, seed = seed.choose(WATCHED)
+            f = pick(seed, SHARES)
+            value = {"key": key}
+            if f == "write":
+                value["value"] = f"{process}-{ctx.time}"
+        following = msgspec.structs.replace(self, seed=self.seed.next()[1])
+        return Invocation(f, value, process, ctx.time), following
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """Remember the versions that were seen."""
+        if event.type != "ok" or event.value["key"] not in AWAITED:
+            return self
+        at = AWAITED.index(event.value["key"])
+        versions = [*self.versions]
+        versions[at] = max(versions[at], event.value["version"])
+        return msgspec.structs.replace(self, versions=tuple(versions))
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
+    """Makes the client's side for one recipe."""
+
+    def build(context: ClientContext) -> ZnodeClient:
+        znode = WATCHED_ZNODES[recipe](context.kazoo, path)
+
+        def told(key: str, seen: Sight) -> dict[str, Any]:
+            answer = {
+                "key": key,
+                "value": seen.value,
+                "version": seen.version,
+                "session": hexadecimal(seen.session),
+            }
+            return answer if seen.zxid is None else {**answer, "zxid": seen.zxid}
+
+        def wait(value: Any) -> Any:
+            seen = znode.await_change(value["key"], value["version"], value["timeout"])
+            if seen is None:
+                return Outcome("fail", value, "timed out")
+            return told(value["key"], seen)
+
+        return ZnodeClient(
+            znode,
+            {
+                "write": lambda v: told(v["key"], znode.write(v["key"], v["value"])),
+                "read": lambda v: told(v["key"], znode.read(v["key"])),
+                "watch": lambda v: told(v["key"], znode.watch(v["key"])),
+                "await": wait,
+            },
+        )
+
+    return build
+
+
+def judge_watches(evidence: Evidence) -> Verdict:
+    """What ZooKeeper promises of watches, and that nobody who waits misses a change."""
+    history = evidence.history
+    watched = watches_by_connection(history, WATCHED)
+    checks = [
+        check_model(watched, SESSION_GUARANTEES, "late-event"),
+        check_model(
+            writes_by_comparison(history),
+            SEQUENTIAL_CONSISTENCY,
+            "session-order",
+            functions=("write", "read", "watch"),
+        ),
+        check_missed_changes(history, bound_s=2 * evidence.session_timeout + 2.0),
+    ]
+    answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
+    return judge_znodes(evidence, checks, answered=answered, least=LEAST)
+
+
+def load(setting: Setting) -> Generator:
+    """Every client for itself."""
+    return stagger(
+        PAUSE_S,
+        each_process(lambda process: Changes(setting.seed.child(process), setting.until)),
+        seed=setting.seed.child("pauses"),
+    )
+
+
+WATCH = Workload(
+    name="watch",
+    summary="clients change znodes, watch them, and wait for changes",
+    recipes=WATCHED_ZNODES,
+    path="/rumpus/watch",
+    build="workloads.watch:client",
+    model="session-guarantees",
+    words=WORDS,
+    load=load,
+    final=lambda _: final(
+        *(("await", {"key": key, "version": -2, "timeout": 5.0}) for key in AWAITED),
+        *(("watch", {"key": key}) for key in WATCHED),
+    ),
+    cleanup={},
+    judge=judge_watches,
+)
