@@ -7,8 +7,8 @@ from workloads.append import APPENDS
 from workloads.barrier import BARRIER
 from workloads.breaking import BREAKING
 from workloads.election import ELECTION
-from workloads.failover import FAILOVER_WORKLOAD
 from workloads.ephemeral import EPHEMERAL
+from workloads.failover import FAILOVER_WORKLOAD
 from workloads.lock import LOCK
 from workloads.multi import MULTI
 from workloads.priority_queue import PRIORITY_QUEUE
