@@ -10,6 +10,9 @@ from typing import Literal
 EXCLUSION = frozenset({"double-grant", "split-brain"})
 """At most one holder while sessions live."""
 
+ACKNOWLEDGEMENT = frozenset({"false-acknowledgement", "lost-acknowledgement", "epoch-regression"})
+"""Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards."""
+
 LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
 """Once nothing is in the way, everybody proceeds and nothing is left behind."""
 
@@ -41,6 +44,7 @@ class Promises:
         tokens: whether a grant comes with a fencing token that only grows.
         reentrant: whether a holder may acquire again.
         fenced: whether the protected resource checks tokens, with this recipe always.
+        lock_delay: seconds for which nobody is granted it after a holder has failed.
         notes: in words, what is not promised and why.
     """
 
@@ -49,4 +53,5 @@ class Promises:
     tokens: bool = False
     reentrant: bool = False
     fenced: bool = False
+    lock_delay: float = 0.0
     notes: str = ""
