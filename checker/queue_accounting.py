@@ -1,0 +1,323 @@
+"""What became of each element of a queue: nothing lost, nothing twice, nothing out of thin air.
+
+Operations: ``enqueue`` {value}; ``dequeue`` -> {value}, null where there was nothing; where
+consumers claim elements first also ``acknowledge`` and ``release`` {value} of what the client
+has dequeued. A dequeue of unknown outcome names the element that it may have taken, if its client
+knows. Every value is put in once.
+
+**Once at most** (elements are removed when they are taken): an element may come out once, and is
+lost if it was put, is not there at the end, and came out to nobody. A dequeue of unknown outcome
+that names no element (its client was killed, say) may have taken one: the servers' logs tell which
+client removed an element, and without them each such dequeue excuses one loss.
+
+**Once at least** (elements are claimed, and removed when they are acknowledged): an element may
+come out again until it is acknowledged. Whoever acknowledges one has held its claim all the time
+since it came out, so it must not have come out to anybody else in between, nor later. It is lost
+if it is not there at the end and nobody acknowledged it, or may have.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from checker.history import History, Op, Operation
+from checker.verdict import Anomaly, CheckResult
+
+SLACK_NS = 5_000_000_000
+"""How long after its client's death a request that was on its way may still be carried out."""
+
+
+@dataclass(eq=False)
+class Element:
+    """One element's operations, each list in order of call.
+
+    ``takes`` gave it to somebody, ``doubtful`` dequeues may have; ``done`` acknowledgements were
+    acknowledged themselves, ``maybe_done`` may have been carried out.
+    """
+
+    value: Any
+    put: Operation | None = None
+    takes: list[Operation] = field(default_factory=list)
+    doubtful: list[Operation] = field(default_factory=list)
+    done: list[Operation] = field(default_factory=list)
+    maybe_done: list[Operation] = field(default_factory=list)
+
+    @property
+    def inside(self) -> bool:
+        """Whether it was put for certain."""
+        return self.put is not None and self.put.outcome == "ok"
+
+
+@dataclass(eq=False)
+class Accounts:
+    """All elements by value, and the dequeues of unknown outcome that name none."""
+
+    elements: dict[Any, Element]
+    nameless: list[Operation]
+
+
+class Removal(NamedTuple):
+    """That an element's node was removed by hand of a client; ``time`` in nanoseconds."""
+
+    client: int
+    time: int
+
+
+def accounts(history: History) -> Accounts:
+    """Sort a history's operations by elements. Linear in the number of records."""
+    elements: dict[Any, Element] = {}
+    nameless: list[Operation] = []
+    for operation in history.operations():
+        f, outcome = operation.invoke.f, operation.outcome
+        if f == "enqueue":
+            value = operation.invoke.value["value"]
+            elements.setdefault(value, Element(value)).put = operation
+        elif f == "dequeue" and outcome != "fail":
+            value = taken(operation)
+            if value is not None:
+                element = elements.setdefault(value, Element(value))
+                (element.takes if outcome == "ok" else element.doubtful).append(operation)
+            elif outcome == "info":
+                nameless.append(operation)
+        elif f == "acknowledge" and outcome != "fail":
+            element = elements.setdefault(operation.invoke.value["value"], Element(None))
+            (element.done if outcome == "ok" else element.maybe_done).append(operation)
+    return Accounts(elements, nameless)
+
+
+def taken(operation: Operation) -> Any:
+    """What a dequeue took, or may have; None if nothing, or nobody knows what."""
+    completion = operation.completion
+    return (completion.value or {}).get("value") if completion is not None else None
+
+
+def check_elements(
+    history: History,
+    books: Accounts,
+    *,
+    claimed: bool,
+    left: Collection[Any] | None,
+    removals: Mapping[Any, Removal] | None = None,
+) -> CheckResult:
+    """Judge what became of each element.
+
+    Args:
+        history: the run.
+        books: its accounts.
+        claimed: whether elements are claimed first and acknowledged.
+        left: values of the elements still in the queue at the end; None if that is not asked or
+            nobody could look: then nothing is said to be lost.
+        removals: who removed which element; None when the servers' logs are not at hand.
+    """
+    result = CheckResult(name="elements")
+    for element in books.elements.values():
+        result.anomalies += _phantom(history, element)
+        result.anomalies += _twice(history, element, claimed=claimed)
+    if left is not None:
+        lost = [
+            element
+            for element in books.elements.values()
+            if element.inside and element.value not in left and not _gone(element, claimed=claimed)
+        ]
+        if not claimed:
+            lost = _without_excuse(history, lost, books.nameless, removals)
+        result.anomalies += [_lost(history, element, claimed=claimed) for element in lost]
+    result.stats = {
+        "put": sum(element.inside for element in books.elements.values()),
+        "came out": sum(bool(element.takes) for element in books.elements.values()),
+        "came out again": sum(len(element.takes) > 1 for element in books.elements.values()),
+        "left": len(left) if left is not None else None,
+    }
+    return result
+
+
+def _phantom(history: History, element: Element) -> Iterable[Anomaly]:
+    put = element.put
+    for take in element.takes:
+        if put is None:
+            why = "though nobody had put it in"
+        elif put.outcome == "fail":
+            why = f"though c{_client(history, put)}'s put of it had failed"
+        elif _returned(take) < put.invoke.time:
+            why = f"before c{_client(history, put)} called to put it in"
+        else:
+            continue
+        whom = f"{element.value!r} came out to c{_client(history, take)}"
+        yield _anomaly(history, "phantom-element", f"{whom} {why}", [take])
+
+
+def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Anomaly]:
+    """The times that it came out which cannot all be right."""
+    takes = element.takes
+    if not claimed:
+        wrong, why = (takes, "") if len(takes) > 1 else ([], "")
+    else:
+        wrong, why = _acknowledged_and_out(history, element)
+    if wrong:
+        whom = " and ".join(f"c{_client(history, take)}" for take in wrong)
+        yield _anomaly(
+            history, "duplicate-element", f"{element.value!r} came out to {whom}{why}", wrong
+        )
+
+
+def _acknowledged_and_out(history: History, element: Element) -> tuple[list[Operation], str]:
+    """A claim that was acknowledged, and others while it stood or after its end."""
+    for done in element.done:
+        client = _client(history, done)
+        own = [
+            take
+            for take in element.takes
+            if _client(history, take) == client and _returned(take) <= done.invoke.time
+        ]
+        if not own:
+            continue
+        others = [take for take in element.takes if take.invoke.time > _returned(own[-1])]
+        if others:
+            return (
+                [own[-1], done, *others],
+                f", though c{client} had it all the time until it was acknowledged",
+            )
+    if len(element.done) > 1:
+        return [*element.takes, *element.done], ", and was acknowledged to each"
+    return [], ""
+
+
+def _gone(element: Element, *, claimed: bool) -> bool:
+    """Whether it came to its end, or may have, as far as its own operations tell."""
+    if claimed:
+        return bool(element.done or element.maybe_done)
+    return bool(element.takes or element.doubtful)
+
+
+def _without_excuse(
+    history: History,
+    missing: list[Element],
+    nameless: list[Operation],
+    removals: Mapping[Any, Removal] | None,
+) -> list[Element]:
+    """Those that no dequeue of unknown outcome can have taken."""
+    if removals is None:
+        return missing[len(nameless) :]
+    return [
+        element
+        for element in missing
+        if (removal := removals.get(element.value)) is None
+        or not any(_can_have_done(history, take, removal) for take in nameless)
+    ]
+
+
+def _can_have_done(history: History, take: Operation, removal: Removal) -> bool:
+    ended = take.completion.time if take.completion is not None else history.end
+    return (
+        _client(history, take) == removal.client
+        and take.invoke.time - SLACK_NS <= removal.time <= ended + SLACK_NS
+    )
+
+
+def _lost(history: History, element: Element, *, claimed: bool) -> Anomaly:
+    put = element.put
+    assert put is not None
+    words = f"c{_client(history, put)}'s put of {element.value!r} was acknowledged"
+    if not claimed:
+        words += ", it never came out, and it is not in the queue"
+    else:
+        times = f"came out {len(element.takes)} times" if element.takes else "never came out"
+        words += f", it {times}, nobody acknowledged it, and it is not in the queue"
+    return _anomaly(history, "lost-element", words, [put, *element.takes])
+
+
+def first_claims(history: History, books: Accounts) -> History:
+    """A history of a queue without claims: each element comes out when it was first claimed.
+
+    If its first claim may have been one that got no answer, its dequeue begins with that. So an
+    element that came out late for this reason does not look overtaken.
+    """
+    ops: list[Op] = []
+    for number, element in enumerate(books.elements.values()):
+        put = element.put
+        if put is None or put.outcome == "fail" or not element.takes:
+            continue
+        process = history.clients * number
+        _append(ops, put, process + _client(history, put), put.invoke.time)
+        first = min(element.takes, key=_returned)
+        called = min(take.invoke.time for take in [*element.takes, *element.doubtful])
+        for take in books.nameless:
+            if take.invoke.time < first.invoke.time and put.invoke.time < _ended(history, take):
+                called = min(called, max(take.invoke.time, put.invoke.time))
+        _append(ops, first, process + history.clients * len(books.elements), called)
+    return History(ops, clients=history.clients)
+
+
+def blamed(history: History, result: CheckResult) -> set[Any]:
+    """The elements of anomalies that were found."""
+    told = {index for anomaly in result.anomalies for index in anomaly.ops}
+    return {
+        _about(operation)
+        for operation in history.operations()
+        if told.intersection(operation.indices)
+    }
+
+
+def without(history: History, values: Collection[Any]) -> History:
+    """A history without some elements' operations, which are accounted for elsewhere."""
+    dropped = {
+        index
+        for operation in history.operations()
+        if (about := _about(operation)) is not None and about in values
+        for index in operation.indices
+    }
+    return History((op for op in history if op.index not in dropped), clients=history.clients)
+
+
+def _about(operation: Operation) -> Any:
+    """The element that an operation is about, None if there is none."""
+    if operation.invoke.f == "dequeue":
+        return taken(operation)
+    value = operation.invoke.value
+    return value.get("value") if isinstance(value, dict) else None
+
+
+def _append(ops: list[Op], operation: Operation, process: int, called: int) -> None:
+    call, done = operation
+    ops.append(_renamed(call, process, called))
+    if done is not None:
+        ops.append(_renamed(done, process, done.time))
+
+
+def _renamed(op: Op, process: int, time: int) -> Op:
+    return Op(
+        index=op.index,
+        time=time,
+        process=process,
+        type=op.type,
+        f=op.f,
+        value=op.value,
+        error=op.error,
+    )
+
+
+def _client(history: History, operation: Operation) -> int:
+    return history.client_of(int(operation.invoke.process))
+
+
+def _returned(operation: Operation) -> int:
+    assert operation.completion is not None
+    return operation.completion.time
+
+
+def _ended(history: History, operation: Operation) -> int:
+    return operation.completion.time if operation.completion is not None else history.end
+
+
+def _anomaly(
+    history: History, kind: str, description: str, operations: Iterable[Operation]
+) -> Anomaly:
+    operations = list(operations)
+    return Anomaly(
+        kind=kind,
+        description=description,
+        ops=sorted(index for operation in operations for index in operation.indices),
+        clients=sorted({_client(history, operation) for operation in operations}),
+        start=min(operation.invoke.time for operation in operations),
+        end=max(_ended(history, operation) for operation in operations),
+    )

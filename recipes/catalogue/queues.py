@@ -1,0 +1,22 @@
+"""Queues, those that give out the most urgent element first apart."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.acknowledged_queue import AcknowledgedQueue
+from recipes.fifo_queue import FifoQueue
+from recipes.kazoo_queue import KazooLockingQueue, KazooQueue
+from recipes.priority_queue import PriorityQueue
+from recipes.queue_interfaces import ClaimingQueue, TakingQueue
+
+QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
+    "fifo": FifoQueue,
+    "acknowledged": AcknowledgedQueue,
+    "kazoo": KazooQueue,
+    "kazoo-locking": KazooLockingQueue,
+}
+
+PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
+    "priority": PriorityQueue,
+    "kazoo": KazooQueue,
+}

@@ -1,0 +1,31 @@
+"""Priority queues: as queues, but the most urgent first. See ``workloads.queueing``."""
+
+from collections.abc import Callable
+
+from checker.specialised.priority_queue import PRIORITY_QUEUE as MODEL
+from harness.client_body import ClientContext
+from recipes.catalogue.queues import PRIORITY_QUEUES
+from workloads.queue_judgement import judge_queue
+from workloads.queueing import WORDS, QueueClient, final, load
+from workloads.workload import Workload
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
+    """Makes the client's side for one recipe."""
+    kind = PRIORITY_QUEUES[recipe]
+    return lambda context: QueueClient(context, kind, path)
+
+
+PRIORITY_QUEUE = Workload(
+    name="priority-queue",
+    summary="clients put elements of several priorities into a queue and take them out",
+    recipes=PRIORITY_QUEUES,
+    path="/rumpus/priority-queue",
+    build="workloads.priority_queue:client",
+    model=MODEL.name,
+    words=WORDS,
+    load=lambda setting: load(setting, priorities=True),
+    final=lambda setting: final(setting, priorities=True),
+    cleanup={},
+    judge=lambda evidence: judge_queue(evidence, MODEL),
+)

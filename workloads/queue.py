@@ -1,0 +1,31 @@
+"""Queues: clients put elements and take them, first in, first out. See ``workloads.queueing``."""
+
+from collections.abc import Callable
+
+from checker.specialised.fifo_queue import FIFO_QUEUE
+from harness.client_body import ClientContext
+from recipes.catalogue.queues import QUEUES
+from workloads.queue_judgement import judge_queue
+from workloads.queueing import WORDS, QueueClient, final, load
+from workloads.workload import Workload
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
+    """Makes the client's side for one recipe."""
+    kind = QUEUES[recipe]
+    return lambda context: QueueClient(context, kind, path)
+
+
+QUEUE = Workload(
+    name="queue",
+    summary="clients put elements into a queue and take them out, some by claim",
+    recipes=QUEUES,
+    path="/rumpus/queue",
+    build="workloads.queue:client",
+    model=FIFO_QUEUE.name,
+    words=WORDS,
+    load=lambda setting: load(setting, priorities=False),
+    final=lambda setting: final(setting, priorities=False),
+    cleanup={},
+    judge=lambda evidence: judge_queue(evidence, FIFO_QUEUE),
+)

@@ -1,0 +1,147 @@
+"""From what a run of a queue left to its verdict."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from checker.decide import ModelEntry
+from checker.exercise import check_exercise
+from checker.history import History, Op
+from checker.liveness import final_phase
+from checker.model_check import check_model
+from checker.queue_accounting import (
+    Accounts,
+    Element,
+    Removal,
+    accounts,
+    blamed,
+    check_elements,
+    first_claims,
+    without,
+)
+from checker.queue_waiting import check_waiting
+from checker.verdict import Anomaly, CheckResult, Requirement, Verdict, judge
+from workloads.judgement import Evidence
+
+LEAST_ELEMENTS = 50
+"""How many elements must have come out to make a run meaningful."""
+
+LEAST_AWAITED = 5
+"""How many of them were put while their consumer waited already."""
+
+
+def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
+    """Judge a run in which clients put elements in and took them out.
+
+    Where somebody has worked on an element, elements are claimed first and acknowledged.
+
+    Args:
+        evidence: what the run left.
+        model: what the order is held against.
+    """
+    history, promises = evidence.history, evidence.promises
+    claimed = any(op.f in ("work", "acknowledge", "release") for op in history)
+    books = accounts(history)
+    inspected = _inspected(history) if evidence.whole else None
+    left = None if inspected is None else inspected.value["elements"]
+    accounted = check_elements(
+        history,
+        books,
+        claimed=claimed,
+        left=left,
+        removals=_removals(evidence, books),
+    )
+    checks = [accounted]
+    if "out-of-order" in promises.prevents:
+        # What is lost, or comes out twice, would be out of order as well.
+        rest = without(history, blamed(history, accounted))
+        part = first_claims(rest, accounts(rest)) if claimed else rest
+        checks.append(check_model(part, model, "out-of-order", functions={"enqueue", "dequeue"}))
+    if evidence.whole:
+        checks.append(check_waiting(history, books, left))
+        checks.append(_left_behind(history, inspected))
+        checks.append(
+            check_exercise(
+                history,
+                happened=[
+                    Requirement(
+                        name="elements that came out",
+                        needed=LEAST_ELEMENTS,
+                        observed=accounted.stats["came out"],
+                    ),
+                    Requirement(
+                        name="elements that somebody waited for",
+                        needed=LEAST_AWAITED,
+                        observed=_awaited(books.elements.values()),
+                    ),
+                ],
+                expiries=evidence.expired_sessions,
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+                expired="sessions that expired",
+            )
+        )
+    return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+def _inspected(history: History) -> Op | None:
+    """The last answered look at what is left."""
+    looks = [
+        operation.completion
+        for operation in history.operations()
+        if operation.invoke.f == "inspect" and operation.outcome == "ok"
+    ]
+    return looks[-1] if looks else None
+
+
+def _left_behind(history: History, inspected: Op | None) -> CheckResult:
+    """Claims that stand although every client is done."""
+    result = CheckResult(name="left behind")
+    final = final_phase(history)
+    if final is None:
+        return result
+    if inspected is None:
+        result.unknown.append("nobody could look what was left in the queue")
+        return result
+    for node in inspected.value["nodes"]:
+        owner = node["owner"]
+        whose = f"owned by the live session {owner}" if owner else "which is not ephemeral"
+        result.anomalies.append(
+            Anomaly(
+                kind="orphan-node",
+                description=f"the claim {node['path']}, {whose}, was left with nobody to end it",
+                ops=[inspected.index],
+                start=final.time,
+                end=inspected.time,
+            )
+        )
+    return result
+
+
+def _removals(evidence: Evidence, books: Accounts) -> Mapping[Any, Removal] | None:
+    """Which client removed which element, as far as the servers' logs tell."""
+    if evidence.truth is None or evidence.clock is None:
+        return None
+    clients = {
+        op.value["session"]: op.value["client"]
+        for op in evidence.history.events("session", "connected")
+        if op.value.get("session")
+    }
+    found: dict[Any, Removal] = {}
+    for life in evidence.truth.znodes(evidence.path):
+        value = (life.data or b"").decode(errors="replace")
+        if value not in books.elements or life.how not in ("deleted", "multi"):
+            continue
+        client = clients.get(life.deleted_by or "")
+        if client is not None and life.deleted_ms is not None:
+            found[value] = Removal(client, evidence.clock.monotonic(life.deleted_ms))
+    return found
+
+
+def _awaited(elements: Iterable[Element]) -> int:
+    """How many came out to somebody who had asked before they were put."""
+    return sum(
+        any(take.invoke.time < element.put.invoke.time for take in element.takes)
+        for element in elements
+        if element.put is not None
+    )
