@@ -22,8 +22,9 @@ reaches the server under ``to-client``, and none under ``to-server``.
 ``half-open``: the server's side is closed, the client's stays open and silent; new connections
 as under ``black-hole``.
 ``lost-reply``: the next request that creates or sets something (or is a multi) passes, its reply
-is swallowed and both sides are reset; with that the cut is over on all links that it was made on. If the connection
-dies before the reply comes, the next such request is waited for. Other traffic is untouched.
+is swallowed and both sides are reset; with that the cut is over on all links that it was made on.
+If the connection dies before the reply comes, the next such request is waited for. Other traffic
+is untouched.
 """
 
 
