@@ -1,0 +1,120 @@
+"""Jobs: each that was handed in has its effect once, and its submitter learns of it.
+
+Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` {}; and, once every fault is
+healed, ``drain``, ``collect`` -> {told: [key], untold: [key]} by each submitter, and ``inspect``
+-> {effects: {key: how many}, left: [key]}. Effects are what counts: they are looked at in the
+end, and in the servers' logs where these are at hand.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from checker.history import History, Op, Operation
+from checker.liveness import final_phase
+from checker.verdict import Anomaly, CheckResult
+
+
+def check_job_effects(history: History, logged: Mapping[str, int] | None = None) -> CheckResult:
+    """Judge the effects, and whether everybody was told.
+
+    Args:
+        history: the run.
+        logged: key -> how many effects the servers' logs have.
+    """
+    result = CheckResult(name="job effects")
+    operations = history.operations()
+    submitted = {o.invoke.value["key"]: o for o in operations if o.invoke.f == "submit"}
+    seen = [done for o in operations if (done := _ok(o)) is not None and done.f == "inspect"]
+    effects = Counter(dict(logged or {}))
+    for look in seen:
+        effects |= Counter(look.value["effects"])
+    for key, count in sorted(effects.items()):
+        if count > 1:
+            result.anomalies.append(
+                _anomaly(history, "repeated-effect", f"{key}: {count} effects", submitted.get(key))
+            )
+    if seen:
+        _lost(history, submitted, effects, seen[-1], result)
+    elif _healed(history, result):
+        result.unknown.append("nobody could look which effects there were")
+    for done in filter(None, map(_ok, operations)):
+        if done.f == "collect":
+            result.anomalies += [
+                _anomaly(
+                    history,
+                    "unnotified-submitter",
+                    f"{key} was done, and its submitter c{history.client_of(int(done.process))} "
+                    "did not learn of it with every fault healed",
+                    submitted.get(key),
+                    done,
+                )
+                for key in done.value["untold"]
+                if effects[key]
+            ]
+    claims = [done for o in operations if (done := _ok(o)) is not None and done.f == "claim"]
+    result.stats = {
+        "submitted": sum(o.outcome == "ok" for o in submitted.values()),
+        "effects": effects.total(),
+        "claims": len(claims),
+        "claimed again": sum(done.value["token"] > 1 for done in claims),
+        "told": sum(o.outcome == "ok" for o in operations if o.invoke.f == "await"),
+    }
+    return result
+
+
+def _lost(
+    history: History,
+    submitted: Mapping[str, Operation],
+    effects: Mapping[str, int],
+    look: Op,
+    result: CheckResult,
+) -> None:
+    """Acknowledged, and without effect in the end."""
+    if not _healed(history, result):
+        return
+    result.anomalies += [
+        _anomaly(
+            history,
+            "lost-job",
+            f"{key} was handed in and never done, though every fault was healed "
+            + ("(it is still on the board)" if key in look.value["left"] else "(it is gone)"),
+            operation,
+            look,
+        )
+        for key, operation in submitted.items()
+        if operation.outcome == "ok" and not effects.get(key)
+    ]
+
+
+def _healed(history: History, result: CheckResult) -> bool:
+    final = final_phase(history)
+    if final is None:
+        return False
+    if not (final.value or {}).get("healed", False):
+        result.unknown.append("not everything was healed before the final phase")
+        return False
+    return True
+
+
+def _ok(operation: Operation) -> Op | None:
+    done = operation.completion
+    return done if done is not None and done.type == "ok" else None
+
+
+def _anomaly(
+    history: History,
+    kind: str,
+    description: str,
+    operation: Operation | None,
+    *more: Op,
+) -> Anomaly:
+    """An anomaly of one job, whose submission is known or not."""
+    submission = operation.indices if operation else []
+    return Anomaly(
+        kind=kind,
+        description=description,
+        ops=sorted([*submission, *(op.index for op in more)]),
+        clients=[history.client_of(int(operation.invoke.process))] if operation else [],
+        start=operation.invoke.time if operation else history.start,
+        end=max((op.time for op in more), default=history.end),
+    )

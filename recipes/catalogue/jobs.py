@@ -1,0 +1,22 @@
+"""Boards of jobs."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.faulty.jobs import (
+    EffectFirstJobs,
+    PersistentClaimJobs,
+    SubmitsAgainJobs,
+    UncheckedCompletionJobs,
+    WatchOnlyJobs,
+)
+from recipes.jobs import Jobs
+
+BOARDS: Final[Mapping[str, type[Jobs]]] = {
+    "fenced": Jobs,
+    "persistent-claim": PersistentClaimJobs,
+    "unchecked-completion": UncheckedCompletionJobs,
+    "effect-first": EffectFirstJobs,
+    "watch-only": WatchOnlyJobs,
+    "submits-again": SubmitsAgainJobs,
+}

@@ -1,0 +1,320 @@
+"""Jobs: every client hands jobs in, does those of others, and waits to be told.
+
+Operations: ``submit`` {key, timeout}; ``claim`` {timeout} -> {key, token}; ``work`` {pause};
+``complete`` {undone}: with the effect in the same multi, or the job given back undone; ``await``
+{key, timeout}: the submitter waits to be told. In the end ``drain`` {patience} -> {left}: do
+whatever is still to be done; ``collect`` {patience} -> {told, untold}: each submitter; ``inspect``
+-> {effects: {key: how many}, left}.
+
+The effect of a job is a sequential node named after its key, so that one that comes twice shows.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from kazoo.client import TransactionRequest
+from kazoo.exceptions import KazooException, NoNodeError
+
+from checker.exercise import check_exercise
+from checker.history import Op
+from checker.holds import Words
+from checker.job_effects import check_job_effects
+from checker.server_truth import ServerTruth
+from checker.verdict import Requirement, Verdict, judge
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    on_threads,
+    phases,
+    repeat,
+    until_ok,
+)
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.jobs import BOARDS
+from recipes.jobs import Claim, ClaimLost, JobUnknown
+from workloads.judgement import Evidence
+from workloads.workload import Setting, Workload
+
+WORDS = Words(acquire="claim", work="work", release="complete", thing="job")
+
+BOARD: Final = "board"
+EFFECTS: Final = "effects"
+
+TIMEOUT_S: Final = 3.0
+"""For whatever should not have to wait for anybody."""
+
+CLAIM_TIMEOUT_S: Final = 1.0
+FINAL_BOUND_S: Final = 15.0
+"""How long it may take to do all that is left, and to be told, once every fault is healed."""
+
+LEAST_EFFECTS: Final = 20
+LEAST_TOLD: Final = 5
+
+
+class JobCycle(msgspec.Struct, frozen=True):
+    """One process's load: hand in, wait to be told, or claim, work and complete.
+
+    Args:
+        seed: of every choice.
+        process: names its jobs.
+        until: when nothing new is begun (ns).
+        number: of the next job.
+        stage: what comes next: ``free``, ``work`` or ``complete``.
+        latest: the job handed in last.
+    """
+
+    seed: Seed
+    process: int
+    until: int
+    number: int = 0
+    stage: str = "free"
+    latest: str | None = None
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step, when the process is free."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        if self.stage == "free" and ctx.time >= self.until:
+            return None
+        f, value = self._next()
+        return Invocation(f, value, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """What comes next depends on what came of this."""
+        if event.type == "invoke":
+            return self
+        _, seed = self.seed.next()
+        number, stage, latest = self.number, "free", self.latest
+        if event.f == "submit":
+            number += 1
+            latest = event.value["key"] if event.type == "ok" else latest
+        elif event.f == "claim" and event.type == "ok":
+            stage = "work"
+        elif event.f == "work":
+            stage = "complete"
+        return JobCycle(seed, self.process, self.until, number, stage, latest)
+
+    def _next(self) -> tuple[str, dict[str, Any]]:
+        dice, seed = self.seed.below(12)
+        share = seed.uniform()[0]
+        if self.stage == "work":
+            return "work", {"pause": round(0.005 + (0.6 if dice == 0 else 0.05) * share, 4)}
+        if self.stage == "complete":
+            return "complete", {"undone": dice == 0}
+        if dice < 4:
+            return "submit", {"key": f"p{self.process}-{self.number}", "timeout": TIMEOUT_S}
+        if dice < 6 and self.latest is not None:
+            return "await", {"key": self.latest, "timeout": TIMEOUT_S if dice == 4 else 0.2}
+        return "claim", {"timeout": CLAIM_TIMEOUT_S}
+
+
+class BoardClient:
+    """One client: it submits, and it works."""
+
+    grants = WORDS.acquire
+    ends = WORDS.release
+
+    def __init__(self, context: ClientContext, recipe: str, path: str) -> None:
+        self._context = context
+        self._path = path
+        self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}")
+        self._claim: Claim | None = None
+        self._submitted: dict[str, str] = {}
+        self._hindrances = (KazooException, context.kazoo.handler.timeout_exception)
+
+    def believes(self) -> bool:
+        """Nothing is held that anybody could touch."""
+        return False
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation; what escapes is an unknown outcome."""
+        try:
+            if f == "submit":
+                key = value["key"]
+                name = self._jobs.submit(key.encode(), job=key, timeout=value["timeout"])
+                self._submitted[key] = name
+                return Outcome("ok", value)
+            if f == "claim":
+                return self._do_claim(value["timeout"])
+            if f == "work":
+                time.sleep(value["pause"])
+                return Outcome("ok", value)
+            if f == "complete":
+                return self._do_complete(undone=value["undone"])
+            if f == "await":
+                result = self._jobs.result(self._submitted[value["key"]], value["timeout"])
+                return Outcome("fail", value, "not done yet") if result is None else _ok(value)
+            if f == "drain":
+                return self._do_drain(value["patience"])
+            if f == "collect":
+                return self._do_collect(value["patience"])
+            if f == "inspect":
+                return self._do_inspect()
+        except JobUnknown as error:
+            return Outcome("info", value, str(error))
+        except ClaimLost as error:
+            return Outcome("fail", value, str(error))
+        raise ValueError(f"a client of this workload knows no operation {f!r}")
+
+    def _do_claim(self, timeout: float) -> Outcome:
+        self._claim = self._jobs.claim(timeout)
+        if self._claim is None:
+            return Outcome("fail", {"timeout": timeout}, "nothing to do")
+        return _ok({"key": self._claim.payload.decode(), "token": self._claim.token})
+
+    def _do_complete(self, *, undone: bool) -> Outcome:
+        claim, self._claim = self._claim, None
+        assert claim is not None, "there is a claim before its completion"
+        if undone:
+            self._jobs.give_back(claim, TIMEOUT_S)
+        else:
+            self._complete(claim, TIMEOUT_S)
+        return _ok({"key": claim.payload.decode(), "token": claim.token, "undone": undone})
+
+    def _complete(self, claim: Claim, timeout: float) -> None:
+        effect = f"{self._path}/{EFFECTS}/{claim.payload.decode()}:"
+
+        def also(multi: TransactionRequest) -> None:
+            multi.create(effect, sequence=True)
+
+        who = f"c{self._context.client}"
+        try:
+            self._jobs.complete(claim, who, also=also, timeout=timeout)
+        except NoNodeError:  # the first effect of all finds no folder
+            kazoo = self._context.kazoo
+            kazoo.ensure_path_async(f"{self._path}/{EFFECTS}").get(timeout=TIMEOUT_S)
+            self._jobs.complete(claim, who, also=also, timeout=timeout)
+
+    def _do_drain(self, patience: float) -> Outcome:
+        """Do jobs until none is left, ours or another's."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                claim = self._jobs.claim(CLAIM_TIMEOUT_S / 4)
+                if claim is not None:
+                    self._complete(claim, TIMEOUT_S)
+            except (JobUnknown, ClaimLost):
+                claim = None  # others, or a later round of ours, will have it
+            try:
+                left = [] if claim is not None else self._names(f"{BOARD}/jobs")
+            except self._hindrances as error:
+                return Outcome("fail", error=f"{type(error).__name__}: {error}")
+            over = time.monotonic() > deadline
+            if over or (claim is None and not left):
+                return _ok({"left": left})
+
+    def _do_collect(self, patience: float) -> Outcome:
+        deadline = time.monotonic() + patience
+        told: list[str] = []
+        untold: list[str] = []
+        for key, name in self._submitted.items():
+            left = max(0.1, deadline - time.monotonic())
+            found = self._jobs.result(name, min(left, TIMEOUT_S))
+            (untold if found is None else told).append(key)
+        return _ok({"told": told, "untold": untold})
+
+    def _do_inspect(self) -> Outcome:
+        try:
+            effects = self._names(EFFECTS)
+            left = self._names(f"{BOARD}/jobs")
+        except self._hindrances as error:
+            return Outcome("fail", error=f"{type(error).__name__}: {error}")
+        return _ok({"effects": Counter(name.partition(":")[0] for name in effects), "left": left})
+
+    def _names(self, folder: str) -> list[str]:
+        """What stands in a folder, by all that was written before."""
+        kazoo, path = self._context.kazoo, f"{self._path}/{folder}"
+        kazoo.sync_async(path).get(timeout=TIMEOUT_S)
+        try:
+            return sorted(kazoo.get_children_async(path).get(timeout=TIMEOUT_S))
+        except NoNodeError:
+            return []
+
+
+def _ok(value: Any) -> Outcome:
+    return Outcome("ok", value)
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], BoardClient]:
+    """Makes the client's side for one recipe."""
+    return lambda context: BoardClient(context, recipe, path)
+
+
+def load(setting: Setting) -> Generator:
+    """All clients submit and work until the time is up."""
+    return each_process(
+        lambda process: JobCycle(setting.seed.child(process), int(process), setting.until)
+    )
+
+
+def final(setting: Setting) -> Generator:
+    """What is left is done, everybody is told, and somebody looks which effects there are."""
+    patience = FINAL_BOUND_S + setting.session_timeout
+    drain = Invocation("drain", {"patience": patience})
+    collect = Invocation("collect", {"patience": FINAL_BOUND_S})
+    return phases(
+        each_thread(until_ok(limit(3, repeat(drain)))),
+        each_thread(until_ok(limit(3, repeat(collect)))),
+        on_threads([0], until_ok(limit(5, repeat(Invocation("inspect"))))),
+    )
+
+
+def judge_jobs(evidence: Evidence) -> Verdict:
+    """Judge a run."""
+    logged = _effects(evidence.truth, evidence.path) if evidence.truth else None
+    effects = check_job_effects(evidence.history, logged)
+    checks = [effects]
+    if evidence.whole:
+        happened = [
+            Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
+            Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
+        ]
+        checks.append(
+            check_exercise(
+                evidence.history,
+                happened=happened,
+                expiries=_expired_claims(evidence.truth, evidence.path),
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+                expired="expiries of workers at a job",
+            )
+        )
+    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
+
+
+def _effects(truth: ServerTruth, path: str) -> dict[str, int]:
+    """Key -> how many effects were committed."""
+    nodes = [life.path.rpartition("/")[2] for life in truth.znodes(f"{path}/{EFFECTS}")]
+    return Counter(name.partition(":")[0] for name in nodes if ":" in name)
+
+
+def _expired_claims(truth: ServerTruth | None, path: str) -> int | None:
+    """How many claims, and so jobs, were taken from workers whose sessions had expired."""
+    if truth is None:
+        return None
+    claims = truth.znodes(f"{path}/{BOARD}/claims")
+    expired = {session.session for session in truth.sessions().values() if session.expired}
+    return sum(life.created_by in expired for life in claims if life.how in ("expired", None))
+
+
+JOBS = Workload(
+    name="jobs",
+    summary="clients hand jobs in, do those of others, and wait to be told",
+    recipes=BOARDS,
+    path="/rumpus/jobs",
+    build="workloads.jobs:client",
+    model="multiset-queue",
+    words=WORDS,
+    load=load,
+    final=final,
+    cleanup={},
+    judge=judge_jobs,
+)
