@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from checker.history import Op
+from checker.history import Op, Process
 from checker.holds import Words
 from checker.revocation import check_revocations
 from checker.verdict import Verdict
@@ -137,6 +137,7 @@ class AskingCycle(msgspec.Struct, frozen=True):
 
     seed: Seed
     until: int
+    modes: tuple[str, ...]
     stage: str = "acquire"
 
     def op(self, ctx: Context) -> Answer:
@@ -156,13 +157,13 @@ class AskingCycle(msgspec.Struct, frozen=True):
             stage = WORDS.work if event.type == "ok" else "revoke"
         else:
             stage = WORDS.release if event.f == WORDS.work else WORDS.acquire
-        return AskingCycle(self.seed.next()[1], self.until, stage)
+        return AskingCycle(self.seed.next()[1], self.until, self.modes, stage)
 
     def _value(self) -> dict[str, Any] | None:
         dice, rest = self.seed.below(4)
         if self.stage == WORDS.acquire:
             patience = 0.05 + 0.5 * rest.uniform()[0]
-            return {"timeout": round(patience, 3), "mode": rest.child("mode").choose(MODES)[0]}
+            return {"timeout": round(patience, 3), "mode": rest.child("mode").choose(self.modes)[0]}
         if self.stage == WORDS.work:
             return {"bound": HOLD_BOUND_S, "heeds": dice > 0}
         return None
@@ -171,7 +172,14 @@ class AskingCycle(msgspec.Struct, frozen=True):
 def _load(setting: Setting) -> Generator:
     if not _revocable(setting.recipe):
         return load(WORDS, setting, MODES)
-    return each_process(lambda process: AskingCycle(setting.seed.child(process), setting.until))
+
+    def cycle(process: Process) -> AskingCycle:
+        # One client only ever writes: were all to read, nobody would be left to ask.
+        writes = isinstance(process, int) and process % setting.clients == 0
+        modes = ("write",) if writes else MODES
+        return AskingCycle(setting.seed.child(process), setting.until, modes)
+
+    return each_process(cycle)
 
 
 def _revocable(recipe: type[Recipe]) -> bool:
