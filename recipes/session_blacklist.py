@@ -23,8 +23,9 @@ from kazoo.exceptions import (
 from kazoo.protocol.states import KeeperState, WatchedEvent
 
 from recipes.deadline import Deadline
+from recipes.errand import PAUSE
 from recipes.session import LONGEST_REQUEST, Session, Unanswered
-from recipes.until_answered import PAUSE, until_answered
+from recipes.until_answered import until_answered
 
 
 class SessionBlacklist:

@@ -1,20 +1,16 @@
-"""Asking again until there is an answer, across lost connections and lost sessions.
+"""One question asked again until there is an answer, across lost connections and sessions.
 
 For what may be asked twice: a look, or a write that a second one of the same kind leaves as it is.
 """
 
-import time
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
 
 from recipes.deadline import Deadline
+from recipes.errand import Errand
 from recipes.session import Session, Unanswered
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
 
 Answer = TypeVar("Answer")
 
@@ -32,22 +28,8 @@ def until_answered(
         ConnectionClosedError: the client was stopped.
         ZookeeperError: what else the server answered.
     """
-    session = Session(client)
-    try:
-        while True:
-            try:
-                return attempt(session)
-            except ConnectionClosedError:
-                raise
-            except SessionExpiredError as error:
-                session.close()
-                session = Session(client)
-                if deadline.passed:
-                    raise Unanswered("the session was lost") from error
-            except Unanswered:
-                if deadline.passed:
-                    raise
-            left = deadline.left()
-            time.sleep(PAUSE if left is None else min(PAUSE, left))
-    finally:
-        session.close()
+    with Errand(client, deadline.left(), grace=0.0) as errand:
+        found = errand.rounds(lambda: (attempt(errand.session),))
+    if found is None:
+        raise Unanswered("no answer in time")
+    return found[0]

@@ -17,7 +17,7 @@ from harness.workers import CLIENT_KILLED
 from workloads.contention import LONG_PATIENCE_S
 from workloads.workload import Setting
 
-HANG_S: Final = 4.0
+HANG_S: Final = 3.0
 """How long a hung holder hangs: its client goes on renewing the session."""
 
 LOOKS: Final = 12
@@ -167,7 +167,7 @@ def hanging_load(words: Words, setting: Setting) -> Generator:
         if ctx.time >= setting.until:
             return None
         dice, seed = seed.uniform()
-        return Invocation("break", {"patience": round(0.3 + 0.7 * dice, 3)}), seed
+        return Invocation("break", {"patience": round(0.2 + 0.4 * dice, 3)}), seed
 
     return any_of(
         on_threads(range(operator), _contenders(words, setting, mishaps)),
