@@ -9,6 +9,7 @@ from workloads.breaking import BREAKING
 from workloads.election import ELECTION
 from workloads.ephemeral import EPHEMERAL
 from workloads.failover import FAILOVER_WORKLOAD
+from workloads.jobs import JOBS
 from workloads.lock import LOCK
 from workloads.multi import MULTI
 from workloads.priority_queue import PRIORITY_QUEUE
@@ -35,6 +36,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         BREAKING,
         VIEW,
         TWO_PHASE_COMMIT,
+        JOBS,
         REGISTER,
         APPENDS,
         WATCH,
