@@ -24,6 +24,7 @@ from harness.combinators import (
     until_ok,
 )
 from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.messages import Acted
 from harness.seed import Seed
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.promises import Line
@@ -270,13 +271,17 @@ class ContentionClient:
                 return Outcome("fail", {"acts": done}, "no longer held")
             if done:
                 time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
-            answer = self._context.act(token)
+            answer = self._act(token)
             if not answer.accepted:
                 return Outcome("fail", {"acts": done}, "refused by the fence")
             done += 1
             if answer.linger and linger_until is None:
                 linger_until = time.monotonic() + LINGER_S
         return Outcome("ok", {"acts": done})
+
+    def _act(self, token: int | None) -> Acted:
+        """One action on the protected resource."""
+        return self._context.act(token)
 
     def _do_release(self) -> Outcome:
         try:

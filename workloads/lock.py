@@ -2,20 +2,40 @@
 
 Operations: ``acquire`` {timeout} -> {session, token, node}; ``work`` {acts, pause}: some
 actions on the witness, each after a look whether the lock is still held; ``release``.
+
+Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, and there is
+``verify`` {sequencer} -> {valid}. Where it has a fence ``work`` also writes through that
+(``workloads.fenced_client``).
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from checker.holds import Words
+from checker.fence import check_fence
+from checker.holds import Words, extract_holds
+from checker.lock_delay import check_lock_delay
+from checker.sequencers import check_sequencers
+from checker.verdict import CheckResult, Requirement, Verdict
 from harness.client_body import ClientContext
 from harness.generator import Generator
 from recipes.catalogue.locks import LOCKS
+from recipes.fenced_lock import FencedLock
+from recipes.kazoo_lease import KazooLease
+from recipes.sequencer import SequencerLock
 from recipes.validity_lock import ValidityLock
 from workloads.contention import ContentionClient, final, load
-from workloads.judgement import judge_contention
+from workloads.fenced_client import FencedClient, data_path
+from workloads.judgement import Evidence, judge_contention
+from workloads.sequencer_client import SequencerClient, Verifying
 from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
+
+LEAST_WRITES = 20
+"""How many writes behind the fence make a run meaningful."""
+
+LEAST_ANSWERS = 5
+"""How many sequencers must have been called valid, and how many stale."""
 
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
@@ -24,25 +44,80 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient
 
     def build(context: ClientContext) -> ContentionClient:
         lock = kind(context.kazoo, path, name=f"c{context.client}")
-        return ContentionClient(
-            context,
-            WORDS,
-            acquire=lock.acquire,
-            release=lock.release,
-            held=(lambda: lock.remaining() or False)
-            if isinstance(lock, ValidityLock)
-            else (lambda: lock.held),
-            grant=lock,
-            line=kind.line(path),
-        )
+
+        def held() -> bool | float:
+            if isinstance(lock, ValidityLock | KazooLease):
+                return lock.remaining() or False
+            return lock.held
+
+        contention: dict[str, Any] = {
+            "acquire": lock.acquire,
+            "release": lock.release,
+            "held": held,
+            "grant": lock,
+            "line": kind.line(path),
+        }
+        if isinstance(lock, FencedLock):
+            return FencedClient(
+                context, WORDS, fence=lock.fence, data=data_path(path), **contention
+            )
+        if isinstance(lock, SequencerLock):
+            return SequencerClient(context, WORDS, lock=lock, **contention)
+        return ContentionClient(context, WORDS, **contention)
 
     return build
 
 
 def _load(setting: Setting) -> Generator:
     """Where a hold ends by itself some are long: that is when the end matters."""
-    ends_by_itself = "stale-belief" in setting.recipe.promises.prevents
-    return load(WORDS, setting, longest=3 * setting.session_timeout if ends_by_itself else 0.0)
+    prevents = setting.recipe.promises.prevents
+    longest = 3 * setting.session_timeout if "stale-belief" in prevents else 0.0
+    contention = load(WORDS, setting, longest=longest)
+    if "stale-sequencer" not in prevents:
+        return contention
+    return Verifying(contention, setting.seed.child("verify"), WORDS, setting.until)
+
+
+def _judge(evidence: Evidence) -> Verdict:
+    history, promises = evidence.history, evidence.promises
+    holds = extract_holds(history, WORDS)
+    more: list[CheckResult] = []
+    happened: list[Requirement] = []
+    if promises.fenced:
+        fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
+        more.append(fence)
+        happened.append(
+            Requirement(
+                name="writes through the fence",
+                needed=LEAST_WRITES,
+                observed=fence.stats["writes"],
+            )
+        )
+    if promises.lock_delay:
+        more.append(
+            check_lock_delay(
+                history,
+                holds,
+                evidence.truth,
+                evidence.clock,
+                evidence.path,
+                promises.lock_delay,
+            )
+        )
+    if "stale-sequencer" in promises.prevents:
+        sequencers = check_sequencers(
+            history, holds, WORDS, evidence.truth, evidence.clock, evidence.path
+        )
+        more.append(sequencers)
+        happened += [
+            Requirement(
+                name=f"sequencers that were called {what}",
+                needed=LEAST_ANSWERS,
+                observed=sequencers.stats[f"called_{what}"],
+            )
+            for what in ("valid", "stale")
+        ]
+    return judge_contention(evidence, WORDS, nobody="deadlock", more=more, happened=happened)
 
 
 LOCK = Workload(
@@ -56,5 +131,5 @@ LOCK = Workload(
     load=_load,
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
-    judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock"),
+    judge=_judge,
 )

@@ -1,0 +1,71 @@
+"""A holder that also writes to a znode behind a fence (``recipes.fencing``)."""
+
+from typing import Any, Final
+
+from kazoo.client import TransactionRequest
+from kazoo.exceptions import KazooException, NoNodeError
+
+from harness.client_body import Outcome
+from harness.messages import Acted
+from recipes.fencing import StaleToken, WriteUnknown, ZooKeeperFence
+from workloads.contention import REQUEST_PATIENCE_S, ContentionClient
+
+WRITE_PATIENCE_S: Final = 1.0
+
+
+def data_path(path: str) -> str:
+    """The znode that is protected by the fence of the lock at a path."""
+    return f"{path}-data"
+
+
+class FencedClient(ContentionClient):
+    """Writes its token to the protected znode before each action on the witness.
+
+    ``work`` returns ``writes`` beside ``acts``: token and the znode's version of each write that
+    was acknowledged; and ``refused``, the token, if the fence refused one.
+
+    Args:
+        fence: what it writes through.
+        data: the znode.
+        contention: arguments of ``ContentionClient``.
+    """
+
+    def __init__(
+        self, *arguments: Any, fence: ZooKeeperFence, data: str, **contention: Any
+    ) -> None:
+        super().__init__(*arguments, **contention)
+        self._fence = fence
+        self._data = data
+        self._writes: list[tuple[int, int]] = []
+        self._refused = False
+
+    def _do_work(self, acts: int, pause: float) -> Outcome:
+        self._writes, self._refused = [], False
+        token = self._grant.token
+        outcome = super()._do_work(acts, pause)
+        value = {**outcome.value, "writes": self._writes}
+        if self._refused:
+            value["refused"] = token
+        return Outcome(outcome.type, value, outcome.error)
+
+    def _act(self, token: int | None) -> Acted:
+        try:
+            self._write(token)
+        except StaleToken:
+            self._refused = True
+            return Acted(accepted=False, order=-1)
+        except (WriteUnknown, KazooException, self._context.kazoo.handler.timeout_exception):
+            pass  # whether it was done, the servers' logs tell
+        return super()._act(token)
+
+    def _write(self, token: int | None) -> None:
+        def change(transaction: TransactionRequest) -> None:
+            transaction.set_data(self._data, str(token).encode())
+
+        try:
+            (stat,) = self._fence.write(token, change, WRITE_PATIENCE_S)
+        except NoNodeError:
+            self._context.kazoo.ensure_path_async(self._data).get(timeout=REQUEST_PATIENCE_S)
+            (stat,) = self._fence.write(token, change, WRITE_PATIENCE_S)
+        assert token is not None, "a fence lets no write pass without a token"
+        self._writes.append((token, stat.version))
