@@ -1,8 +1,9 @@
 """Whether consumers get what is there for them.
 
 - In the final phase, with every fault healed, every client puts an element and must get one.
-- At any time, a dequeue that ended without one although an element lay there for ``PATIENCE_NS``
-  before its end, with no fault in force and its client connected all the while, has slept.
+- At any time, a dequeue that ended without one, or with one at last, although an element lay
+  there for ``PATIENCE_NS`` before its end, with no fault in force and its client connected all the
+  while, has slept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -83,7 +84,7 @@ def _served(operation: Operation) -> bool:
 
 
 def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
-    """Dequeues that ended in vain while an element lay there and nothing was in the way."""
+    """Dequeues that went on while an element lay there and nothing was in the way."""
     troubles = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
     connected = _connected_since(history)
     nameless = sorted(take.invoke.time for take in books.nameless)
@@ -95,7 +96,6 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
             operation.invoke.f != "dequeue"
             or operation.completion is None
             or operation.outcome == "info"
-            or taken(operation) is not None
         ):
             continue
         end = operation.completion.time
@@ -109,7 +109,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
             put = books.elements[value].put
             assert put is not None
             known = bisect_left(nameless, end) == bisect_left(nameless, put.invoke.time)
-            if until > end and known:
+            if known and (until > end or books.elements[value].takes[:1] == [operation]):
                 found.append(_slept(operation, value, client))
                 break
     return found
@@ -122,9 +122,9 @@ def _slept(operation: Operation, value: Any, client: int) -> Anomaly:
     return Anomaly(
         kind="stuck-waiter",
         description=(
-            f"c{client} waited {waited:.1f} s and got nothing, though {value!r} lay there for more "
-            f"than {PATIENCE_NS / 1e9:g} s before it gave up, with no fault in force and its "
-            "client connected"
+            f"c{client} waited {waited:.1f} s, though {value!r} lay there for more than "
+            f"{PATIENCE_NS / 1e9:g} s before it ended, with no fault in force and its client "
+            "connected"
         ),
         ops=operation.indices,
         clients=[client],

@@ -31,7 +31,7 @@ RATE_S: Final = 0.015
 """Mean seconds from one operation of the load to the next, all clients together."""
 
 VIGIL_S: Final = 6.0
-"""So long before the load's end only one client puts anything, now and then, and all others wait."""
+"""So long before the load's end all but one only take, and that one puts little."""
 
 TRICKLE_S: Final = 0.25
 """Seconds between two elements then."""

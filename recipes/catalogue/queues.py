@@ -4,6 +4,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.acknowledged_queue import AcknowledgedQueue
+from recipes.faulty.queues import (
+    CachedListQueue,
+    EphemeralElementQueue,
+    GetThenDeleteQueue,
+    NoLookupQueue,
+    NoSyncQueue,
+    NotificationOnlyQueue,
+    PersistentClaimQueue,
+    SortsByNameQueue,
+    UntiedAcknowledgementQueue,
+)
 from recipes.fifo_queue import FifoQueue
 from recipes.kazoo_queue import KazooLockingQueue, KazooQueue
 from recipes.priority_queue import PriorityQueue
@@ -14,9 +25,18 @@ QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
     "acknowledged": AcknowledgedQueue,
     "kazoo": KazooQueue,
     "kazoo-locking": KazooLockingQueue,
+    "ephemeral-elements": EphemeralElementQueue,
+    "get-then-delete": GetThenDeleteQueue,
+    "no-lookup": NoLookupQueue,
+    "sorts-by-name": SortsByNameQueue,
+    "notification-only": NotificationOnlyQueue,
+    "untied-acknowledgement": UntiedAcknowledgementQueue,
+    "persistent-claim": PersistentClaimQueue,
 }
 
 PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
     "priority": PriorityQueue,
     "kazoo": KazooQueue,
+    "cached-list": CachedListQueue,
+    "no-sync": NoSyncQueue,
 }
