@@ -22,12 +22,9 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
-from kazoo.protocol.states import WatchedEvent
 
-from recipes.deadline import Deadline
+from recipes.errand import Errand
 from recipes.promises import Line, Promises
-from recipes.session import Session, Unanswered
-from recipes.until_answered import until_answered
 
 
 class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
@@ -54,6 +51,7 @@ class Barrier:
     faulty: ClassVar[bool] = False
     mistake: ClassVar[str] = ""
     expected: ClassVar[frozenset[str]] = frozenset()
+    errand: ClassVar[type[Errand]] = Errand
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -77,31 +75,33 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
-        deadline = Deadline(timeout, allowance=self._grace)
+        with self.errand(self._client, timeout, self._grace) as errand:
 
-        def attempt(session: Session) -> None:
-            parent = self._path.rpartition("/")[0]
-            with suppress(NodeExistsError):
-                try:
-                    session.ask(deadline, self._client.create_async, self._path)
-                except NoNodeError:
-                    session.ask(deadline, self._client.ensure_path_async, parent)
-                    session.ask(deadline, self._client.create_async, self._path)
+            def create() -> bool:
+                with suppress(NodeExistsError):
+                    try:
+                        errand.write(self._client.create_async, self._path)
+                    except NoNodeError:
+                        parent = self._path.rpartition("/")[0]
+                        errand.write(self._client.ensure_path_async, parent)
+                        errand.write(self._client.create_async, self._path)
+                return True
 
-        self._carry_out(deadline, attempt)
+            self._get_through(errand, create)
 
     def remove(self, timeout: float | None = None) -> None:
         """Open the barrier; it may be open already.
 
         Raises what ``create`` does.
         """
-        deadline = Deadline(timeout, allowance=self._grace)
+        with self.errand(self._client, timeout, self._grace) as errand:
 
-        def attempt(session: Session) -> None:
-            with suppress(NoNodeError):
-                session.ask(deadline, self._client.delete_async, self._path)
+            def remove() -> bool:
+                with suppress(NoNodeError):
+                    errand.write(self._client.delete_async, self._path)
+                return True
 
-        self._carry_out(deadline, attempt)
+            self._get_through(errand, remove)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the barrier is open, for ever or for ``timeout`` seconds (plus ``grace``).
@@ -113,44 +113,34 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused.
         """
-        deadline = Deadline(timeout, allowance=self._grace)
+        with self.errand(self._client, timeout, self._grace) as errand:
 
-        def attempt(session: Session) -> bool:
-            self._catch_up(session, deadline)
-            return self._await(session, deadline)
+            def look() -> bool | None:
+                self._catch_up(errand)
+                return self._await(errand) or None
 
-        try:
-            return until_answered(self._client, deadline, attempt)
-        except Unanswered:
-            return False
+            return errand.rounds(look) or False
 
-    def _await(self, session: Session, deadline: Deadline) -> bool:
+    def _catch_up(self, errand: Errand) -> None:
+        """See to it that the next look shows all that was done before this call."""
+        errand.settle(self._nothing)
+
+    def _await(self, errand: Errand) -> bool:
         """Look, and look again after all news, until there is no barrier or the time is over.
 
         Reads the node rather than asking whether it exists, which would leave a watch on a
         missing one.
         """
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         while True:
-            session.wake.clear()
+            errand.session.wake.clear()
             try:
-                session.ask(deadline, self._client.get_async, self._path, news)
+                errand.read(self._client.get_async, self._path, errand.news)
             except NoNodeError:
                 return True
-            if deadline.passed:
+            if errand.deadline.passed:
                 return False
-            session.wake.wait(deadline.left())
+            errand.wait()
 
-    def _catch_up(self, session: Session, deadline: Deadline) -> None:
-        """See to it that the session's next look shows all that was done before this call."""
-        with suppress(NoNodeError):
-            session.ask(deadline, self._client.delete_async, self._nothing)
-
-    def _carry_out(self, deadline: Deadline, attempt: Callable[[Session], None]) -> None:
-        try:
-            until_answered(self._client, deadline, attempt)
-        except Unanswered as error:
-            raise BarrierUnknown(f"{self._path}: no answer in time") from error
+    def _get_through(self, errand: Errand, write: Callable[[], bool]) -> None:
+        if not errand.rounds(write):
+            raise BarrierUnknown(f"{self._path}: no answer in time")

@@ -6,6 +6,7 @@ from typing import Final
 from workloads.append import APPENDS
 from workloads.barrier import BARRIER
 from workloads.breaking import BREAKING
+from workloads.double_barrier import DOUBLE_BARRIER
 from workloads.election import ELECTION
 from workloads.ephemeral import EPHEMERAL
 from workloads.failover import FAILOVER_WORKLOAD
@@ -18,6 +19,7 @@ from workloads.read_write import READ_WRITE
 from workloads.register import REGISTER
 from workloads.semaphore import SEMAPHORE
 from workloads.sequence import SEQUENCE
+from workloads.service_discovery import REGISTRY
 from workloads.two_phase_commit import TWO_PHASE_COMMIT
 from workloads.view import VIEW
 from workloads.watch import WATCH
@@ -33,8 +35,10 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         PRIORITY_QUEUE,
         ELECTION,
         BARRIER,
+        DOUBLE_BARRIER,
         BREAKING,
         VIEW,
+        REGISTRY,
         TWO_PHASE_COMMIT,
         JOBS,
         REGISTER,

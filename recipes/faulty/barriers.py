@@ -3,39 +3,23 @@
 from typing import ClassVar
 
 from kazoo.exceptions import NoNodeError
-from kazoo.protocol.states import EventType, WatchedEvent
+from kazoo.protocol.states import WatchedEvent
 
 from recipes.barrier import Barrier
-from recipes.deadline import Deadline
-from recipes.session import Session
+from recipes.errand import Errand
+from recipes.faulty.deaf_errand import DeafErrand
 
 
 class SleepsThroughBarrier(Barrier):
     """It waits for the notification only."""
 
+    errand = DeafErrand
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
         "waits for the notification that the node is gone, and does not look again after a "
         "reconnect: a watch that was lost with its connection never tells"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
-
-    def _await(self, session: Session, deadline: Deadline) -> bool:
-        gone: list[WatchedEvent] = []
-
-        def news(event: WatchedEvent) -> None:
-            if event.type == EventType.DELETED:
-                gone.append(event)
-                session.wake.set()
-
-        try:
-            session.ask(deadline, self._client.get_async, self._path, news)
-        except NoNodeError:
-            return True
-        while not gone and not deadline.passed:
-            session.wake.clear()
-            session.wake.wait(deadline.left())
-        return bool(gone)
 
 
 class AnyEventBarrier(Barrier):
@@ -47,19 +31,19 @@ class AnyEventBarrier(Barrier):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
 
-    def _await(self, session: Session, deadline: Deadline) -> bool:
+    def _await(self, errand: Errand) -> bool:
         told: list[WatchedEvent] = []
 
         def news(event: WatchedEvent) -> None:
             told.append(event)
-            session.wake.set()
+            errand.news()
 
-        session.wake.clear()
+        errand.session.wake.clear()
         try:
-            session.ask(deadline, self._client.get_async, self._path, news)
+            errand.read(self._client.get_async, self._path, news)
         except NoNodeError:
             return True
-        session.wake.wait(deadline.left())
+        errand.wait()
         return bool(told)
 
 
@@ -72,5 +56,5 @@ class StaleLookBarrier(Barrier):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
 
-    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+    def _catch_up(self, errand: Errand) -> None:
         """It does not."""

@@ -1,0 +1,60 @@
+"""Double barriers with one known mistake each, which the harness must find."""
+
+from typing import ClassVar
+
+from recipes.double_barrier import DoubleBarrier, Roll, Stay
+from recipes.faulty.deaf_errand import DeafErrand
+
+
+class ReadyStaysBarrier(DoubleBarrier):
+    """Once open, it is never closed again."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "what says that the barrier is open is never taken away, as in the published recipe, whose "
+        "node 'ready' nobody removes: from the second round on everybody walks in"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
+
+    def _is_in(self, stay: Stay, roll: Roll) -> bool:  # noqa: ARG002 - the recipe's signature
+        return roll.number > 0
+
+
+class CountsReadyBarrier(DoubleBarrier):
+    """It counts one too many."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "counts the node that says that the barrier is open among the members, once there is one"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
+
+    def _have_come(self, waiting: int, roll: Roll) -> bool:
+        return super()._have_come(waiting + (roll.number > 0), roll)
+
+
+class WaitsForOneBarrier(DoubleBarrier):
+    """It leaves with the first that it sees leave."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "watches one of the others when it leaves, and when that one has gone leaves too, without "
+        "looking whether there are more: it may have died"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-exit"})
+
+    def _all_gone(self, there: list[str], roll: Roll, stay: Stay) -> bool:
+        watched = min(roll.members - {stay.name}, default="")
+        return watched not in there
+
+
+class SleepsThroughDoubleBarrier(DoubleBarrier):
+    """It waits for notifications only."""
+
+    errand = DeafErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "waits for the notification of its watch, and does not look again after a reconnect: a "
+        "watch that was lost with its connection never tells"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})

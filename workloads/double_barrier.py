@@ -1,0 +1,268 @@
+"""Double barriers: all clients go in together and out together, round after round.
+
+Operations: ``enter`` {timeout} -> {session}: in, once all have come; ``leave`` {timeout} ->
+{session}: out, once all have left. An enter with the ``value`` ``endless`` has no timeout of its
+own: its client gives up waiting for it after ``timeout`` seconds. What it gave up waiting for goes
+on, and the client's next enter waits for that one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from checker.exercise import check_exercise
+from checker.first_contradiction import first_contradiction
+from checker.history import History, Op
+from checker.holds import Words
+from checker.model_check import check_model
+from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
+from checker.verdict import CheckResult, Requirement, Verdict, judge
+from checker.waiters import check_waiters
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import each_process, each_thread
+from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
+from harness.seed import Seed
+from recipes.barrier import BarrierUnknown
+from recipes.catalogue.double_barriers import DOUBLE_BARRIERS
+from recipes.double_barrier import DoubleBarrier, NotInside
+from workloads.judgement import Evidence
+from workloads.patient_call import PatientCall, StillRunning
+from workloads.workload import Setting, Workload
+
+WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier")
+
+ENDLESS = "endless"
+
+PATIENCE_S = 3.0
+"""How long calls may take: less than most faults, so that some come back while one lasts."""
+
+FINAL_BOUND_S = 15.0
+"""How long it may take to go in, and again to go out, when every fault is healed."""
+
+OVERDUE_S = 3.0
+"""By how much a call may run over its timeout before its client gives it up."""
+
+LEAST_ROUNDS = 10
+"""How many rounds have to be passed for a run to mean anything."""
+
+
+class Rounds(msgspec.Struct, frozen=True):
+    """One process's load: enter, stay a little, leave, and again until the time is up.
+
+    One enter in eight has little patience, one in four is endless.
+    """
+
+    seed: Seed
+    until: int
+    inside: bool = False
+    not_before: int = 0
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step, when it is due; who is inside when the time is up leaves at once."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        over = ctx.time >= self.until
+        if over and not self.inside:
+            return None
+        if ctx.time < self.not_before and not over:
+            return Pending(min(self.not_before, self.until)), self
+        if self.inside:
+            return Invocation(WORDS.release, {"timeout": PATIENCE_S}, process, ctx.time), self
+        dice, seed = self.seed.below(8)
+        share, _ = seed.uniform()
+        timeout = 0.02 + 0.5 * share if dice == 0 else 1.0 + (PATIENCE_S - 1.0) * share
+        value = {"timeout": round(timeout, 3), "value": ENDLESS if dice > 5 else None}
+        return Invocation(WORDS.acquire, value, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:
+        """In or not; rest a little."""
+        if event.type == "invoke":
+            return self
+        inside = event.f == WORDS.acquire and event.type == "ok"
+        share, seed = self.seed.next()[1].uniform()
+        return Rounds(seed, self.until, inside, ctx.time + int(0.2 * share * SECOND))
+
+
+class RoundOnce(msgspec.Struct, frozen=True):
+    """One client's final phase: enter, trying again until the bound is spent; then leave."""
+
+    deadline: int | None = None
+    stage: str = WORDS.acquire
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step."""
+        deadline = self.deadline or ctx.time + int(FINAL_BOUND_S * SECOND)
+        here = RoundOnce(deadline, self.stage)
+        if not self.stage or (self.stage == WORDS.acquire and ctx.time >= deadline):
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, here
+        if self.stage == WORDS.release:
+            return Invocation(self.stage, {"timeout": FINAL_BOUND_S}, process, ctx.time), here
+        left = round(max(0.1, (deadline - ctx.time) / SECOND), 3)
+        value = {"timeout": left, "value": None}
+        return Invocation(self.stage, value, process, ctx.time), here
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """In: leave. Left: done."""
+        if event.type == "invoke":
+            return self
+        if event.f == WORDS.release:
+            return RoundOnce(self.deadline, "")
+        return RoundOnce(self.deadline, WORDS.release if event.type == "ok" else self.stage)
+
+
+def load(setting: Setting) -> Generator:
+    """All clients pass rounds until the time is up."""
+    return each_process(lambda process: Rounds(setting.seed.child(process), setting.until))
+
+
+def final(setting: Setting) -> Generator:  # noqa: ARG001 - the workload's signature
+    """All go in once more, and out."""
+    return each_thread(RoundOnce())
+
+
+class DoubleBarrierClient:
+    """The client's side: drives one recipe object, one call of it at a time."""
+
+    grants = WORDS.acquire
+    ends = WORDS.release
+
+    def __init__(self, barrier: DoubleBarrier) -> None:
+        self._barrier = barrier
+        self._entering: PatientCall[bool] | None = None
+        self._leaving: PatientCall[bool] | None = None
+
+    def believes(self) -> bool:
+        """Whether the recipe says that we are in."""
+        return self._barrier.inside
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation."""
+        if f == WORDS.acquire:
+            return self._enter(value["timeout"], endless=value["value"] == ENDLESS)
+        if f == WORDS.release:
+            return self._leave(value["timeout"])
+        raise ValueError(f"a client of this workload knows no operation {f!r}")
+
+    def _enter(self, timeout: float, *, endless: bool) -> Outcome:
+        if self._leaving is not None:
+            try:
+                self._finish_leaving(timeout)
+            except StillRunning:
+                return Outcome("fail", error="an earlier leave has not returned yet")
+        earlier, self._entering = self._entering, None
+        call = earlier or PatientCall(lambda: self._barrier.enter(None if endless else timeout))
+        try:
+            inside = call.result(timeout if endless else timeout + OVERDUE_S)
+        except StillRunning:
+            self._entering = call
+            return Outcome("info", error="still waiting, left to itself")
+        except BarrierUnknown as error:
+            return Outcome("info", error=str(error))
+        if not inside:
+            # A call that was given up on belongs to an earlier operation, of unknown outcome.
+            return Outcome("fail", error="timed out")
+        if earlier is not None and not self._barrier.inside:
+            return Outcome("info", error="was let in, but the connection has been lost since")
+        return Outcome("ok", self._session())
+
+    def _leave(self, timeout: float) -> Outcome:
+        told = self._session()
+        self._leaving = PatientCall(lambda: self._barrier.leave(timeout))
+        try:
+            left = self._finish_leaving(timeout + OVERDUE_S)
+        except StillRunning:
+            return Outcome("info", error="has not returned yet")
+        except NotInside as error:
+            return Outcome("fail", error=str(error))
+        except BarrierUnknown as error:
+            return Outcome("info", error=str(error))
+        if not left:
+            return Outcome("info", error="has left, but others have not yet")
+        return Outcome("ok", told)
+
+    def _finish_leaving(self, patience: float) -> bool:
+        """Wait for the leave that runs.
+
+        Raises:
+            StillRunning: it goes on; ask again.
+            NotInside, BarrierUnknown: as ``leave``.
+        """
+        call, self._leaving = self._leaving, None
+        assert call is not None, "there is one"
+        try:
+            return call.result(patience)
+        except StillRunning:
+            self._leaving = call
+            raise
+
+    def _session(self) -> dict[str, str | None]:
+        session = self._barrier.session
+        return {"session": None if session is None else f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"}
+
+
+def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], DoubleBarrierClient]:
+    """Makes the client's side for one recipe; all clients are parties."""
+    kind = DOUBLE_BARRIERS[recipe]
+    return lambda context: DoubleBarrierClient(kind(context.kazoo, path, clients))
+
+
+def judge_double_barrier(evidence: Evidence) -> Verdict:
+    """Nobody was in before all had come, nobody out before all had left, and nobody sleeps on."""
+    history = evidence.history
+    checks = [check_rounds(history)]
+    if evidence.whole:
+        checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
+        left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
+        checks.append(
+            check_exercise(
+                history,
+                happened=[
+                    Requirement(
+                        name="rounds that were passed",
+                        needed=LEAST_ROUNDS,
+                        observed=left // max(1, history.clients),
+                    )
+                ],
+                expiries=evidence.expiries,
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+                expired="expired sessions",
+            )
+        )
+    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
+
+
+def check_rounds(history: History) -> CheckResult:
+    """Hold the operations against the model; who was wrong to return says what kind it is."""
+
+    def check(part: History) -> CheckResult:
+        return check_model(part, MODEL, "early-exit", initial=max(1, history.clients))
+
+    result = check(history)
+    for anomaly in result.anomalies:
+        complete = first_contradiction(history, lambda part: bool(check(part).anomalies))
+        if complete.f == WORDS.acquire:
+            anomaly.kind = "early-entry"
+    return result
+
+
+DOUBLE_BARRIER = Workload(
+    name="double-barrier",
+    summary="all clients go into a barrier together and out together, round after round",
+    recipes=DOUBLE_BARRIERS,
+    path="/rumpus/double-barrier",
+    build="workloads.double_barrier:client",
+    model="double-barrier",
+    words=WORDS,
+    load=load,
+    final=final,
+    cleanup={},
+    judge=judge_double_barrier,
+    sized=True,
+)
