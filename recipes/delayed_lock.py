@@ -20,15 +20,12 @@ no older; and a mark that has changed since makes the transaction fail.
 """
 
 import time
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import (
     BadVersionError,
-    KazooException,
     NoNodeError,
-    RolledBackError,
-    RuntimeInconsistency,
 )
 from kazoo.protocol.states import ZnodeStat
 
@@ -37,6 +34,7 @@ from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
 from recipes.lock import ContestLock, FairLock
 from recipes.promises import Promises
+from recipes.transaction import commit, raise_refusal
 
 DELAY: Final = 1.0
 """Seconds, unless the lock is told otherwise. Chubby's usual one is a minute."""
@@ -126,13 +124,7 @@ class DelayedContest(FairContest):
             transaction.check(entry.node, -1)
         transaction.set_data(self._taken, mark.encode(), version)
 
-        def commit(_path: str | None) -> Any:
-            return transaction.commit_async()
-
-        for result in entry.session.ask(deadline, commit, entry.node):
-            innocent = isinstance(result, RolledBackError | RuntimeInconsistency)
-            if isinstance(result, KazooException) and not innocent:
-                raise result
+        raise_refusal(commit(entry.session, deadline, transaction, self._path))
 
 
 class DelayedLock(ContestLock):

@@ -22,15 +22,13 @@ from typing import Any
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import (
     BadVersionError,
-    KazooException,
     NoNodeError,
-    RolledBackError,
-    RuntimeInconsistency,
     SessionExpiredError,
 )
 
 from recipes.deadline import Deadline
 from recipes.session import Session, Unanswered
+from recipes.transaction import commit, raise_refusal
 
 
 class StaleToken(Exception):  # noqa: N818 - the fence at work, not a fault of the program
@@ -140,17 +138,11 @@ class ZooKeeperFence:
         if change is not None:
             change(transaction)
 
-        def commit(_path: str) -> Any:
-            return transaction.commit_async()
-
-        fence, *results = session.ask(deadline, commit, self._path)
-        if isinstance(fence, BadVersionError):
+        answers = commit(session, deadline, transaction, self._path)
+        if isinstance(answers[0], BadVersionError):
             raise _Overtaken
-        for result in (fence, *results):
-            innocent = isinstance(result, RolledBackError | RuntimeInconsistency)
-            if isinstance(result, KazooException) and not innocent:
-                raise result
-        return results
+        raise_refusal(answers)
+        return answers[1:]
 
 
 class _Overtaken(Exception):  # noqa: N818 - a turn of events

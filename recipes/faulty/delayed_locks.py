@@ -17,7 +17,8 @@ class _AfterRelease(DelayedContest):
 
 class _SinceTaken(DelayedContest):
     def _to_wait(self, stat: ZnodeStat) -> float:
-        return self.delay - (time.time() - stat.mtime / 1000)
+        taken_for = time.time() - float(stat.mtime) / 1000
+        return self.delay - taken_for
 
 
 class DelayAfterReleaseLock(DelayedLock):
