@@ -1,7 +1,7 @@
 """Jobs: each that was handed in has its effect once, and its submitter learns of it.
 
 Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` {}; and, once every fault is
-healed, ``drain``, ``collect`` -> {told: [key], untold: [key]} by each submitter, and ``inspect``
+healed, ``drain``, ``collect`` -> {told: [key], untold: [key]} by each submitter, and ``audit``
 -> {effects: {key: how many}, left: [key]}. Effects are what counts: they are looked at in the
 end, and in the servers' logs where these are at hand.
 """
@@ -24,7 +24,7 @@ def check_job_effects(history: History, logged: Mapping[str, int] | None = None)
     result = CheckResult(name="job effects")
     operations = history.operations()
     submitted = {o.invoke.value["key"]: o for o in operations if o.invoke.f == "submit"}
-    seen = [done for o in operations if (done := _ok(o)) is not None and done.f == "inspect"]
+    seen = [done for o in operations if (done := _ok(o)) is not None and done.f == "audit"]
     effects = Counter(dict(logged or {}))
     for look in seen:
         effects |= Counter(look.value["effects"])

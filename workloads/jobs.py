@@ -3,7 +3,7 @@
 Operations: ``submit`` {key, timeout}; ``claim`` {timeout} -> {key, token}; ``work`` {pause};
 ``complete`` {undone}: with the effect in the same multi, or the job given back undone; ``await``
 {key, timeout}: the submitter waits to be told. In the end ``drain`` {patience} -> {left}: do
-whatever is still to be done; ``collect`` {patience} -> {told, untold}: each submitter; ``inspect``
+whatever is still to be done; ``collect`` {patience} -> {told, untold}: each submitter; ``audit``
 -> {effects: {key: how many}, left}.
 
 The effect of a job is a sequential node named after its key, so that one that comes twice shows.
@@ -19,7 +19,7 @@ from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
 from checker.exercise import check_exercise
-from checker.history import Op
+from checker.history import Op, Process
 from checker.holds import Words
 from checker.job_effects import check_job_effects
 from checker.server_truth import ServerTruth
@@ -70,7 +70,7 @@ class JobCycle(msgspec.Struct, frozen=True):
     """
 
     seed: Seed
-    process: int
+    process: Process
     until: int
     number: int = 0
     stage: str = "free"
@@ -126,6 +126,7 @@ class BoardClient:
         self._path = path
         self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}")
         self._claim: Claim | None = None
+        self._laid_out = False
         self._submitted: dict[str, str] = {}
         self._hindrances = (KazooException, context.kazoo.handler.timeout_exception)
 
@@ -155,8 +156,8 @@ class BoardClient:
                 return self._do_drain(value["patience"])
             if f == "collect":
                 return self._do_collect(value["patience"])
-            if f == "inspect":
-                return self._do_inspect()
+            if f == "audit":
+                return self._do_audit()
         except JobUnknown as error:
             return Outcome("info", value, str(error))
         except ClaimLost as error:
@@ -164,6 +165,13 @@ class BoardClient:
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
     def _do_claim(self, timeout: float) -> Outcome:
+        if not self._laid_out:  # the folder that effects go into
+            try:
+                kazoo = self._context.kazoo
+                kazoo.ensure_path_async(f"{self._path}/{EFFECTS}").get(timeout=TIMEOUT_S)
+            except self._hindrances as error:
+                return Outcome("fail", error=f"{type(error).__name__}: {error}")
+            self._laid_out = True
         self._claim = self._jobs.claim(timeout)
         if self._claim is None:
             return Outcome("fail", {"timeout": timeout}, "nothing to do")
@@ -184,13 +192,7 @@ class BoardClient:
         def also(multi: TransactionRequest) -> None:
             multi.create(effect, sequence=True)
 
-        who = f"c{self._context.client}"
-        try:
-            self._jobs.complete(claim, who, also=also, timeout=timeout)
-        except NoNodeError:  # the first effect of all finds no folder
-            kazoo = self._context.kazoo
-            kazoo.ensure_path_async(f"{self._path}/{EFFECTS}").get(timeout=TIMEOUT_S)
-            self._jobs.complete(claim, who, also=also, timeout=timeout)
+        self._jobs.complete(claim, f"c{self._context.client}", also=also, timeout=timeout)
 
     def _do_drain(self, patience: float) -> Outcome:
         """Do jobs until none is left, ours or another's."""
@@ -220,7 +222,7 @@ class BoardClient:
             (untold if found is None else told).append(key)
         return _ok({"told": told, "untold": untold})
 
-    def _do_inspect(self) -> Outcome:
+    def _do_audit(self) -> Outcome:
         try:
             effects = self._names(EFFECTS)
             left = self._names(f"{BOARD}/jobs")
@@ -250,7 +252,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], BoardClient]:
 def load(setting: Setting) -> Generator:
     """All clients submit and work until the time is up."""
     return each_process(
-        lambda process: JobCycle(setting.seed.child(process), int(process), setting.until)
+        lambda process: JobCycle(setting.seed.child(process), process, setting.until)
     )
 
 
@@ -262,7 +264,7 @@ def final(setting: Setting) -> Generator:
     return phases(
         each_thread(until_ok(limit(3, repeat(drain)))),
         each_thread(until_ok(limit(3, repeat(collect)))),
-        on_threads([0], until_ok(limit(5, repeat(Invocation("inspect"))))),
+        on_threads([0], until_ok(limit(5, repeat(Invocation("audit"))))),
     )
 
 
