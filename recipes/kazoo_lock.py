@@ -54,7 +54,7 @@ class KazooContest(FairContest):
             LockUnknown: nobody can say whether its node is left.
             KazooException: what kazoo raises but for timeouts.
         """
-        lock = self._client.Lock(self._path, self._name)
+        lock = self._new_lock()
         try:
             granted = lock.acquire(timeout=timeout)
         except LockTimeout:
@@ -67,6 +67,9 @@ class KazooContest(FairContest):
             return entry
         self._abandon(entry)
         return None
+
+    def _new_lock(self) -> Lock:
+        return self._client.Lock(self._path, self._name)
 
     def leave(self, entry: Entry) -> None:
         """Let kazoo release; blocks until it has.

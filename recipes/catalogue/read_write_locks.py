@@ -3,10 +3,24 @@
 from collections.abc import Mapping
 from typing import Final
 
+from recipes.faulty.read_write_locks import (
+    BargingReaders,
+    HastyWriter,
+    MislabelledWriter,
+    NotifiedOnlyLock,
+    WriterAmongReaders,
+)
+from recipes.kazoo_read_write_lock import KazooReadWriteLock
 from recipes.read_write_lock import ReadWriteLock
 from recipes.revocable_lock import RevocableReadWriteLock
 
 READ_WRITE_LOCKS: Final[Mapping[str, type[ReadWriteLock]]] = {
     "fair": ReadWriteLock,
     "revocable": RevocableReadWriteLock,
+    "kazoo": KazooReadWriteLock,
+    "barging-readers": BargingReaders,
+    "mislabelled-writer": MislabelledWriter,
+    "writer-among-readers": WriterAmongReaders,
+    "hasty-writer": HastyWriter,
+    "notified-only": NotifiedOnlyLock,
 }

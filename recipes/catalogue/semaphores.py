@@ -3,8 +3,22 @@
 from collections.abc import Mapping
 from typing import Final
 
+from recipes.faulty.semaphores import (
+    CountsAllSemaphore,
+    CountsFirstSemaphore,
+    NoLookupSemaphore,
+    ReleaseByPlaceSemaphore,
+    WatchesOneSemaphore,
+)
+from recipes.kazoo_semaphore import KazooSemaphore
 from recipes.semaphore import Semaphore
 
 SEMAPHORES: Final[Mapping[str, type[Semaphore]]] = {
     "fair": Semaphore,
+    "kazoo": KazooSemaphore,
+    "counts-all": CountsAllSemaphore,
+    "counts-first": CountsFirstSemaphore,
+    "watches-one": WatchesOneSemaphore,
+    "no-lookup": NoLookupSemaphore,
+    "release-by-place": ReleaseByPlaceSemaphore,
 }

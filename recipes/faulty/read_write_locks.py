@@ -1,0 +1,136 @@
+"""Read-write locks with one known mistake each, which the harness must find."""
+
+import threading
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from recipes.contest import Entry
+from recipes.deadline import Deadline
+from recipes.read_write_lock import (
+    READ,
+    WRITE,
+    ReadContest,
+    ReadLock,
+    ReadWriteLock,
+    WriteContest,
+    WriteLock,
+)
+from recipes.revocable_lock import RevocableReadWriteLock
+
+
+class _Barging(ReadContest):
+    def _blocking(self, ahead: list[str]) -> list[str]:
+        return ahead if ahead and WRITE in ahead[0] else []
+
+
+class _BargingReader(ReadLock):
+    contest = _Barging
+
+
+class _Mislabelled(WriteContest):
+    mark: ClassVar[str] = READ
+
+
+class _MislabelledWriter(WriteLock):
+    contest = _Mislabelled
+
+
+class _ReadersIgnored(WriteContest):
+    def _blocking(self, ahead: list[str]) -> list[str]:
+        return [node for node in ahead if WRITE in node]
+
+
+class _WriterAmongReaders(WriteLock):
+    contest = _ReadersIgnored
+
+
+class _NoRecheck(WriteContest):
+    def _round(self, entry: Entry, deadline: Deadline) -> bool:
+        self._enter(entry, deadline)
+        ahead = self._ahead(entry, deadline)
+        return not ahead or self._await(self._watched(ahead), entry, deadline)
+
+
+class _HastyWriter(WriteLock):
+    contest = _NoRecheck
+
+
+class BargingReaders(ReadWriteLock):
+    """Its readers join those who read, past a writer who waits."""
+
+    reader = _BargingReader
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a reader looks at the first node only: it goes in beside other readers, past a writer "
+        "that waits, and the writer, who has nobody before it any more, goes in beside it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "unfair-grant"})
+
+
+class MislabelledWriter(ReadWriteLock):
+    """Its writer's node is called a reader's."""
+
+    writer = _MislabelledWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "the writer's node is created under the readers' prefix (a slip of the pen in article "
+        "L), so nobody who reads waits for it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})
+
+
+class WriterAmongReaders(ReadWriteLock):
+    """Its writer waits for writers only."""
+
+    writer = _WriterAmongReaders
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a writer, too, waits only for writers before it: it goes in beside those who read"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "unfair-grant"})
+
+
+class HastyWriter(ReadWriteLock):
+    """Its writer does not look again."""
+
+    writer = _HastyWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a writer goes in when the nearest node before it vanishes, without looking whether "
+        "other readers are still there"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "unfair-grant"})
+
+
+class NotifiedOnlyLock(RevocableReadWriteLock):
+    """It hears of requests only by events."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a holder leaves a watch once and from then on waits for its event: it misses a request "
+        "that was there before, and every one after a change of connection, which takes the "
+        "watch along"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missed-revocation"})
+
+    def __init__(
+        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        self._watched: str | None = None
+        self._notified = threading.Event()
+
+    def _look(self, entry: Entry, deadline: Deadline) -> bool:
+        def news(event: WatchedEvent) -> None:
+            if event.type == EventType.CHANGED:
+                self._notified.set()
+                entry.session.wake.set()
+
+        entry.session.wake.clear()
+        if self._watched != entry.node:
+            self._notified.clear()
+            entry.session.ask(deadline, self._client.get_async, entry.node, news)
+            self._watched = entry.node
+        return self._notified.is_set()
