@@ -17,7 +17,7 @@ from recipes.deadline import Deadline
 from recipes.election import ContestElection
 from recipes.interfaces import NotHeld
 from recipes.kazoo_lock import KazooContest, KazooEntry
-from recipes.promises import EXCLUSION, LIVENESS, Promises
+from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LIVENESS, Promises
 from recipes.session import LONGEST_REQUEST, Unanswered
 
 
@@ -115,11 +115,15 @@ class KazooElection(ContestElection):
 
     contest = KazooElectionContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"leaderless", "unaware-holder", "token-regression"},
+        prevents=EXCLUSION
+        | LIVENESS
+        | ACKNOWLEDGEMENT
+        | {"leaderless", "unaware-holder", "token-regression"},
         tokens=True,
         notes=(
             "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues. "
             "Its leader function is not told when the lead is lost; the adapter's listener sees "
-            "it. Nodes that a failed campaign leaves are removed by the adapter."
+            "it. Nodes that a failed campaign leaves are removed by the adapter. "
+            "Acknowledgements are the adapter's too: kazoo has none."
         ),
     )

@@ -1,50 +1,141 @@
 """Elections: clients campaign, act as leader on what only a leader may touch, and resign.
 
-Operations: ``campaign`` {timeout} -> {session, token, node}; ``lead`` {acts, pause}: some
-actions on the witness, each after a look whether it still leads; ``resign``.
+Operations: ``campaign`` {timeout} -> {session, token, node}; ``lead`` {acts, pause}: the leader
+acknowledges that it leads (``acknowledged`` -> the epoch, if that was confirmed), then some
+actions on the witness, each after a look whether it still leads; ``resign``; and by one client
+that does not campaign while there are faults, ``observe`` -> {epoch, name, acknowledged}: who
+leads, null if nobody does.
 """
 
 from collections.abc import Callable
+from typing import Any, Final
 
+from checker.acknowledgements import check_acknowledgements, check_observations
 from checker.holds import Words
-from harness.client_body import ClientContext
+from checker.server_view import server_view
+from checker.verdict import Requirement, Verdict
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import any_of, delay, on_threads, unfold
+from harness.generator import Context, Generator, Invocation
 from recipes.catalogue.elections import ELECTIONS
+from recipes.election import ContestElection
+from recipes.interfaces import LockUnknown, NotHeld
+from recipes.promises import Line
 from workloads.contention import ContentionClient, final, load
-from workloads.judgement import judge_contention
-from workloads.workload import Workload
+from workloads.judgement import Evidence, judge_contention
+from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership")
 
+OBSERVATION_PERIOD_S: Final = 0.05
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
-    """Makes the client's side for one recipe."""
-    kind = ELECTIONS[recipe]
+OBSERVATION_PATIENCE_S: Final = 3.0
 
-    def build(context: ClientContext) -> ContentionClient:
-        election = kind(context.kazoo, path, name=f"c{context.client}")
-        return ContentionClient(
+LEAST_OBSERVATIONS: Final = 10
+"""How often a leader that had acknowledged must have been seen."""
+
+
+class ElectionClient(ContentionClient):
+    """A candidate, a leader that says that it leads, or an observer."""
+
+    def __init__(self, context: ClientContext, election: ContestElection, line: Line) -> None:
+        super().__init__(
             context,
             WORDS,
             acquire=election.campaign,
             release=election.resign,
             held=lambda: election.leading,
             grant=election,
-            line=kind.line(path),
+            line=line,
         )
+        self._election = election
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation; what escapes is an unknown outcome."""
+        if f == "observe":
+            return self._do_observe()
+        if f == WORDS.work:
+            acknowledged = self._acknowledge()
+            outcome = super().invoke(f, value)
+            told = {**outcome.value, "acknowledged": acknowledged}
+            return Outcome(outcome.type, told, outcome.error)
+        return super().invoke(f, value)
+
+    def _acknowledge(self) -> int | None:
+        epoch = self._election.token
+        try:
+            self._election.acknowledge()
+        except (LockUnknown, NotHeld):
+            return None
+        return epoch
+
+    def _do_observe(self) -> Outcome:
+        try:
+            leader = self._election.leader(OBSERVATION_PATIENCE_S)
+        except LockUnknown as error:
+            return Outcome("fail", error=str(error))
+        if leader is None:
+            return Outcome("ok")
+        return Outcome(
+            "ok",
+            {"epoch": leader.epoch, "name": leader.name, "acknowledged": leader.acknowledged},
+        )
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], ElectionClient]:
+    """Makes the client's side for one recipe."""
+    kind = ELECTIONS[recipe]
+
+    def build(context: ClientContext) -> ElectionClient:
+        election = kind(context.kazoo, path, name=f"c{context.client}")
+        return ElectionClient(context, election, kind.line(path))
 
     return build
 
 
+def load_with_observer(setting: Setting) -> Generator:
+    """All clients campaign but the last, which observes."""
+    observer = max(1, setting.clients - 1)
+
+    def look(count: int, ctx: Context) -> tuple[Invocation, int] | None:
+        return (Invocation("observe"), count + 1) if ctx.time < setting.until else None
+
+    return any_of(
+        on_threads(range(observer), load(WORDS, setting)),
+        on_threads([observer], delay(OBSERVATION_PERIOD_S, unfold(look, 0))),
+    )
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """As for every contest; besides, whether followers were told the truth."""
+    history = evidence.history
+    seen = check_observations(history, campaign=WORDS.acquire, lead=WORDS.work, observe="observe")
+    more = [seen]
+    line = evidence.line
+    if evidence.truth is not None and evidence.clock is not None and line is not None:
+        view = server_view(
+            evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
+        )
+        below = f"{line.path}-acknowledged"
+        more.append(check_acknowledgements(history, evidence.truth, view.owners, below))
+    observed = Requirement(
+        name="acknowledged leaders observed",
+        needed=LEAST_OBSERVATIONS,
+        observed=seen.stats["of one that had acknowledged"],
+    )
+    return judge_contention(evidence, WORDS, nobody="leaderless", more=more, happened=[observed])
+
+
 ELECTION = Workload(
     name="election",
-    summary="clients campaign, act as leader, and resign",
+    summary="clients campaign, act as leader, and resign; another one observes who leads",
     recipes=ELECTIONS,
     path="/rumpus/election",
     build="workloads.election:client",
     model="leader-election",
     words=WORDS,
-    load=lambda setting: load(WORDS, setting),
+    load=load_with_observer,
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
-    judge=lambda evidence: judge_contention(evidence, WORDS, nobody="leaderless"),
+    judge=judge,
 )

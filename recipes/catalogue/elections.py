@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.election import ContestElection, FairElection, UnfairElection
-from recipes.faulty.elections import BelievesAfterLostElection
+from recipes.faulty.elections import (
+    AcknowledgesEarlyElection,
+    BelievesAfterLostElection,
+    SharedAcknowledgementElection,
+    UntiedAcknowledgementElection,
+    WatchLeaderElection,
+)
 from recipes.kazoo_election import KazooElection
 
 ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
@@ -12,4 +18,8 @@ ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
     "unfair": UnfairElection,
     "kazoo": KazooElection,
     "believes-after-lost": BelievesAfterLostElection,
+    "watch-leader": WatchLeaderElection,
+    "acknowledges-early": AcknowledgesEarlyElection,
+    "untied-acknowledgement": UntiedAcknowledgementElection,
+    "shared-acknowledgement": SharedAcknowledgementElection,
 }

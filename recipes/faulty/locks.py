@@ -24,7 +24,9 @@ class _NoRecheck(FairContest):
         return not ahead or self._await(self._watched(ahead), entry, deadline)
 
 
-class _WatchFirst(_NoRecheck):
+class WatchFirst(_NoRecheck):
+    """Everybody watches whoever is first, and goes ahead when that one vanishes."""
+
     def _watched(self, blocking: list[str]) -> list[str]:
         return blocking[:1]
 
@@ -76,7 +78,7 @@ class NoRecheckLock(FairLock):
 class WatchFirstLock(FairLock):
     """Everybody watches the holder, and does not look again."""
 
-    contest = _WatchFirst
+    contest = WatchFirst
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
         "all waiters watch the first node, and take the lock when it vanishes, without looking"
