@@ -75,5 +75,6 @@ APPENDS = Workload(
     load=log_load,
     final=lambda _: final(("read", {"key": "l0"}), ("read", {"key": "l1"})),
     cleanup={},
+    requests=("write", "read"),
     judge=judge_logs,
 )

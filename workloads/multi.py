@@ -101,5 +101,6 @@ MULTI = Workload(
     load=lambda setting: load(setting, draw),
     final=lambda _: final(("read", None)),
     cleanup={},
+    requests=("multi", "read"),
     judge=judge_multi,
 )

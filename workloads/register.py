@@ -128,5 +128,6 @@ REGISTER = Workload(
     load=load,
     final=lambda _: final(*(("read", {"key": key}) for key in KEYS)),
     cleanup={},
+    requests=("write", "read"),
     judge=judge_registers,
 )

@@ -56,5 +56,6 @@ SEQUENCE = Workload(
     load=lambda setting: load(setting, draw),
     final=lambda _: final(("generate", None)),
     cleanup={},
+    requests=("write",),
     judge=judge_sequences,
 )

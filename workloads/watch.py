@@ -161,5 +161,6 @@ WATCH = Workload(
         *(("watch", {"key": key}) for key in WATCHED),
     ),
     cleanup={},
+    requests=("write", "read"),
     judge=judge_watches,
 )
