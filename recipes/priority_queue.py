@@ -33,9 +33,6 @@ class PriorityQueue(TakingElementQueue):
         "next one.",
     )
 
-    writes_first: ClassVar[bool] = True
-    """Whether every list is made after a write, and so is no older than the call."""
-
     def put(self, element: bytes, timeout: float | None = None, *, priority: int = 0) -> None:
         """Add an element of a priority from 0 to 99, the lower the sooner.
 
@@ -51,5 +48,5 @@ class PriorityQueue(TakingElementQueue):
             raise ValueError(f"a priority is a number from 0 to {LEAST_URGENT}, not {priority}")
         self._put(element, f"{MARK}{priority:02d}-", timeout)
 
-    def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
-        return super()._look(ledger, deadline, last=last or self.writes_first)[:1]
+    def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:  # noqa: ARG002 - every look is as fresh as the last
+        return super()._look(ledger, deadline, last=True)[:1]

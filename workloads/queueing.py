@@ -27,10 +27,10 @@ WORDS: Final = Words(acquire="dequeue", work="work", release="acknowledge", thin
 PRIORITIES: Final = 12
 """How many priorities there are: enough for two digits."""
 
-RATE_S: Final = 0.015
+RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
-VIGIL_S: Final = 6.0
+VIGIL_S: Final = 9.0
 """So long before the load's end all but one only take, and that one puts little."""
 
 TRICKLE_S: Final = 0.25

@@ -9,10 +9,10 @@ from recipes.faulty.queues import (
     EphemeralElementQueue,
     GetThenDeleteQueue,
     NoLookupQueue,
-    NoSyncQueue,
     NotificationOnlyQueue,
     PersistentClaimQueue,
     SortsByNameQueue,
+    TextPriorityQueue,
     UntiedAcknowledgementQueue,
 )
 from recipes.fifo_queue import FifoQueue
@@ -38,5 +38,5 @@ PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = 
     "priority": PriorityQueue,
     "kazoo": KazooQueue,
     "cached-list": CachedListQueue,
-    "no-sync": NoSyncQueue,
+    "text-priority": TextPriorityQueue,
 }

@@ -208,13 +208,16 @@ class CachedListQueue(PriorityQueue):
         return first
 
 
-class NoSyncQueue(PriorityQueue):
-    """It takes what a lagging server shows it."""
+class TextPriorityQueue(PriorityQueue):
+    """It compares priorities as text."""
 
-    writes_first: ClassVar[bool] = False
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "lists without a sync or a write before it: its server may lag, and not know yet of what "
-        "is more urgent"
+        "sorts elements by their names, in which priorities are not padded: 10 comes before 9"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
+
+    @staticmethod
+    def _place(name: str) -> Place:
+        place = PriorityQueue._place(name)
+        return place._replace(priority=int(str(place.priority).ljust(2, "0")))
