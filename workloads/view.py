@@ -80,7 +80,7 @@ class FollowAndChange(msgspec.Struct, frozen=True):
         """After each step the next one is drawn."""
         if event.type == "invoke":
             return self
-        dice, seed = self.seed.next()[1].below(60)
+        dice, seed = self.seed.next()[1].below(1500)
         stage = self.stage
         if event.f == "follow":
             stage = "change" if event.type == "ok" else "follow"
@@ -344,4 +344,5 @@ VIEW = Workload(
     final=final,
     cleanup={},
     judge=judge_view,
+    requests=("write", "delete", "create"),
 )

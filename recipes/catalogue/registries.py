@@ -1,0 +1,24 @@
+"""Service registries."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.faulty.registries import (
+    NoLookupRegistry,
+    NotifiedOnlyRegistry,
+    PersistentRegistry,
+    RegisteredOnceRegistry,
+)
+from recipes.kazoo_registry import ChildrenWatchRegistry, PartyRegistry, TreeCacheRegistry
+from recipes.service_registry import ServiceRegistry
+
+REGISTRIES: Final[Mapping[str, type[ServiceRegistry]]] = {
+    "registry": ServiceRegistry,
+    "kazoo-party": PartyRegistry,
+    "kazoo-children-watch": ChildrenWatchRegistry,
+    "kazoo-tree-cache": TreeCacheRegistry,
+    "persistent": PersistentRegistry,
+    "registered-once": RegisteredOnceRegistry,
+    "no-lookup": NoLookupRegistry,
+    "notified-only": NotifiedOnlyRegistry,
+}

@@ -1,0 +1,69 @@
+"""Service registries with one known mistake each, which the harness must find."""
+
+from typing import ClassVar
+
+from recipes.contest import Entry
+from recipes.deadline import Deadline
+from recipes.faulty.views import NotifiedOnly
+from recipes.service_registry import Registration, ServiceRegistry, ServiceView
+
+
+class _Persistent(Registration):
+    def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = False) -> str:
+        return super()._create(entry, deadline, ephemeral=ephemeral)
+
+
+class _Once(Registration):
+    reregisters = False
+
+
+class _NoLookup(Registration):
+    def _find(self, _entry: Entry, _deadline: Deadline) -> str | None:
+        return None
+
+
+class _NotifiedOnly(NotifiedOnly, ServiceView):
+    pass
+
+
+class PersistentRegistry(ServiceRegistry):
+    """Its entries are not ephemeral."""
+
+    registration = _Persistent
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the entry is persistent: it outlives whoever registered it"
+    expected: ClassVar[frozenset[str]] = frozenset({"ghost-entry"})
+
+
+class RegisteredOnceRegistry(ServiceRegistry):
+    """It registers once."""
+
+    registration = _Once
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "does not register again after its session was lost: it serves on, and nobody finds it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missing-entry", "stuck-waiter"})
+
+
+class NoLookupRegistry(ServiceRegistry):
+    """It creates again when a create got no answer."""
+
+    registration = _NoLookup
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "registers again after a lost reply without looking for its entry: it is listed twice, "
+        "and the first entry stays when it deregisters"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"ghost-entry"})
+
+
+class NotifiedOnlyRegistry(ServiceRegistry):
+    """Its watched view misses what happens during a reconnect."""
+
+    view = _NotifiedOnly
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "its view lists again on a notification only: the watches were gone with the connection"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})

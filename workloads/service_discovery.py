@@ -1,0 +1,262 @@
+"""Service discovery: clients come and go, list who is there, and watch.
+
+Operations: ``register`` {address, timeout} -> {address, session}: be listed; ``deregister``
+{timeout}; ``discover`` {timeout, pause} -> {addresses, settled}: list, ``settled`` if the recipe
+says that this is by all that was committed before; ``look`` {pause} -> {addresses}: what the
+watched view shows; ``gather`` {patience} -> {discovered, seen}: list, once the view shows the
+same or the patience is over.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from kazoo.exceptions import KazooException
+
+from checker.convergence import count_expiries
+from checker.exercise import check_exercise
+from checker.history import Op
+from checker.holds import Words
+from checker.presence import check_discovery, check_lists, check_presence
+from checker.verdict import Requirement, Verdict, judge
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import (
+    any_of,
+    each_process,
+    each_thread,
+    limit,
+    on_threads,
+    phases,
+    repeat,
+    sleep,
+    until_ok,
+)
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.registries import REGISTRIES
+from recipes.service_registry import RegistrationUnknown, ServiceRegistry
+from recipes.session import Unanswered
+from workloads.judgement import Evidence
+from workloads.workload import Setting, Workload
+
+WORDS: Final = Words(acquire="register", work="discover", release="deregister", thing="entry")
+
+PATIENCE_S: Final = 3.0
+
+LEAST_CHANGES: Final = 10
+"""How many entries must have come and gone for a run to mean anything."""
+
+
+class ComeAndGo(msgspec.Struct, frozen=True):
+    """One process's load: register, discover and look for a while, deregister, and again."""
+
+    seed: Seed
+    until: int
+    entry: int = 0
+    stage: str = "register"
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step, when the process is free."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        if ctx.time >= self.until:
+            return None
+        share, seed = self.seed.uniform()
+        if self.stage == "register":
+            patience = 0.01 + share / 5 if seed.below(6)[0] == 0 else PATIENCE_S
+            value: dict[str, Any] = {
+                "address": f"p{process}-{self.entry}",
+                "timeout": round(patience, 3),
+            }
+        elif self.stage == "deregister":
+            value = {"timeout": PATIENCE_S}
+        else:
+            value = {"pause": round(0.005 + 0.05 * share, 4)}
+            if self.stage == "discover":
+                value["timeout"] = PATIENCE_S
+        return Invocation(self.stage, value, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """What comes next is drawn; a registration of unknown outcome is the next process's."""
+        if event.type == "invoke":
+            return self
+        dice, seed = self.seed.next()[1].below(40)
+        if event.f == "deregister":
+            return ComeAndGo(seed, self.until, self.entry + 1)
+        if event.f == "register" and event.type == "fail":
+            return ComeAndGo(seed, self.until, self.entry + 1, "deregister")
+        stage = "deregister" if dice == 0 else "look" if dice < 15 else "discover"
+        return ComeAndGo(seed, self.until, self.entry, stage)
+
+
+class StayOrGo(msgspec.Struct, frozen=True):
+    """One client's end: leave, and register once more if it stays."""
+
+    stays: bool
+    stage: str = "deregister"
+    left: int = 6
+
+    def op(self, ctx: Context) -> Answer:
+        """The next try."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        if self.stage == "done" or not self.left:
+            return None
+        value: dict[str, Any] = {"timeout": PATIENCE_S}
+        if self.stage == "register":
+            value["address"] = f"p{process}-last"
+        return Invocation(self.stage, value, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """On once it is acknowledged."""
+        if event.type == "invoke":
+            return self
+        if event.type != "ok":
+            again = "deregister" if event.f == "register" else self.stage
+            return StayOrGo(self.stays, again, self.left - 1)
+        over = event.f == "register" or not self.stays
+        return StayOrGo(self.stays, "done" if over else "register", self.left)
+
+
+def load(setting: Setting) -> Generator:
+    """Everybody comes and goes until the time is up."""
+    return each_process(lambda process: ComeAndGo(setting.seed.child(process), setting.until))
+
+
+def final(setting: Setting) -> Generator:
+    """Half stay and half go; when sessions of the dead have had time to expire, all list."""
+    settled = setting.session_timeout + 2.0
+    gather = Invocation("gather", {"patience": round(setting.session_timeout + 3.0, 3)})
+    stay, go = (range(first, setting.clients, 2) for first in (0, 1))
+    return phases(
+        any_of(
+            on_threads(stay, each_thread(StayOrGo(stays=True))),
+            on_threads(go, each_thread(StayOrGo(stays=False))),
+        ),
+        sleep(settled),
+        each_thread(until_ok(limit(3, repeat(gather)))),
+    )
+
+
+class RegistryClient:
+    """The client's side."""
+
+    grants = WORDS.acquire
+    ends = WORDS.release
+
+    def __init__(self, context: ClientContext, registry: ServiceRegistry) -> None:
+        self._context = context
+        self._registry = registry
+
+    def believes(self) -> bool:
+        """Whether it has registered and not deregistered."""
+        return self._registry.address is not None
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation; what escapes is an unknown outcome."""
+        if "pause" in value:
+            time.sleep(value["pause"])
+        match f:
+            case "register":
+                return self._register(value)
+            case "deregister":
+                return self._deregister(value)
+            case "discover":
+                return self._discover(value)
+            case "look":
+                return self._look()
+            case "gather":
+                return self._gather(value["patience"])
+        raise ValueError(f"a client of this workload knows no operation {f!r}")
+
+    def _register(self, value: Any) -> Outcome:
+        """Be listed; a registration whose outcome was unknown goes on under its own address."""
+        address = self._registry.address or value["address"]
+        try:
+            self._registry.register(address, value["timeout"])
+        except RegistrationUnknown as error:
+            return Outcome("info", {"address": address}, str(error))
+        self._registry.watch()
+        return Outcome("ok", {"address": address, "session": self._context.session()})
+
+    def _deregister(self, value: Any) -> Outcome:
+        try:
+            self._registry.deregister(value["timeout"])
+        except RegistrationUnknown as error:
+            return Outcome("info", error=str(error))
+        return Outcome("ok")
+
+    def _discover(self, value: Any) -> Outcome:
+        try:
+            addresses = self._registry.discover(value["timeout"])
+        except (Unanswered, KazooException) as error:
+            return Outcome("fail", error=f"{type(error).__name__}: {error}")
+        return Outcome("ok", {"addresses": addresses, "settled": self._registry.settles})
+
+    def _look(self) -> Outcome:
+        try:
+            return Outcome("ok", {"addresses": self._registry.watch().addresses})
+        except KazooException as error:
+            return Outcome("fail", error=f"{type(error).__name__}: {error}")
+
+    def _gather(self, patience: float) -> Outcome:
+        deadline = time.monotonic() + patience
+        watching = self._registry.watch()
+        try:
+            while True:
+                discovered = self._registry.discover(PATIENCE_S)
+                seen = watching.addresses
+                if seen == discovered or time.monotonic() > deadline:
+                    return Outcome("ok", {"discovered": discovered, "seen": seen})
+                time.sleep(0.1)
+        except (Unanswered, KazooException) as error:
+            return Outcome("fail", error=f"{type(error).__name__}: {error}")
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], RegistryClient]:
+    """Makes the client's side for one recipe."""
+    kind = REGISTRIES[recipe]
+    return lambda context: RegistryClient(context, kind(context.kazoo, path))
+
+
+def judge_registry(evidence: Evidence) -> Verdict:
+    """Is everybody listed who is there, and nobody else?"""
+    history = evidence.history
+    checks = [
+        check_lists(history),
+        check_discovery(history, evidence.truth, evidence.clock, evidence.path),
+    ]
+    if evidence.whole:
+        checks.append(check_presence(history))
+        came = sum(op.f == "register" and op.type == "ok" for op in history)
+        checks.append(
+            check_exercise(
+                history,
+                happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
+                expiries=count_expiries(history, evidence.truth),
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+                expired="sessions of clients that expired",
+            )
+        )
+    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
+
+
+REGISTRY = Workload(
+    name="registry",
+    summary="clients register, list and watch who is there, and leave",
+    recipes=REGISTRIES,
+    path="/rumpus/registry",
+    build="workloads.service_discovery:client",
+    model="group membership",
+    words=WORDS,
+    load=load,
+    final=final,
+    cleanup={WORDS.acquire: WORDS.release},
+    judge=judge_registry,
+    requests=("create", "delete", "get-children"),
+)
