@@ -1,10 +1,11 @@
 """Holds of those who come to hold outside of operations: from what their processes recorded.
 
 A database's member becomes the primary without anybody asking. Its worker records ``believes``
-when it comes to believe so, and ``doubts`` when it does not any more. Each belief is a hold.
+when it comes to believe so, and ``doubts`` when it does not any more; or ``until`` when it
+believes so unless that is renewed by another ``believes``. Each belief is a hold.
 """
 
-from checker.history import History, Op
+from checker.history import History
 from checker.holds import Hold, pauses
 
 
@@ -16,24 +17,32 @@ def unasked_holds(history: History) -> list[Hold]:
     holds: list[Hold] = []
     believing: dict[int, Hold] = {}
 
-    def stop(client: int, op: Op) -> None:
+    until: dict[int, int] = {}
+
+    def stop(client: int, time: int) -> None:
         hold = believing.pop(client, None)
         if hold is not None:
-            hold.beliefs.append((hold.granted, op.time))
-            hold.ops.append(op.index)
+            end = min(time, until.pop(client, time))
+            hold.beliefs.append((hold.granted, max(hold.granted, end)))
 
     for op in history.events("session"):
         client = op.value["client"]
-        if op.f in ("doubts", "exited"):
-            stop(client, op)
-        elif op.f == "believes" and client not in believing:
-            hold = Hold(
-                client, client, op.time, op.time, session=op.value.get("session"), ops=[op.index]
-            )
-            believing[client] = hold
-            holds.append(hold)
-    for hold in believing.values():
-        hold.beliefs.append((hold.granted, history.end))
+        if client in believing and (
+            op.f in ("doubts", "exited") or until.get(client, op.time) < op.time
+        ):
+            believing[client].ops.append(op.index)
+            stop(client, op.time)
+        if op.f == "believes":
+            if client not in believing:
+                hold = believing[client] = Hold(
+                    client, client, op.time, op.time, session=op.value.get("session")
+                )
+                hold.ops.append(op.index)
+                holds.append(hold)
+            if "until" in op.value:
+                until[client] = op.value["until"]
+    for client in list(believing):
+        stop(client, history.end)
     frozen = pauses(history)
     for hold in holds:
         hold.pauses = [

@@ -12,8 +12,10 @@ writes safe; it stops when the session is lost, and when anybody has promised a 
 """
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import Any, ClassVar, Final, Protocol
 
 from kazoo.client import KazooClient
@@ -28,12 +30,16 @@ from recipes.primary_term import PrimaryTerm
 from recipes.promises import EXCLUSION, Line, Promises
 from recipes.replicated_log import Refused, ReplicatedLog
 from recipes.session import Session, Unanswered
+from recipes.session_validity import SessionValidity
 
 LOOK_S: Final = 0.3
 """How often a primary looks where its replicas are, and whether its session is lost."""
 
 PAUSE_S: Final = 0.05
 """Between two candidacies."""
+
+FRESH: Final = 1 / 3
+"""The part of a session's timeout that a new appointment counts before its first heartbeat."""
 
 JOURNAL: Final = "journal"
 
@@ -58,7 +64,8 @@ class FailoverDatabase:
         members: how many there are; never changes.
         host: where it listens, and where the others find it.
         files: has its journal.
-        role_changed: called, with no lock held, when it has become or ceased to be the primary.
+        role_changed: called, with no lock held, when it has become or ceased to be the primary,
+            and when that may be certain for longer than before.
     """
 
     election: ClassVar[type[ContestElection]] = FairElection
@@ -79,10 +86,10 @@ class FailoverDatabase:
         },
         tokens=True,
         notes=(
-            "A primary that is paused or cut off can believe that it still is one after another "
-            "has been appointed (stale-belief). It finds no majority then, so nothing that it "
-            "acknowledges is lost. Needs a majority of the members and of the ZooKeeper servers; "
-            "a member that has lost its journal must not come back under its name."
+            "A member that is paused or cut off may go on serving after another has been "
+            "appointed, but it finds no majority then, so nothing that it acknowledges is lost. "
+            "Needs a majority of the members and of the ZooKeeper servers; a member that has lost "
+            "its journal must not come back under its name."
         ),
     )
     faulty: ClassVar[bool] = False
@@ -110,6 +117,8 @@ class FailoverDatabase:
         self._log = self.log(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
+        self._validity = SessionValidity(client, path)
+        self._fresh_until = -inf
         self._election = self.election(
             client,
             self._directory.candidates,
@@ -122,11 +131,15 @@ class FailoverDatabase:
         """Where those stand who may become the primary."""
         return cls.election.line(f"{path}/candidates")
 
-    @property
-    def primary(self) -> bool:
-        """Whether we may believe, right now, that ZooKeeper has appointed us. Does not block."""
+    def remaining(self) -> float:
+        """Seconds for which we may believe that ZooKeeper has appointed us. Does not block.
+
+        0 if not, or if nobody can say; afterwards another may have been, who has not begun yet.
+        """
         term = self._term
-        return term is not None and not term.over and self._election.leading
+        if term is None or term.over or not self._election.leading:
+            return 0.0
+        return max(self._validity.remaining(), self._fresh_until - time.monotonic(), 0.0)
 
     def values(self) -> list[Any]:
         """This member's copy of all values, committed or not."""
@@ -213,6 +226,7 @@ class FailoverDatabase:
     def _rule(self) -> None:
         """Be the primary until the session is lost or a later primary has begun."""
         session = Session(self._client)
+        self._validity.keep()
         try:
             term = self._begin()
             if term is None:
@@ -224,6 +238,7 @@ class FailoverDatabase:
                 self._term = None
             self._role_changed()
         finally:
+            self._validity.let_go()
             session.close()
 
     def _begin(self) -> PrimaryTerm | None:
@@ -235,6 +250,7 @@ class FailoverDatabase:
                 self._log.promise(epoch)
             except Refused:
                 return None
+            self._fresh_until = time.monotonic() + self._validity.session_timeout * FRESH
             self._term = self.term(epoch, self.name, self._log, self._changed, self._quorum)
             return self._term
 
@@ -259,3 +275,4 @@ class FailoverDatabase:
                     lambda before=serving: term.over or term.serving > before,  # type: ignore[misc]
                     LOOK_S,
                 )
+            self._role_changed()  # for longer, it may be

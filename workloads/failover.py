@@ -120,9 +120,9 @@ class FailoverMember:
         self._database = database
         self._user = FailoverClient(context.kazoo, path)
 
-    def believes(self) -> bool:
-        """Whether this member believes that it is the primary."""
-        return self._database.primary
+    def believes(self) -> bool | float:
+        """For how long this member believes that it is the primary."""
+        return self._database.remaining() or False
 
     def invoke(self, f: str, value: Any) -> Outcome:
         """Run one operation."""
