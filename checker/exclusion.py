@@ -58,8 +58,8 @@ class Ownership:
     A node owns once it is first in line, or among so many as may own at once; or, if it is
     ``shared``, once all before it are.
 
-    ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss`` the zxids
-    that made it so: the exact order of the server's own history.
+    ``created``, ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss``
+    the zxids that made it so: the exact order of the server's own history.
     """
 
     path: str
@@ -71,6 +71,7 @@ class Ownership:
     loss: int | None = None
     expired: bool = False
     shared: bool = False
+    created: int = 0
 
 
 @dataclass(frozen=True)

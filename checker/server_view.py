@@ -209,4 +209,5 @@ def _ownership(
         loss=None if never_deleted else life.deleted_zxid,
         expired=life.how == "expired",
         shared=shared,
+        created=clock.monotonic(life.created_ms),
     )

@@ -11,6 +11,7 @@ from checker.herd import check_herd
 from checker.history import History
 from checker.holds import Hold, Words, extract_holds
 from checker.liveness import check_liveness
+from checker.overdue import check_overdue
 from checker.server_truth import ServerTruth
 from checker.server_view import server_view
 from checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
@@ -75,6 +76,7 @@ def judge_contention(
     nobody: str,
     *,
     permits: int = 1,
+    prompt: bool = False,
     more: Sequence[CheckResult] = (),
     happened: Sequence[Requirement] = (),
 ) -> Verdict:
@@ -85,6 +87,7 @@ def judge_contention(
         words: names of the operations.
         nobody: what it is called when no client at all proceeds.
         permits: how many may hold at once.
+        prompt: whether who comes to own on the servers is to be granted soon.
         more: what a family's own checks found.
         happened: what must have happened beside contended handovers.
     """
@@ -110,6 +113,8 @@ def judge_contention(
     wakeups = promises.wakeups * permits if promises.wakeups is not None else None
     checks.append(check_herd(history, holds, words, wakeups))
     checks += more
+    if prompt:
+        checks.append(check_overdue(history, server, words))
     if evidence.whole:
         checks.append(check_liveness(history, words, nobody=nobody))
         checks.append(

@@ -191,7 +191,7 @@ def _judge(evidence: Evidence) -> Verdict:
     if "missed-revocation" in evidence.promises.prevents:
         patience = int(LEARNING_S * 1e9)
         more.append(check_revocations(evidence.history, WORDS, patience, whole=evidence.whole))
-    return judge_contention(evidence, WORDS, nobody="deadlock", more=more)
+    return judge_contention(evidence, WORDS, nobody="deadlock", prompt=True, more=more)
 
 
 READ_WRITE = Workload(

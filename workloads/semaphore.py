@@ -19,6 +19,9 @@ WORDS = Words(acquire="acquire", work="work", release="release", thing="permit")
 PERMITS: Final = 2
 """How many clients may hold at once."""
 
+LONGEST_HOLD_S: Final = 6.0
+"""Some hold for up to so long: who waits is let in by whoever else goes, and must be told."""
+
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
@@ -47,8 +50,10 @@ SEMAPHORE = Workload(
     build="workloads.semaphore:client",
     model="semaphore",
     words=WORDS,
-    load=lambda setting: load(WORDS, setting),
+    load=lambda setting: load(WORDS, setting, longest=LONGEST_HOLD_S),
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
-    judge=lambda evidence: judge_contention(evidence, WORDS, nobody="deadlock", permits=PERMITS),
+    judge=lambda evidence: judge_contention(
+        evidence, WORDS, nobody="deadlock", permits=PERMITS, prompt=True
+    ),
 )
