@@ -192,8 +192,7 @@ class ElementQueue(ABC):
         )
         return names
 
-    @staticmethod
-    def _place(name: str) -> Place:
+    def _place(self, name: str) -> Place:
         match = _ELEMENT.search(name)
         if match is None:
             raise ValueError(f"{name!r} is no element of a queue: the path must be its alone")

@@ -97,8 +97,7 @@ class SortsByNameQueue(FifoQueue):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
 
-    @staticmethod
-    def _place(name: str) -> Place:
+    def _place(self, name: str) -> Place:
         return Place(0, 0, name)
 
 
@@ -217,7 +216,6 @@ class TextPriorityQueue(PriorityQueue):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
 
-    @staticmethod
-    def _place(name: str) -> Place:
-        place = PriorityQueue._place(name)
+    def _place(self, name: str) -> Place:
+        place = super()._place(name)
         return place._replace(priority=int(str(place.priority).ljust(2, "0")))
