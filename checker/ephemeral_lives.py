@@ -26,8 +26,9 @@ def check_ephemerals(
     """Hold what clients saw of each other's nodes against the lives of their sessions.
 
     A ``look`` -> {owners: {name: session}, session} shows everything that was committed before
-    its call. So a node must be in it that was made before, if its session lived on and its client
-    had not begun to remove it; and none may be in it whose session had ended before.
+    its call, and so does a create that succeeds, of its name. So a node must be in it that was
+    made before, if its session lived on and its client had not begun to remove it; and none may be
+    in it whose session had ended before.
 
     Args:
         history: with ``create`` {name} -> {name, session}, ``remove`` {name}, ``look``.
@@ -39,7 +40,7 @@ def check_ephemerals(
     result = CheckResult(name="ephemeral lives")
     ends = _ends(truth, clock)
     standing: dict[str, Standing] = {}
-    snapshots: dict[int | str, dict[str, Standing]] = {}
+    before: dict[int | str, dict[str, Standing]] = {}
     pairs = {pair.invoke.index: pair for pair in history.operations()}
     calls: dict[int | str, Operation] = {}
     looks = 0
@@ -48,8 +49,8 @@ def check_ephemerals(
             continue
         if op.type == "invoke":
             pair = calls[op.process] = pairs[op.index]
-            if op.f == "look":
-                snapshots[op.process] = dict(standing)
+            if op.f in ("look", "create"):
+                before[op.process] = dict(standing)
             elif op.f == "remove" and not _certainly_not(pair):
                 own = standing.get(op.value["name"])
                 if own is not None and own.client == history.client_of(op.process):
@@ -60,18 +61,23 @@ def check_ephemerals(
             continue
         if op.f == "create":
             name, client = op.value["name"], history.client_of(op.process)
-            standing[name] = Standing(name, op.value["session"], client, pair)
+            expected, seen, viewer = before.pop(op.process), {name: op.value["session"]}, None
+            expected = {name: expected[name]} if name in expected else {}
         elif op.f == "look":
+            expected, seen, viewer = before.pop(op.process), op.value["owners"], op.value["session"]
+        else:
+            continue
+        for node in expected.values():
+            if standing.get(node.name) is not node or seen.get(node.name) == node.session:
+                continue
+            del standing[node.name]
+            alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
+            if alive or node.session == viewer:
+                result.anomalies.append(_early(node, pair, seen.get(node.name), history))
+        if op.f == "create":
+            standing[name] = Standing(name, op.value["session"], client, pair)
+        else:
             looks += 1
-            seen = op.value["owners"]
-            for node in snapshots.pop(op.process).values():
-                if standing.get(node.name) is not node or seen.get(node.name) == node.session:
-                    continue
-                del standing[node.name]
-                if node.session == op.value["session"] or (
-                    node.session in ends and op.time + SLACK_NS < ends[node.session]
-                ):
-                    result.anomalies.append(_early(node, pair, seen.get(node.name), history))
             result.anomalies += _lingering(pair, op, ends, history)
     result.stats = {"looks": looks}
     return result
