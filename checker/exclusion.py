@@ -163,12 +163,13 @@ def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
     standing: list[tuple[int, int]] = []
     for start, end, number in spans:
         hold = holds[number]
-        standing = [
-            (until, other)
-            for until, other in standing
-            if until > start and holds[other].process != hold.process
-        ]
-        standing.append((end, number))
+        standing = [(until, other) for until, other in standing if until > start]
+        mine = [until for until, other in standing if holds[other].process == hold.process]
+        if mine:
+            standing = [
+                (until, other) for until, other in standing if holds[other].process != hold.process
+            ]
+        standing.append((max([end, *mine]), number))
         if len(standing) > permits:
             ends = [until for until, _ in standing]
             left = sorted(ends, reverse=True)[permits]

@@ -51,8 +51,8 @@ class HoldCycle(msgspec.Struct, frozen=True):
     What is held then is still let go of, so that nobody is left in the way of the final phase.
     One attempt in six has little patience, so that waiters leave the line from its middle; a
     re-entrant recipe is entered twice by one hold in eight. Where there are ``modes`` to hold
-    it in, each attempt draws one. Where ``longest`` is not 0, one hold in four lasts up to so many
-    seconds, so that faults strike while something is believed.
+    it in, each attempt draws one. Where ``longest`` is not 0, one hold in ``one_in`` lasts
+    up to so many seconds, so that faults strike while something is believed.
     """
 
     words: Words
@@ -63,6 +63,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
     depth: int = 0
     modes: tuple[str, ...] = ()
     longest: float = 0.0
+    one_in: int = 4
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
@@ -108,7 +109,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
         return round(0.02 + 0.3 * seed.uniform()[0], 3) if dice == 0 else LONG_PATIENCE_S
 
     def _work(self) -> dict[str, Any]:
-        dice, seed = self.seed.below(4)
+        dice, seed = self.seed.below(self.one_in)
         if self.longest and dice == 0:
             seconds = self.longest * seed.uniform()[0]
             return {"acts": 2 + int(seconds / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
@@ -157,7 +158,11 @@ class GrantedOnce(msgspec.Struct, frozen=True):
 
 
 def load(
-    words: Words, setting: Setting, modes: tuple[str, ...] = (), longest: float = 0.0
+    words: Words,
+    setting: Setting,
+    modes: tuple[str, ...] = (),
+    longest: float = 0.0,
+    one_in: int = 4,
 ) -> Generator:
     """All clients contend until the time is up; see ``HoldCycle``."""
     reentrant = setting.recipe.promises.reentrant
@@ -169,6 +174,7 @@ def load(
             setting.until,
             modes=modes,
             longest=longest,
+            one_in=one_in,
         )
     )
 

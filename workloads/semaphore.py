@@ -19,8 +19,11 @@ WORDS = Words(acquire="acquire", work="work", release="release", thing="permit")
 PERMITS: Final = 2
 """How many clients may hold at once."""
 
-LONGEST_HOLD_S: Final = 6.0
-"""Some hold for up to so long: who waits is let in by whoever else goes, and must be told."""
+LONGEST_HOLD_S: Final = 5.0
+"""A few hold for up to so long: who waits is let in by whoever else goes, and must be told."""
+
+ONE_LONG_IN: Final = 60
+"""How few: while all permits are held for long nothing else happens."""
 
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
@@ -50,7 +53,7 @@ SEMAPHORE = Workload(
     build="workloads.semaphore:client",
     model="semaphore",
     words=WORDS,
-    load=lambda setting: load(WORDS, setting, longest=LONGEST_HOLD_S),
+    load=lambda setting: load(WORDS, setting, longest=LONGEST_HOLD_S, one_in=ONE_LONG_IN),
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(

@@ -9,6 +9,7 @@ from checker.exclusion import (
     SessionEnd,
     check_exclusion,
     count_handovers,
+    crowds,
     expired_while_holding,
     overlaps,
 )
@@ -271,3 +272,109 @@ def test_the_sweep_finds_exactly_the_pairs_that_overlap_by_definition(holds):
             if max(a, c) < min(b, d)
         ]
         assert (start, end) == (min(a for a, _ in pieces), max(b for _, b in pieces))
+
+
+@given(some_holds(), st.integers(1, 3))
+def test_crowds_are_exactly_where_more_believe_than_may(holds, permits):
+    found = list(crowds(holds, permits))
+    for moment in range(40):
+        believing = {
+            hold.process for hold in holds for start, end in hold.beliefs if start <= moment < end
+        }
+        inside = any(crowd.start <= moment < crowd.end for crowd in found)
+        assert inside == (len(believing) > permits)
+    for crowd in found:
+        assert len({hold.process for hold in crowd.members}) == len(crowd.members) > permits
+
+
+def reading(recorded, called, returned, process):
+    """Acquire in mode read."""
+    recorded.add(called, process, "invoke", "acquire", {"mode": "read"})
+    return recorded.add(returned, process, "ok", "acquire", {"session": f"0x{process + 1}"})
+
+
+def test_readers_may_hold_together_and_a_writer_not_beside_them():
+    recorded = reading(reading(Recorded(), 1, 2, 0), 1, 3, 1).release(8, 9, 0).release(8, 9, 1)
+    assert kinds(check(recorded.end(20), view())) == []
+    recorded.acquire(1, 5, 2).release(6, 7, 2)
+    assert kinds(check(recorded.end(20), view())) == ["split-brain"] * 2
+
+
+def of_three(until=8000, **ended):
+    """c0 and c1 hold from 1 s to 8 s and ``until``, c2 from 5 s to 6 s; two may at once."""
+    recorded = Recorded().acquire(900, 1000, 0).acquire(900, 1000, 1).acquire(4900, 5000, 2)
+    recorded.release(6000, 6010, 2).release(8000, 8010, 1).release(until, until + 10, 0)
+    history = recorded.end(20000).history()
+    holds = extract_holds(history, WORDS)
+    return check_exclusion(history, holds, view(**ended), WORDS, permits=2)
+
+
+def test_as_many_as_may_hold_and_one_more_is_split_brain():
+    (anomaly,) = of_three().anomalies
+    assert (anomaly.kind, anomaly.start, anomaly.end) == ("split-brain", 5000 * MS, 6000 * MS)
+    assert anomaly.clients == [0, 1, 2]
+    assert of_three(until=4000).anomalies == []
+    short, late = of_three(s2=(5400, True)).anomalies
+    assert (short.kind, short.length_ms) == ("split-brain", 400)
+    assert (late.kind, late.clients) == ("unaware-holder", [1, 2])
+
+
+def test_one_of_a_crowd_whose_session_had_ended_has_a_stale_belief():
+    (anomaly,) = of_three(until=5700, s1=(4990, True)).anomalies
+    assert (anomaly.kind, anomaly.length_ms, anomaly.clients) == ("stale-belief", 700, [0, 2])
+    assert kinds(of_three(until=7000, s1=(4990, True))) == ["unaware-holder"]
+
+
+def test_without_the_logs_a_crowd_is_unknown_unless_enough_are_known_to_have_lived():
+    result = of_three(known=("0x2", "0x3"))
+    assert result.anomalies == []
+    assert "c0 (0x1)" in result.unknown[0]
+    result = of_three(known=("0x2", "0x3"), s2=(4000, True))
+    assert (kinds(result), result.unknown) == (["unaware-holder"], [])
+
+
+def test_more_owners_than_permits_are_a_double_grant():
+    owners = [owner("0x1", 1, 8), owner("0x2", 4, 9), owner("0x3", 8, 12)]
+    history = Recorded().end(20).history()
+    assert check_exclusion(history, [], view(owners=owners), WORDS, permits=2).anomalies == []
+    owners[2] = owner("0x3", 7, 12)
+    found = check_exclusion(history, [], view(owners=owners), WORDS, permits=2)
+    assert kinds(found) == ["double-grant"]
+
+
+def test_shared_owners_stand_beside_each_other_and_not_beside_others():
+    shared = [replace(owner(f"0x{n}", n, 9), shared=True) for n in (1, 2)]
+    assert kinds(check(Recorded().end(20), view(owners=shared))) == []
+    assert kinds(check(Recorded().end(20), view(owners=[*shared, owner("0x3", 5, 7)]))) == [
+        "double-grant"
+    ]
+
+
+def test_a_stale_reader_harms_once_a_writer_has_touched_the_resource_not_another_reader():
+    def run(second):
+        recorded = reading(Recorded(), 900, 1000, 0).act(1100, 0)
+        second(recorded, 4900, 5000, 1)
+        recorded.act(5010, 1).act(5100, 0).release(5200, 5300, 0).release(6000, 6010, 1)
+        return kinds(check(recorded.end(9000), view(s1=(4990, True))))
+
+    assert run(reading) == []
+    assert run(Recorded.acquire) == ["stale-action", "stale-belief"]
+
+
+def test_a_stale_holder_of_a_permit_harms_when_as_many_others_act_as_may():
+    recorded = Recorded().acquire(900, 1000, 0).act(1100, 0).acquire(900, 1000, 1).act(1100, 1)
+    recorded.act(4996, 0).acquire(4900, 5000, 2).act(5005, 0).act(5010, 2).act(5100, 0)
+    recorded.release(5200, 5210, 0).release(5900, 5910, 1).release(6000, 6010, 2)
+    history = recorded.end(9000).history()
+    holds = extract_holds(history, WORDS)
+    found = check_exclusion(history, holds, view(s1=(4990, True)), WORDS, permits=2)
+    (action,) = [a for a in found.anomalies if a.kind == "stale-action"]
+    assert (action.start, action.end) == (5100 * MS, 5100 * MS)
+
+
+def test_a_handover_of_a_permit_needs_all_of_them_taken_at_the_call():
+    recorded = Recorded().acquire(1, 2, 0).acquire(1, 3, 1).acquire(4, 6, 2).release(5, 6, 0)
+    holds = extract_holds(recorded.end(12).history(), WORDS)
+    assert (count_handovers(holds, 1), count_handovers(holds, 2)) == (2, 1)
+    late = Recorded().acquire(1, 2, 0).acquire(1, 3, 1).release(4, 5, 0).acquire(6, 7, 2)
+    assert count_handovers(extract_holds(late.end(12).history(), WORDS), 2) == 0
