@@ -6,6 +6,7 @@ from typing import Final
 from workloads.append import APPENDS
 from workloads.barrier import BARRIER
 from workloads.breaking import BREAKING
+from workloads.counter import COUNTER
 from workloads.double_barrier import DOUBLE_BARRIER
 from workloads.election import ELECTION
 from workloads.ephemeral import EPHEMERAL
@@ -13,6 +14,7 @@ from workloads.failover import FAILOVER_WORKLOAD
 from workloads.jobs import JOBS
 from workloads.lock import LOCK
 from workloads.multi import MULTI
+from workloads.partitioner import PARTITIONER
 from workloads.priority_queue import PRIORITY_QUEUE
 from workloads.queue import QUEUE
 from workloads.read_write import READ_WRITE
@@ -36,9 +38,11 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         ELECTION,
         BARRIER,
         DOUBLE_BARRIER,
+        COUNTER,
         BREAKING,
         VIEW,
         REGISTRY,
+        PARTITIONER,
         TWO_PHASE_COMMIT,
         JOBS,
         REGISTER,

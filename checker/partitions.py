@@ -1,0 +1,133 @@
+"""Who owns which part of a shared set: each part is an exclusion of its own.
+
+An ``acquire`` that is ok has ``parts``: name -> {node, token, session}. Its hold is one of every
+part in it. ``shared-partition`` is what ``checker.exclusion`` calls split-brain or double grant
+for one part. ``own`` operations of the final phase -> {parts}, each asked when every member has
+had time to take its share and nobody comes or goes: together they must be the whole set, and no
+part may be named twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from checker.exclusion import ServerView, check_exclusion, count_handovers, expired_while_holding
+from checker.grants import check_tokens
+from checker.history import History
+from checker.holds import Hold, Words, extract_holds
+from checker.liveness import final_phase
+from checker.verdict import Anomaly, CheckResult, Requirement
+
+
+def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
+    """Part -> the holds of it, in order of grant; without the actions, which name no part."""
+    records = {op.index: op for op in history}
+    found: dict[str, list[Hold]] = defaultdict(list)
+    for hold in extract_holds(history, words):
+        parts = records[hold.ops[1]].value.get("parts") or {}
+        for part, grant in parts.items():
+            session = grant["session"] or hold.session
+            found[part].append(
+                replace(hold, session=session, token=grant["token"], node=grant["node"], acts=[])
+            )
+    return dict(found)
+
+
+def check_shares(
+    history: History,
+    parts: Sequence[str],
+    server: Callable[[str], ServerView | None],
+    words: Words,
+    *,
+    tokens: bool,
+    lateness_matters: bool,
+) -> list[CheckResult]:
+    """Judge every part by itself.
+
+    Args:
+        history: the run.
+        parts: the whole set.
+        server: the server's timeline for a part; None when the logs are not at hand.
+        words: names of the operations.
+        tokens: whether grants come with tokens that only grow.
+        lateness_matters: see ``check_exclusion``.
+    """
+    every = holds_of_parts(history, words)
+    handovers = expiries = 0
+    shares = CheckResult(name="shares")
+    results = [shares]
+    for part in parts:
+        holds, view = every.get(part, []), server(part)
+        named = Words(words.acquire, words.work, words.release, f"part {part}")
+        result = check_exclusion(history, holds, view, named, lateness_matters=lateness_matters)
+        for anomaly in result.anomalies:
+            if anomaly.kind in ("split-brain", "double-grant"):
+                anomaly.kind = "shared-partition"
+        shares.anomalies += result.anomalies
+        shares.unknown += result.unknown
+        shares.intervals += result.intervals
+        handovers += count_handovers(holds)
+        if view is not None:
+            expiries += len(expired_while_holding(holds, view))
+        if tokens:
+            ordered = check_tokens(history, holds)
+            ordered.name = f"tokens of {part}"
+            results.append(ordered)
+    shares.stats = {
+        "holds": sum(map(len, every.values())),
+        "handovers": handovers,
+        "expiries_while_holding": expiries,
+    }
+    return results
+
+
+def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
+    """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module."""
+    result = CheckResult(name="ownership")
+    final = final_phase(history)
+    asked = Requirement(
+        name="members asked what they own once every fault was healed",
+        needed=max(1, history.clients),
+        observed=0,
+    )
+    result.requirements.append(asked)
+    if final is None:
+        return result
+    if not (final.value or {}).get("healed", False):
+        detail = (final.value or {}).get("detail", "")
+        result.unknown.append(f"not everything was healed before the final phase: {detail}")
+        return result
+    answers = {
+        history.client_of(int(op.invoke.process)): op
+        for op in history.operations()
+        if op.invoke.f == "own" and op.invoke.time >= final.time and op.outcome == "ok"
+    }
+    asked.observed = len(answers)
+    if len(answers) < history.clients:
+        return result
+    for part in parts:
+        owners = {
+            client: op
+            for client, op in answers.items()
+            if op.completion is not None and part in op.completion.value["parts"]
+        }
+        if len(owners) == 1:
+            continue
+        told = list((owners or answers).values())
+        who = ", ".join(f"c{client}" for client in sorted(owners))
+        result.anomalies.append(
+            Anomaly(
+                kind="shared-partition" if owners else "unowned-partition",
+                description=(
+                    f"{who} all said that they own part {part}"
+                    if owners
+                    else f"every member had time to take its share, and nobody owned part {part}"
+                ),
+                ops=[index for op in told for index in op.indices],
+                clients=sorted(owners or answers),
+                start=min(op.invoke.time for op in told),
+                end=max((op.completion or op.invoke).time for op in told),
+            )
+        )
+    result.stats = {"members": len(answers)}
+    return result

@@ -1,0 +1,20 @@
+"""Partitioners."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from recipes.faulty.partitioners import (
+    EvictingPartitioner,
+    NoLockPartitioner,
+    UnnoticedChangePartitioner,
+)
+from recipes.kazoo_partitioner import KazooPartitioner
+from recipes.partitioner import Partitioner
+
+PARTITIONERS: Final[Mapping[str, type[Any]]] = {
+    "partitioner": Partitioner,
+    "kazoo": KazooPartitioner,
+    "no-lock": NoLockPartitioner,
+    "evicting": EvictingPartitioner,
+    "unnoticed-change": UnnoticedChangePartitioner,
+}

@@ -1,0 +1,268 @@
+"""A set shared out among members that come and go.
+
+Operations: ``acquire`` {timeout} -> {session, parts}: join and take a share, ``parts`` is name ->
+{node, token, session}; ``work`` {seconds}: look, over and over, whether the share is still held,
+until the members change; ``release``: let go and stay a member; ``leave`` {timeout}; ``own`` ->
+{parts}: what is owned now; ``inspect``: what is left in the lines.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+from kazoo.exceptions import KazooException
+
+from checker.exclusion import ServerView
+from checker.exercise import check_exercise
+from checker.history import Op
+from checker.holds import Words
+from checker.liveness import check_liveness
+from checker.partitions import check_ownership, check_shares
+from checker.server_view import server_view
+from checker.verdict import Requirement, Verdict, judge
+from harness.client_body import ClientContext, Outcome
+from harness.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    on_threads,
+    phases,
+    repeat,
+    until_ok,
+)
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.seed import Seed
+from recipes.catalogue.partitioners import PARTITIONERS
+from recipes.interfaces import LockUnknown, NotHeld
+from workloads.contention import LINGER_S, ContentionClient
+from workloads.judgement import LEAST_HANDOVERS, Evidence
+from workloads.workload import Setting, Workload
+
+WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="share")
+
+PARTS: Final = ("a", "b", "c", "d", "e", "f", "g")
+
+PATIENCE_S: Final = 5.0
+
+SETTLING_S: Final = 12.0
+"""How long members may take to share out the set when every fault is healed."""
+
+GLANCE_S: Final = 0.02
+
+
+class Membership(msgspec.Struct, frozen=True):
+    """One process's load: acquire, work, release, and now and then leave.
+
+    In the final phase (``stays``) nobody leaves, and shares are let go of only when the members
+    have changed; it ends ``SETTLING_S`` after it was first asked.
+    """
+
+    seed: Seed
+    until: int | None
+    stays: bool = False
+    stage: str = "acquire"
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step, when the process is free."""
+        until = ctx.time + int(SETTLING_S * 1e9) if self.until is None else self.until
+        here = Membership(self.seed, until, self.stays, self.stage)
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, here
+        over = ctx.time >= until
+        if over and (self.stays or self.stage == "acquire"):
+            return None
+        share, _ = self.seed.uniform()
+        value: dict[str, Any] | None = None
+        if self.stage == "acquire":
+            left = (until - ctx.time) / 1e9
+            value = {"timeout": round(min(PATIENCE_S, max(0.5, left)), 3)}
+        elif self.stage == "work":
+            value = {"seconds": 0.5 if self.stays else 0.0 if over else round(0.2 + share, 3)}
+        elif self.stage == "leave":
+            value = {"timeout": PATIENCE_S}
+        return Invocation(self.stage, value, process, ctx.time), here
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """What comes next depends on what came of this."""
+        if event.type == "invoke":
+            return self
+        dice, seed = self.seed.next()[1].below(4)
+        stage = "acquire"
+        if event.f == "acquire":
+            stage = "work" if event.type == "ok" else "acquire"
+        elif event.f == "work":
+            calm = self.stays and event.type == "ok" and not event.value["changed"]
+            stage = "work" if calm else "release"
+        elif event.f == "release" and dice == 0 and not self.stays:
+            stage = "leave"
+        return Membership(seed, self.until, self.stays, stage)
+
+
+def load(setting: Setting) -> Generator:
+    """Members come, work and go until the time is up."""
+    return each_process(lambda process: Membership(setting.seed.child(process), setting.until))
+
+
+def final(setting: Setting) -> Generator:
+    """Everybody is a member until the set is shared out; then all tell, leave, and one looks."""
+    own = until_ok(limit(3, repeat(Invocation("own"))))
+    leave = until_ok(limit(6, repeat(Invocation("leave", {"timeout": PATIENCE_S}))))
+    inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
+    return phases(
+        each_thread(Membership(setting.seed.child("final"), None, stays=True)),
+        each_thread(own),
+        each_thread(leave),
+        on_threads([0], until_ok(limit(5, repeat(inspect)))),
+    )
+
+
+class PartitionClient(ContentionClient):
+    """The client's side: drives one partitioner."""
+
+    def __init__(self, context: ClientContext, partitioner: Any, line: Any) -> None:
+        super().__init__(
+            context,
+            WORDS,
+            acquire=partitioner.acquire,
+            release=partitioner.release,
+            held=lambda: partitioner.held,
+            grant=partitioner,
+            line=line,
+        )
+        self._partitioner = partitioner
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation; what escapes is an unknown outcome."""
+        try:
+            if f == "work":
+                return self._watch_over(value["seconds"])
+            if f == "leave":
+                self._partitioner.leave(value["timeout"])
+                return Outcome("ok")
+            if f == "own":
+                owned = self._partitioner.held and not self._partitioner.changed
+                return Outcome("ok", {"parts": sorted(self._parts()) if owned else []})
+            return super().invoke(f, value)
+        except (LockUnknown, KazooException) as error:
+            return Outcome("info", value, f"{type(error).__name__}: {error}")
+
+    def _parts(self) -> dict[str, dict[str, Any]]:
+        return {
+            name: {
+                "node": part.node,
+                "token": part.token,
+                "session": None
+                if part.session is None
+                else f"0x{part.session & 0xFFFFFFFFFFFFFFFF:x}",
+            }
+            for name, part in self._partitioner.parts.items()
+        }
+
+    def _do_acquire(self, timeout: float) -> Outcome:
+        try:
+            if not self._acquire(timeout):
+                return Outcome("fail", error="timed out")
+        except NotHeld as error:
+            return Outcome("fail", error=str(error))
+        return Outcome("ok", {"session": self._context.session(), "parts": self._parts()})
+
+    def _watch_over(self, seconds: float) -> Outcome:
+        """Act on the share for so long; longer, for ``LINGER_S``, behind a broken link."""
+        until = time.monotonic() + seconds
+        linger = False
+        while True:
+            if not self._partitioner.held:
+                return Outcome("fail", error="no longer held")
+            if not linger and self._context.act(None).linger:
+                linger, until = True, time.monotonic() + LINGER_S
+            changed = self._partitioner.changed and not linger
+            if changed or time.monotonic() >= until:
+                return Outcome("ok", {"changed": self._partitioner.changed})
+            time.sleep(GLANCE_S)
+
+    def _contenders(self) -> list[dict[str, Any]]:
+        whole = self._line
+        nodes = []
+        for part in PARTS:
+            self._line = replace(whole, path=f"{whole.path}/{part}")
+            try:
+                nodes += super()._contenders()
+            finally:
+                self._line = whole
+        return nodes
+
+
+def client(recipe: str, path: str) -> Callable[[ClientContext], PartitionClient]:
+    """Makes the client's side for one recipe."""
+    kind = PARTITIONERS[recipe]
+
+    def build(context: ClientContext) -> PartitionClient:
+        partitioner = kind(context.kazoo, path, PARTS, name=f"c{context.client}")
+        return PartitionClient(context, partitioner, kind.line(path))
+
+    return build
+
+
+def judge_partitioner(evidence: Evidence) -> Verdict:
+    """Has every part one owner?"""
+    history, promises, line = evidence.history, evidence.promises, evidence.line
+
+    def server(part: str) -> ServerView | None:
+        if evidence.truth is None or evidence.clock is None or line is None:
+            return None
+        return server_view(
+            evidence.truth,
+            evidence.clock,
+            kind=line.kind,
+            path=f"{line.path}/{part}",
+            mark=line.mark,
+        )
+
+    checks = check_shares(
+        history,
+        PARTS,
+        server,
+        WORDS,
+        tokens=promises.tokens,
+        lateness_matters="unaware-holder" in promises.prevents,
+    )
+    shares = checks[0]
+    if evidence.whole:
+        checks.append(check_liveness(history, WORDS))
+        checks.append(check_ownership(history, PARTS))
+        checks.append(
+            check_exercise(
+                history,
+                happened=[
+                    Requirement(
+                        name="parts handed over to somebody who waited",
+                        needed=LEAST_HANDOVERS,
+                        observed=shares.stats["handovers"],
+                    )
+                ],
+                expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
+                leader_changes=evidence.leader_changes,
+                kinds=evidence.kinds,
+                directed=evidence.directed,
+            )
+        )
+    return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+PARTITIONER = Workload(
+    name="partitioner",
+    summary="members that come and go share out a set",
+    recipes=PARTITIONERS,
+    path="/rumpus/partitioner",
+    build="workloads.partitioner:client",
+    model="mutex for each part",
+    words=WORDS,
+    load=load,
+    final=final,
+    cleanup={},
+    judge=judge_partitioner,
+    requests=("create", "delete", "get-children"),
+)
