@@ -162,7 +162,12 @@ def check_acknowledgements(
         epoch = _epoch(life)
         assert epoch is not None, "those without an epoch are left out"
         reign = reigns.get(epoch)
-        if reign is None or life.czxid < reign.grant:
+        if reign is None and (truth.reasons or truth.uncertain or truth.forked):
+            result.unknown.append(
+                f"{life.path} acknowledges epoch {epoch}, and the servers' logs at hand do not "
+                "tell whether that was ever first in line"
+            )
+        elif reign is None or life.czxid < reign.grant:
             early = "which was never first in line" if reign is None else "which was not first yet"
             result.anomalies.append(
                 Anomaly(

@@ -86,7 +86,7 @@ def _within_hang(
     """Nodes that went with their session, ended by its client, while the holder still hung."""
     gone = {
         life.path: clock.monotonic(life.deleted_ms)
-        for life in truth.znodes("/")
+        for life in truth.znodes()
         if life.how == "closed" and life.deleted_ms is not None
     }
     listed = {entry.node for entry in named if entry.node in gone}

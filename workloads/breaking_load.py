@@ -149,7 +149,7 @@ class Supervision(msgspec.Struct, frozen=True):
             if identity != value.get("freed") and looks < LOOKS
         }
         dice, seed = self.seed.uniform()
-        rest = now + int((0.05 + 1.2 * dice) * SECOND)
+        rest = now + int((0.05 + 2.4 * dice) * SECOND)
         return msgspec.structs.replace(
             self,
             seed=seed,

@@ -4,6 +4,7 @@ import pytest
 from kazoo.exceptions import ConnectionClosedError
 
 from recipes.catalogue.elections import ELECTIONS
+from recipes.election import Leader
 from recipes.interfaces import LockUnknown, NotHeld
 
 SOUND = [name for name, recipe in ELECTIONS.items() if not recipe.faulty]
@@ -149,3 +150,37 @@ def test_a_candidate_ends_with_its_client(crowd, path, name):
     with pytest.raises(ConnectionClosedError):
         waiting.result()
     leader.resign()
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_followers_see_who_leads_and_whether_it_knows(crowd, path, name):
+    election, other = (ELECTIONS[name](crowd[number], path, name=f"c{number}") for number in (0, 1))
+    assert other.leader() is None
+    with pytest.raises(NotHeld):
+        election.acknowledge()
+    assert election.campaign(10)
+    seen = other.leader()
+    assert (seen.epoch, seen.name, seen.acknowledged) == (election.token, "c0", False)
+    for _ in range(2):
+        election.acknowledge()
+        assert other.leader() == Leader("c0", election.token, acknowledged=True)
+    election.resign()
+    assert other.leader() is None
+    assert other.campaign(10)
+    assert election.leader() == Leader("c1", other.token, acknowledged=False)
+    other.resign()
+
+
+def test_an_acknowledgement_goes_with_its_session_or_its_reign(crowd, path, eventually):
+    election = ELECTIONS["fair"](crowd[0], path)
+    assert election.campaign(10)
+    election.acknowledge()
+    assert len(crowd.children(f"{path}-acknowledged")) == 1
+    election.resign()
+    assert eventually(lambda: not crowd.children(f"{path}-acknowledged"))
+    assert election.campaign(10)
+    election.acknowledge()
+    crowd.expire(0)
+    assert crowd.children(f"{path}-acknowledged") == []
+    with pytest.raises(NotHeld, match="session"):
+        election.acknowledge()

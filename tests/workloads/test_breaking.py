@@ -1,0 +1,207 @@
+"""Breaking locks: the load, the judgement, and whole runs in the simulation."""
+
+from itertools import pairwise
+
+import pytest
+
+from checker.clock import WallClock
+from checker.server_truth import SessionLife, ZnodeLife
+from harness.combinators import on_clients
+from harness.generator import Context
+from harness.rehearsal import imperfect, perfect, rehearse
+from harness.seed import Seed
+from harness.workers import CLIENT_KILLED
+from recipes.breakable_lock import BlacklistLock, IdentityLock
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.breaking import BREAKING, QUICK, judge
+from workloads.breaking_load import HANG_S, Supervision
+from workloads.judgement import Evidence
+from workloads.workload import Setting
+
+SECOND = 1_000_000_000
+NODE = "/rumpus/breaking/x-contender-0000000001"
+
+
+def setting(recipe, seed=1):
+    return Setting(
+        seed=Seed(seed), recipe=recipe, clients=5, session_timeout=2.0, until=20 * SECOND
+    )
+
+
+def rehearsed(generator, behaviour=perfect):
+    return rehearse(
+        on_clients(generator),
+        clients=5,
+        nemesis=False,
+        cleanup=BREAKING.cleanup,
+        behaviour=behaviour,
+        seed=Seed(5),
+    )
+
+
+def test_some_holders_hang_and_the_last_client_breaks_locks():
+    dispatches = rehearsed(BREAKING.load(setting(BlacklistLock))).dispatches
+    breakers = {what.thread for _, what, _ in dispatches if what.f == "break"}
+    assert breakers == {4}
+    assert {what.thread for _, what, _ in dispatches if what.f == "acquire"} == {0, 1, 2, 3}
+    works = [what.value.get("hang") for _, what, _ in dispatches if what.f == "work"]
+    assert set(works) == {None, HANG_S}
+    assert 0.05 < works.count(HANG_S) / len(works) < 0.25
+    assert "die" not in {what.f for _, what, _ in dispatches}
+
+
+def test_a_grant_is_followed_by_work_and_then_death_or_release():
+    pairs = {}
+    for pair in rehearsed(BREAKING.load(setting(BlacklistLock)), imperfect).history.operations():
+        pairs.setdefault(pair.invoke.process, []).append(pair)
+    for life in pairs.values():
+        for earlier, later in pairwise(life):
+            if earlier.invoke.f == "work":
+                assert later.invoke.f == "release"
+            if earlier.invoke.f == "acquire" and earlier.outcome == "ok":
+                assert later.invoke.f == "work"
+
+
+class Telling:
+    """Feeds a supervision with events, and asks it."""
+
+    def __init__(self):
+        self.supervision = Supervision(Seed(1), (3, 4), 100 * SECOND)
+
+    def tell(self, process, type_, f, value=None, error=None, at=1):
+        recorded = Recorded(5).add(at * 1000, process, type_, f, value, error=error)
+        ctx = Context.start(clients=5, time=at * SECOND)
+        self.supervision = self.supervision.update(ctx, recorded.ops[0])
+
+    def ask(self, at=1):
+        answer = self.supervision.op(Context.start(clients=5, time=at * SECOND))
+        what, self.supervision = answer
+        return what
+
+
+@pytest.mark.parametrize("death", ["declared", "killed"])
+def test_supervisors_look_for_the_dead_until_they_have_freed_them(death):
+    telling = Telling()
+    assert not hasattr(telling.ask(), "f"), "nobody is dead"
+    telling.tell(0, "ok", "work", {"acts": 3, "identity": "c0/1"})
+    if death == "declared":
+        telling.tell(0, "ok", "die", {"identity": "c0/1"})
+    else:
+        telling.tell(0, "info", "work", {"acts": 3}, CLIENT_KILLED)
+    what = telling.ask()
+    assert (what.f, what.process, what.value["dead"]) == ("free", 3, ["c0/1"])
+    telling.tell(3, "ok", "free", {"freed": None, "removed": False})
+    assert telling.ask().process == 4, "the one rests, the other looks"
+    telling.tell(4, "ok", "free", {"freed": "c0/1", "removed": True})
+    later = telling.ask(at=9)
+    assert (later.process, later.value["dead"]) == (3, ["c0/1"])
+    telling.tell(3, "ok", "free", {"freed": "c0/1", "removed": False}, at=9)
+    assert not hasattr(telling.ask(at=20), "f")
+
+
+def test_an_unknown_outcome_is_no_death():
+    telling = Telling()
+    telling.tell(0, "ok", "work", {"identity": "c0/1"})
+    telling.tell(0, "info", "release", None, "no answer")
+    assert not hasattr(telling.ask(), "f")
+
+
+class Truth:
+    committed = uncertain = forked = reasons = ()
+
+    def __init__(self, how, by):
+        ended = {"closed_zxid": 9, "closed_ms": 300} if how == "closed" else {}
+        self._sessions = {
+            "0x1": SessionLife("0x1", 1, 0, 2000, **ended),
+            "0x2": SessionLife("0x2", 2, 0, 2000),
+        }
+        self._life = ZnodeLife(NODE, 5, 20, "0x1", "0x1", b"c0/1", 9, 300, by, how)
+
+    def sessions(self):
+        return self._sessions
+
+    def znodes(self, _path="/"):
+        return [self._life]
+
+    def epochs(self):
+        return {1: None}
+
+
+def judged(recorded, recipe, truth):
+    evidence = Evidence(
+        history=recorded.end(9000).history(),
+        promises=recipe.promises,
+        truth=truth,
+        clock=WallClock([(0, 0)]),
+        line=recipe.line("/rumpus/breaking"),
+        session_timeout=2.0,
+    )
+    verdict = judge(evidence)
+    quick = [r.observed for check in verdict.checks for r in check.requirements if r.name == QUICK]
+    return {a.kind for a in verdict.anomalies if a.promised}, quick
+
+
+def hanging(until=3000):
+    recorded = Recorded(3).session(0, 0, "connected", session="0x1")
+    recorded.acquire(10, 30, 0, token=5, node=NODE)
+    recorded.add(40, 0, "invoke", "work", {"acts": 3, "pause": 0.01, "hang": 3.0})
+    recorded.add(100, 2, "invoke", "break", {"patience": 0.1})
+    recorded.add(250, 2, "ok", "break", {"session": "0x1", "node": NODE, "token": 5})
+    recorded.session(290, 0, "doubts", session="0x1")
+    return recorded.add(until, 0, "fail", "work", {"acts": 1})
+
+
+def test_a_holder_that_obeys_is_a_lock_that_passed_on_in_time():
+    assert judged(hanging(), BlacklistLock, Truth("closed", "0x1")) == (set(), [1])
+
+
+def test_a_holder_whose_node_is_deleted_was_robbed_and_its_session_lives_on():
+    kinds, quick = judged(hanging(), BlacklistLock, Truth("deleted", "0x2"))
+    assert (kinds, quick) == ({"freed-live-holder", "missed-revocation"}, [0])
+
+
+def dying():
+    recorded = Recorded(3).session(0, 0, "connected", session="0x1")
+    recorded.acquire(10, 30, 0, token=5, node=NODE)
+    recorded.add(40, 0, "invoke", "die")
+    recorded.add(41, 0, "ok", "die", {"identity": "c0/1", "node": NODE, "token": 5})
+    return recorded.session(41, 0, "doubts", session="0x1")
+
+
+def test_who_has_died_may_be_freed():
+    assert judged(dying(), IdentityLock, Truth("deleted", "0x2")) == (set(), [1])
+
+
+def test_who_has_not_died_may_not():
+    recorded = Recorded(3).acquire(10, 30, 0, token=5, node=NODE)
+    assert judged(recorded, IdentityLock, Truth("deleted", "0x2"))[0] == {"freed-live-holder"}
+
+
+def test_without_the_servers_logs_nobody_can_tell():
+    evidence = Evidence(history=hanging().end(9000).history(), promises=BlacklistLock.promises)
+    assert judge(evidence).valid == "unknown"
+
+
+@pytest.mark.parametrize("recipe", ["blacklist", "by-identity"])
+def test_sound_recipes_in_the_simulation(tmp_path, recipe):
+    _, _, verdict = SimulatedRuns(tmp_path)(
+        3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0
+    )
+    assert verdict.outcome == "valid", verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "recipe", [name for name, recipe in BREAKING.recipes.items() if recipe.faulty]
+)
+def test_faulty_recipes_in_the_simulation(tmp_path, recipe):
+    kinds = ("client-partition",) if recipe == "notifications-only" else ()
+    _, _, verdict = SimulatedRuns(tmp_path)(
+        1,
+        workload="breaking",
+        recipe=recipe,
+        kinds=kinds,
+        seconds=40.0 if recipe == "no-incarnation" else 12.0,
+    )
+    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
+    assert found & BREAKING.recipes[recipe].expected, verdict.reasons

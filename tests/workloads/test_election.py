@@ -1,0 +1,71 @@
+"""Elections: who observes, and whole runs in the simulation."""
+
+import pytest
+
+from harness.combinators import on_clients
+from harness.rehearsal import rehearse
+from harness.seed import Seed
+from recipes.election import FairElection
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.election import ELECTION, LEAST_OBSERVATIONS, judge
+from workloads.judgement import Evidence
+from workloads.workload import Setting
+
+
+def test_one_client_observes_and_the_others_campaign():
+    setting = Setting(
+        seed=Seed(1), recipe=FairElection, clients=4, session_timeout=2.0, until=10**9
+    )
+    load = rehearse(on_clients(ELECTION.load(setting)), clients=4, nemesis=False)
+    done = {(what.thread, what.f) for _, what, _ in load.dispatches}
+    assert {thread for thread, f in done if f == "observe"} == {3}
+    assert {thread for thread, f in done if f == "campaign"} == {0, 1, 2}
+
+
+def observed(epoch, count):
+    recorded = Recorded()
+    recorded.add(1, 0, "invoke", "campaign").add(2, 0, "ok", "campaign", {"token": 7})
+    recorded.add(3, 0, "invoke", "lead")
+    for number in range(count):
+        recorded.add(10 + 2 * number, 2, "invoke", "observe")
+        seen = {"epoch": epoch, "name": "c0", "acknowledged": True}
+        recorded.add(11 + 2 * number, 2, "ok", "observe", seen)
+    history = recorded.end(900).history()
+    return judge(Evidence(history=history, promises=FairElection.promises))
+
+
+def test_observations_take_part_in_the_verdict():
+    assert {a.kind for a in observed(8, 1).anomalies} == {"false-acknowledgement"}
+    for count in (LEAST_OBSERVATIONS - 1, LEAST_OBSERVATIONS):
+        (need,) = (
+            need
+            for check in observed(7, count).checks
+            for need in check.requirements
+            if "observed" in need.name
+        )
+        assert need.met == (count == LEAST_OBSERVATIONS)
+
+
+def test_a_sound_election_in_the_simulation(tmp_path):
+    _, _, verdict = SimulatedRuns(tmp_path)(
+        2, workload="election", kinds=("client-partition",), seconds=8.0
+    )
+    assert verdict.outcome == "valid", verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kinds", "seconds"),
+    [
+        ("watch-leader", (), 2.0),
+        ("acknowledges-early", (), 2.0),
+        ("untied-acknowledgement", ("client-pause",), 8.0),
+        ("shared-acknowledgement", ("client-pause",), 8.0),
+    ],
+)
+def test_faulty_elections_in_the_simulation(tmp_path, recipe, kinds, seconds):
+    _, _, verdict = SimulatedRuns(tmp_path)(
+        1, workload="election", recipe=recipe, kinds=kinds, seconds=seconds
+    )
+    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
+    assert found & ELECTION.recipes[recipe].expected, verdict.reasons
