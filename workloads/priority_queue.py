@@ -28,4 +28,5 @@ PRIORITY_QUEUE = Workload(
     final=lambda setting: final(setting, priorities=True),
     cleanup={},
     judge=lambda evidence: judge_queue(evidence, MODEL),
+    requests=("write", "create", "get-children"),
 )

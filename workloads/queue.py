@@ -28,4 +28,5 @@ QUEUE = Workload(
     final=lambda setting: final(setting, priorities=False),
     cleanup={},
     judge=lambda evidence: judge_queue(evidence, FIFO_QUEUE),
+    requests=("write", "create", "get-children"),
 )

@@ -17,7 +17,16 @@ from checker.history import Op
 from checker.holds import Words
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_thread, limit, on_threads, phases, repeat, stagger, until_ok
-from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
+from harness.generator import (
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+    Thread,
+)
 from harness.seed import Seed
 from recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
 from workloads.workload import Setting
@@ -31,10 +40,13 @@ RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
 VIGIL_S: Final = 9.0
-"""So long before the load's end all but one only take, and that one puts little."""
+"""So long before the load's end all but the feeders only take, and those put little."""
+
+FEEDERS: Final = 2
+"""How many those are, so that a fault that strikes one does not silence the run."""
 
 TRICKLE_S: Final = 0.25
-"""Seconds between two elements then."""
+"""Seconds between two elements of a feeder then."""
 
 FEEDING_S: Final = 3.0
 """So long after the load's end, with every fault healed, those who wait are fed."""
@@ -50,11 +62,13 @@ FINAL_BOUND_S: Final = 15.0
 
 REQUEST_PATIENCE_S: Final = 5.0
 
+PUT_PATIENCE_S: Final = 2.0
+
 
 class Traffic(msgspec.Struct, frozen=True):
     """One client's load.
 
-    It puts and takes until the vigil begins. In the vigil everybody but the feeder waits for
+    It puts and takes until the vigil begins. In the vigil everybody but the feeders waits for
     elements, across the faults that come last, until each has got one that was put after the
     faults were healed. So a waiter that has slept through a lost connection is found out.
     """
@@ -64,7 +78,7 @@ class Traffic(msgspec.Struct, frozen=True):
     priorities: bool
     until: int
     hungry: int
-    """How many the feeder has to feed; 0 for everybody else."""
+    """How many a feeder has to feed in the end; 0 for everybody else."""
     stage: str = "free"
     value: Any = None
     puts: int = 0
@@ -110,9 +124,9 @@ class Traffic(msgspec.Struct, frozen=True):
             puts += 1
             fed += late and event.type == "ok"
             stage = "served" if self.hungry and fed >= self.hungry else "free"
-        elif event.f == "dequeue" and event.type == "ok" and event.value["value"] is not None:
+        elif event.f == "dequeue" and (came := _came_out(event)) is not None:
             stage = "work" if self.claims else "served" if late else "free"
-            value = event.value["value"]
+            value = came
         elif event.f == "work":
             stage = "release" if not late and seed.below(8)[0] == 0 else "acknowledge"
         elif tries and (event.type != "info" or tries == MOST_TRIES):
@@ -197,7 +211,7 @@ class Turn(msgspec.Struct, frozen=True):
         if event.f == "enqueue" and event.type == "ok":
             stage = "dequeue"
         elif event.f == "dequeue":
-            value = (event.value or {}).get("value") if event.type == "ok" else None
+            value = _came_out(event)
             if value is not None:
                 stage = "acknowledge" if self.claims else after
             elif self.draining and event.type != "info":
@@ -209,13 +223,24 @@ class Turn(msgspec.Struct, frozen=True):
         )
 
 
+def _came_out(event: Op) -> Any:
+    """What an acknowledged dequeue took, None if nothing."""
+    return (event.value or {}).get("value") if event.type == "ok" else None
+
+
 def claims(recipe: Any) -> bool:
     """Whether a recipe's elements are claimed first and acknowledged."""
     return bool(recipe.delivery == "at-least-once")
 
 
+def _hungry(thread: Thread, clients: int) -> int:
+    """How many a client has to feed: the first feeds all but the second, who lends it a hand."""
+    feeders = min(FEEDERS, clients - 1)
+    return 0 if thread not in range(feeders) else clients - feeders if thread == 0 else 1
+
+
 def load(setting: Setting, *, priorities: bool) -> Generator:
-    """Everybody puts and takes; then everybody waits, and one feeds them."""
+    """Everybody puts and takes; then all but two wait, and these feed them."""
     return stagger(
         RATE_S,
         each_thread(
@@ -224,7 +249,7 @@ def load(setting: Setting, *, priorities: bool) -> Generator:
                 claims(setting.recipe),
                 priorities,
                 setting.until,
-                setting.clients - 1 if thread == 0 else 0,
+                _hungry(thread, setting.clients),
             )
         ),
         seed=setting.seed.child("rate"),
@@ -292,7 +317,7 @@ class QueueClient:
 
     def _put(self, value: str, priority: int | None) -> Outcome:
         more = {} if priority is None else {"priority": priority}
-        self._queue.put(value.encode(), REQUEST_PATIENCE_S, **more)
+        self._queue.put(value.encode(), PUT_PATIENCE_S, **more)
         return Outcome("ok")
 
     def _take(self, timeout: float) -> Outcome:
