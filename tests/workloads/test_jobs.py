@@ -1,0 +1,127 @@
+"""Verdicts on jobs: hand-written histories, the load, and whole simulated runs."""
+
+import pytest
+
+from checker.job_effects import check_job_effects
+from harness.combinators import on_clients
+from harness.rehearsal import MILLISECOND, perfect, rehearse
+from harness.seed import Seed
+from recipes.catalogue.jobs import BOARDS
+from recipes.jobs import Jobs
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.jobs import JOBS
+from workloads.workload import Setting
+
+SECOND = 1000 * MILLISECOND
+
+
+class Board(Recorded):
+    """Jobs of c0."""
+
+    def operation(self, ms, process, outcome, f, answer):
+        return self.add(ms, process, "invoke", f, answer).add(ms + 5, process, outcome, f, answer)
+
+    def submit(self, ms, key="j", outcome="ok"):
+        return self.operation(ms, 0, outcome, "submit", {"key": key, "timeout": 1})
+
+    def final(self, *, healed=True):
+        return self.add(50, "control", "info", "phase", {"phase": "final", "healed": healed})
+
+    def collect(self, *, told=(), untold=()):
+        answer = {"told": list(told), "untold": list(untold)}
+        return self.operation(60, 0, "ok", "collect", answer)
+
+    def audit(self, effects, left=()):
+        return self.operation(70, 0, "ok", "audit", {"effects": effects, "left": list(left)})
+
+
+def kinds(recorded, logged=None):
+    return [each.kind for each in check_job_effects(recorded.history(), logged).anomalies]
+
+
+def test_an_effect_for_each_job():
+    recorded = Board().submit(10).final().collect(told=["j"]).audit({"j": 1})
+    assert kinds(recorded, {"j": 1}) == []
+
+
+@pytest.mark.parametrize("left", [["j"], []], ids=["on the board", "gone"])
+def test_a_job_without_effect_is_lost(left):
+    assert kinds(Board().submit(10).final().audit({}, left)) == ["lost-job"]
+
+
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+def test_a_job_that_was_not_acknowledged_need_not_be_done(outcome):
+    assert kinds(Board().submit(10, outcome=outcome).final().audit({})) == []
+
+
+def test_an_effect_that_only_the_servers_know_of_counts():
+    assert kinds(Board().submit(10).final().audit({}), {"j": 1}) == []
+
+
+@pytest.mark.parametrize("outcome", ["ok", "info"])
+def test_an_effect_that_comes_twice(outcome):
+    recorded = Board().submit(10, outcome=outcome).final()
+    assert kinds(recorded.audit({"j": 2})) == ["repeated-effect"]
+    assert kinds(Board().submit(10, outcome=outcome), {"j": 2}) == ["repeated-effect"]
+
+
+def test_a_submitter_that_never_learned_that_it_was_done():
+    recorded = Board().submit(10).final().collect(untold=["j"]).audit({"j": 1})
+    assert kinds(recorded) == ["unnotified-submitter"]
+
+
+def test_a_submitter_of_a_lost_job_has_nothing_to_learn():
+    recorded = Board().submit(10).final().collect(untold=["j"]).audit({}, ["j"])
+    assert kinds(recorded) == ["lost-job"]
+
+
+def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
+    for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
+        result = check_job_effects(recorded.history())
+        assert result.unknown
+        assert not result.anomalies
+
+
+def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
+    setting = Setting(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
+    rehearsal = rehearse(
+        on_clients(JOBS.load(setting)), clients=3, nemesis=False, behaviour=perfect
+    )
+    calls = [operation.invoke for operation in rehearsal.history.operations()]
+    for client in range(3):
+        own = [call.f for call in calls if call.process % 3 == client]
+        claimed = [own[at : at + 3] for at, f in enumerate(own) if f == "claim"]
+        assert len(claimed) > 5
+        assert all(steps == ["claim", "work", "complete"] for steps in claimed)
+    keys = [call.value["key"] for call in calls if call.f == "submit"]
+    assert len(keys) == len(set(keys)) > 10
+    assert {call.f for call in calls} == {"submit", "claim", "work", "complete", "await"}
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
+    _, _, verdict = simulate(3, workload="jobs", recipe="fenced", seconds=15.0)
+    assert not verdict.anomalies
+    assert verdict.outcome != "unknown", verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "kinds"),
+    [
+        ("persistent-claim", 0, ("client-kill",)),
+        ("unchecked-completion", 0, ("client-pause",)),
+        ("effect-first", 0, ("client-partition",)),
+        ("watch-only", 0, ("client-partition",)),
+        ("submits-again", 0, ("client-partition",)),
+    ],
+)
+def test_mistakes_are_found(simulate, name, seed, kinds):
+    _, _, verdict = simulate(seed, workload="jobs", recipe=name, seconds=12.0, kinds=kinds)
+    assert verdict.outcome == "violation"
+    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
+    assert found & BOARDS[name].expected

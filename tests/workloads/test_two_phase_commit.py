@@ -1,0 +1,187 @@
+"""Verdicts on transactions: hand-written histories, the load, and whole simulated runs."""
+
+import pytest
+
+from checker.commitments import check_commitments, check_ends
+from harness.combinators import on_clients
+from harness.rehearsal import MILLISECOND, perfect, rehearse
+from harness.seed import Seed
+from recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
+from recipes.two_phase_commit import PeerCommit
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.judgement import Evidence
+from workloads.mortal_client import Died, MortalClient
+from workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits
+from workloads.workload import Setting
+
+SECOND = 1000 * MILLISECOND
+
+
+class Transactions(Recorded):
+    """One transaction ``t`` of c0, on which c0 and c1 vote."""
+
+    def operation(self, ms, process, outcome, f, value, answer=None):
+        self.add(ms, process, "invoke", f, value)
+        return self.add(ms + 5, process, outcome, f, answer if answer is not None else value)
+
+    def begun(self):
+        value = {"key": "t", "participants": ["c0", "c1"], "coordinator": "c0", "writes": None}
+        return self.operation(0, 0, "ok", "begin", value)
+
+    def vote(self, ms, process, ballot="yes", outcome="ok"):
+        return self.operation(ms, process, outcome, "vote", {"key": "t", "value": ballot})
+
+    def decide(self, ms, process, decision):
+        return self.operation(ms, process, "ok", "decide", {"key": "t"}, told(decision))
+
+    def outcomes(self, ms, process, outcomes, blocked=()):
+        answer = {"outcomes": outcomes, "blocked": list(blocked)}
+        return self.operation(ms, process, "ok", "outcomes", {"patience": 1}, answer)
+
+    def final(self, ms, *, healed=True):
+        return self.add(ms, "control", "info", "phase", {"phase": "final", "healed": healed})
+
+
+def told(decision):
+    return {"key": "t", "value": decision}
+
+
+def kinds(recorded, **more):
+    evidence = Evidence(
+        recorded.history(), promises=PeerCommit.promises, path="/p", whole=False, **more
+    )
+    return {anomaly.kind for anomaly in judge_commits(evidence).anomalies}
+
+
+def test_a_commit_by_all_is_right():
+    assert kinds(Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit")) == set()
+
+
+def test_a_vote_of_unknown_outcome_may_have_been_cast():
+    recorded = Transactions().begun().vote(10, 0).vote(20, 1, outcome="info")
+    assert kinds(recorded.decide(30, 2, "commit")) == set()
+
+
+@pytest.mark.parametrize(
+    "second", [None, ("yes", "fail", 20), ("no", "ok", 20), ("yes", "ok", 50)], ids=str
+)
+def test_a_commit_without_everybodys_yes(second):
+    recorded = Transactions().begun().vote(10, 0)
+    if second is not None and second[2] < 30:
+        recorded.vote(second[2], 1, *second[:2])
+    recorded.decide(30, 2, "commit")
+    if second is not None and second[2] > 30:
+        recorded.vote(second[2], 1, *second[:2])
+    assert kinds(recorded) == {"invalid-commit"}
+
+
+def test_two_decisions():
+    recorded = Transactions().begun().vote(10, 0).vote(20, 1)
+    assert kinds(recorded.decide(30, 2, "commit").decide(40, 1, "abort")) == {"two-decisions"}
+
+
+def test_two_decisions_of_which_the_second_is_told_in_the_end():
+    recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit")
+    assert kinds(recorded.outcomes(50, 0, {"t": "abort"})) == {"two-decisions"}
+
+
+def test_two_decisions_in_the_servers_logs():
+    recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit").history()
+    assert not check_commitments(recorded, {"t": ["commit"]}).anomalies
+    found = check_commitments(recorded, {"t": ["abort", "commit"]}).anomalies
+    assert [anomaly.kind for anomaly in found] == ["two-decisions"]
+
+
+def test_an_abort_although_all_had_voted_yes():
+    recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "abort")
+    assert kinds(recorded) == {"not-linearizable"}
+
+
+def test_in_the_end_everybody_learns_every_end():
+    recorded = Transactions().begun().vote(10, 0).final(100)
+    for process in range(3):
+        recorded.outcomes(110 + process, process, {"t": "abort"})
+    assert not check_ends(recorded.end(200).history()).anomalies
+
+
+@pytest.mark.parametrize(("outcomes", "blocked"), [({}, ["t"]), ({}, [])], ids=["open", "gone"])
+def test_a_transaction_without_an_end(outcomes, blocked):
+    recorded = Transactions().begun().final(100).outcomes(110, 1, outcomes, blocked)
+    found = check_ends(recorded.add(150, "control", "info", "phase-end").history()).anomalies
+    assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("blocked-transaction", [1])]
+
+
+def test_no_end_is_asked_for_before_everything_is_healed():
+    result = check_ends(Transactions().begun().final(100, healed=False).history())
+    assert result.unknown
+    assert not result.anomalies
+
+
+def rehearsed(behaviour=perfect):
+    setting = Setting(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
+    load = on_clients(TWO_PHASE_COMMIT.load(setting))
+    return rehearse(load, clients=5, nemesis=False, behaviour=behaviour)
+
+
+def test_the_load_asks_every_participant_for_its_vote_and_for_the_decision():
+    calls = [operation.invoke for operation in rehearsed().history.operations()]
+    begun = {call.value["key"]: call for call in calls if call.f == "begin"}
+    assert len(begun) > 20
+    for f in ("vote", "decide"):
+        asked = [call for call in calls if call.f == f and call.value["key"] == "t00003"]
+        participants = begun["t00003"].value["participants"]
+        assert len(participants) == PARTICIPANTS
+        assert {f"c{call.process % 5}" for call in asked} >= set(participants) - {
+            begun["t00003"].value["coordinator"]
+        }
+    assert {call.value["value"] for call in calls if call.f == "vote"} == {"yes", "no"}
+    assert any(call.f == "abandon" for call in calls)
+    assert any(call.value["writes"] is not None for call in begun.values())
+
+
+def test_a_coordinator_that_is_lost_while_it_begins_is_voted_on_all_the_same():
+    def lost(what, seed):
+        outcome = perfect(what, seed)
+        return outcome._replace(type="info") if what.f == "begin" else outcome
+
+    calls = [operation.invoke for operation in rehearsed(lost).history.operations()]
+    assert sum(call.f == "vote" for call in calls) > 20
+
+
+def test_a_mortal_client_dies_at_its_write():
+    class Kazoo:
+        def create_async(self, path):
+            return path
+
+        def get_async(self, path):
+            return path
+
+    client = MortalClient(Kazoo(), 1)
+    assert client.create_async("/a") == "/a"
+    assert client.get_async("/a") == "/a"
+    with pytest.raises(Died):
+        client.create_async("/b")
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["peer", "coordinated"])
+def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
+    _, _, verdict = simulate(3, workload="two-phase-commit", recipe=name, seconds=15.0)
+    assert not verdict.anomalies
+    assert verdict.outcome != "unknown", verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [("piecemeal", 6.0), ("one-by-one", 4.0), ("aborts-alone", 4.0), ("overwrites", 12.0)],
+)
+def test_mistakes_are_found(simulate, name, seconds):
+    _, _, verdict = simulate(1, workload="two-phase-commit", recipe=name, seconds=seconds, kinds=())
+    assert verdict.outcome == "violation"
+    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
+    assert found & TWO_PHASE_COMMITS[name].expected
