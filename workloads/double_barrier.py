@@ -34,7 +34,7 @@ WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier")
 
 ENDLESS = "endless"
 
-PATIENCE_S = 3.0
+PATIENCE_S = 2.0
 """How long calls may take: less than most faults, so that some come back while one lasts."""
 
 FINAL_BOUND_S = 15.0
@@ -72,7 +72,7 @@ class Rounds(msgspec.Struct, frozen=True):
             return Invocation(WORDS.release, {"timeout": PATIENCE_S}, process, ctx.time), self
         dice, seed = self.seed.below(8)
         share, _ = seed.uniform()
-        timeout = 0.02 + 0.5 * share if dice == 0 else 1.0 + (PATIENCE_S - 1.0) * share
+        timeout = 0.02 + 0.3 * share if dice == 0 else 0.5 + (PATIENCE_S - 0.5) * share
         value = {"timeout": round(timeout, 3), "value": ENDLESS if dice > 5 else None}
         return Invocation(WORDS.acquire, value, process, ctx.time), self
 

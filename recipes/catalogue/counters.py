@@ -1,0 +1,16 @@
+"""Counters."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from recipes.counter import Counter
+from recipes.faulty.counters import AddsAgainCounter, BlindWriteCounter, FleetingReceiptCounter
+from recipes.kazoo_counter import KazooCounter
+
+COUNTERS: Final[Mapping[str, type[Counter]]] = {
+    "receipts": Counter,
+    "kazoo": KazooCounter,
+    "adds-again": AddsAgainCounter,
+    "blind-write": BlindWriteCounter,
+    "fleeting-receipt": FleetingReceiptCounter,
+}
