@@ -109,8 +109,8 @@ class SharedAcknowledgementElection(FairElection):
     acknowledgements = _Shared
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "all leaders acknowledge with the same node: a new leader passes for acknowledged while its "
-        "predecessor's is still there, and one that resigns deletes its successor's"
+        "all leaders acknowledge with the same node: a new leader passes for acknowledged while "
+        "its predecessor's is there, and one that resigns deletes its successor's"
     )
     expected: ClassVar[frozenset[str]] = frozenset(
         {"lost-acknowledgement", "false-acknowledgement"}
