@@ -1,5 +1,6 @@
 """A holder that also writes to a znode behind a fence (``recipes.fencing``)."""
 
+import time
 from typing import Any, Final
 
 from kazoo.client import TransactionRequest
@@ -10,7 +11,9 @@ from harness.messages import Acted
 from recipes.fencing import StaleToken, WriteUnknown, ZooKeeperFence
 from workloads.contention import REQUEST_PATIENCE_S, ContentionClient
 
-WRITE_PATIENCE_S: Final = 1.0
+WRITE_PATIENCE_S: Final = 1.5
+BETWEEN_S: Final = 0.05
+"""Between two tries."""
 
 
 def data_path(path: str) -> str:
@@ -50,13 +53,26 @@ class FencedClient(ContentionClient):
 
     def _act(self, token: int | None) -> Acted:
         try:
-            self._write(token)
+            self._write_until_answered(token)
         except StaleToken:
             self._refused = True
-            return Acted(accepted=False, order=-1)
-        except (WriteUnknown, KazooException, self._context.kazoo.handler.timeout_exception):
-            pass  # whether it was done, the servers' logs tell
-        return super()._act(token)
+        answer = super()._act(token)
+        return Acted(answer.accepted and not self._refused, answer.order, answer.linger)
+
+    def _write_until_answered(self, token: int | None) -> None:
+        """Write, again while nobody knows: under one token twice does no harm.
+
+        As any storage's client, it does not ask whether its user still holds a lock.
+        """
+        until = time.monotonic() + WRITE_PATIENCE_S
+        unanswered = (WriteUnknown, KazooException, self._context.kazoo.handler.timeout_exception)
+        while time.monotonic() < until:
+            try:
+                self._write(token)
+            except unanswered:  # if it was carried out, the servers' logs tell
+                time.sleep(BETWEEN_S)
+            else:
+                return
 
     def _write(self, token: int | None) -> None:
         def change(transaction: TransactionRequest) -> None:
