@@ -1,0 +1,82 @@
+import time
+
+import pytest
+
+from recipes.barrier import BarrierUnknown
+from recipes.catalogue.barriers import BARRIERS
+
+OURS = BARRIERS["rechecking"]
+SOUND = [name for name, recipe in BARRIERS.items() if not recipe.faulty]
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_it_holds_everybody_until_it_is_removed_again_and_again(crowd, path, name):
+    kind = BARRIERS[name]
+    keeper, *waiters = (kind(crowd[number], path) for number in range(3))
+    for _ in range(3):
+        keeper.create()
+        keeper.create()
+        waiting = [crowd.in_thread(waiter.wait) for waiter in waiters]
+        time.sleep(0.1)
+        assert all(call.is_alive() for call in waiting)
+        keeper.remove()
+        assert [call.result() for call in waiting] == [True, True]
+    keeper.remove()
+    assert keeper.wait(timeout=0)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_wait_that_times_out_says_so(crowd, path, name):
+    barrier = BARRIERS[name](crowd[0], path)
+    barrier.create()
+    assert barrier.wait(timeout=0.1) is False
+    assert not crowd[0].state_listeners
+
+
+def test_a_waiter_looks_again_after_a_reconnect(crowd, path, eventually):
+    keeper, waiter = (OURS(crowd[number], path) for number in (0, 1))
+    keeper.create()
+    waiting = crowd.in_thread(waiter.wait)
+    time.sleep(0.1)
+    crowd.links.cut(1, "reset")
+    eventually(lambda: not crowd[1].connected)
+    keeper.remove()
+    crowd.links.heal(1)
+    assert waiting.result() is True
+
+
+def test_a_waiter_whose_session_ends_goes_on_waiting(crowd, path):
+    keeper, waiter = (OURS(crowd[number], path) for number in (0, 1))
+    keeper.create()
+    waiting = crowd.in_thread(waiter.wait)
+    time.sleep(0.1)
+    crowd.expire(1)
+    assert waiting.is_alive()
+    keeper.remove()
+    assert waiting.result() is True
+
+
+def test_lost_replies_are_asked_for_again(crowd, path):
+    barrier = OURS(crowd[0], path)
+    crowd.links.cut(0, "lost-reply")
+    barrier.create(timeout=20)
+    assert not crowd.links.in_force(0)
+    assert barrier.wait(timeout=0) is False
+
+
+def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
+    barrier = OURS(crowd[0], path, grace=0.2)
+    barrier.create()
+    crowd.links.cut(0, "black-hole")
+    began = time.monotonic()
+    assert barrier.wait(timeout=0.1) is False
+    with pytest.raises(BarrierUnknown, match="no answer in time"):
+        barrier.remove(timeout=0.1)
+    assert time.monotonic() - began < 3  # their bounds, and slow machines
+    crowd.links.heal(0)
+
+
+@pytest.mark.parametrize("path", ["barriers", "/barriers/", ""])
+def test_a_path_that_is_none_is_refused(crowd, path):
+    with pytest.raises(ValueError, match="not an absolute znode path"):
+        OURS(crowd[0], path)
