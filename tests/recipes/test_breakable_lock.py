@@ -50,8 +50,8 @@ def test_a_waiter_on_the_list_waits_on_in_its_next_session(crowd, path, eventual
     eventually(lambda: (crowd[1].client_id or (before,))[0] != before)
     holder.release()
     assert waiting.result()
+    assert waiter.held
     assert waiter.session != before
-    waiter.release()
 
 
 def test_the_dead_are_freed_at_once_and_only_they(crowd, path):
