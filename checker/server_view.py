@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from heapq import merge
+from itertools import groupby
 
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
@@ -160,7 +161,6 @@ def _first_in_line(
     created = sorted(lives, key=lambda life: life.czxid)
     places = [(sequence_number(life.path), number) for number, life in enumerate(created)]
     sharing = [bool(shared) and shared in life.path.rpartition("/")[2] for life in created]
-    # What one transaction makes and takes away comes before it goes.
     arrivals = ((life.czxid, 0, number) for number, life in enumerate(created))
     departures = sorted(
         (life.deleted_zxid, 1, number)
@@ -169,21 +169,24 @@ def _first_in_line(
     )
     line: list[tuple[int, int]] = []
     owning: set[int] = set()
-    for zxid, leaves, number in merge(arrivals, departures):
-        life = created[number]
-        if leaves:
-            del line[bisect_left(line, places[number])]
-        else:
-            insort(line, places[number])
+    # One transaction may take away several, the nodes of a session say; nobody owns in between.
+    for zxid, changes in groupby(merge(arrivals, departures), key=lambda change: change[0]):
+        time_ms = 0
+        for _, leaves, number in changes:
+            if leaves:
+                del line[bisect_left(line, places[number])]
+                time_ms = created[number].deleted_ms or 0
+            else:
+                insort(line, places[number])
+                time_ms = created[number].created_ms
         only_shared = True
-        for place, (_, other) in enumerate(line):
-            only_shared = only_shared and sharing[other]
+        for place, (_, number) in enumerate(line):
+            only_shared = only_shared and sharing[number]
             if place >= permits and not only_shared:
                 break
-            if other not in owning:
-                owning.add(other)
-                time_ms = life.deleted_ms or 0 if leaves else life.created_ms
-                yield _ownership(created[other], zxid, time_ms, clock, shared=sharing[other])
+            if number not in owning:
+                owning.add(number)
+                yield _ownership(created[number], zxid, time_ms, clock, shared=sharing[number])
 
 
 def _ownership(

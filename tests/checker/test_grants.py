@@ -139,3 +139,34 @@ def test_numbers_are_read_from_the_end_of_a_name():
     assert sequence_number("/l/abc-lock-0000000012") == 12
     assert sequence_number("/l/lock") == -1
     assert sequence_number(None) == -1
+
+
+def test_readers_may_be_told_in_any_order_and_writers_may_not():
+    def of(*modes):
+        recorded = Recorded()
+        for process, (mode, at, number) in enumerate(modes):
+            recorded.add(1, process, "invoke", "acquire", {"mode": mode})
+            value = {"session": f"0x{process + 1}", "node": f"/l/x-{number:010}"}
+            recorded.add(at, process, "ok", "acquire", value)
+        history = recorded.end(50).history()
+        known = ServerView(known=frozenset({"0x1", "0x2", "0x3"}))
+        found = check_order(history, extract_holds(history, Words()), known)
+        return len(found.anomalies)
+
+    assert of(("read", 20, 1), ("read", 10, 2)) == 0
+    assert of(("write", 20, 1), ("read", 10, 2)) == 1
+    assert of(("read", 20, 1), ("write", 10, 2)) == 1
+
+
+def test_it_takes_as_many_overtaken_as_may_hold():
+    recorded = Recorded()
+    for process, (at, number) in enumerate([(30, 1), (20, 2), (10, 3)]):
+        recorded.acquire(1, at, process, node=f"/l/x-{number:010}")
+    history = recorded.end(50).history()
+    holds = extract_holds(history, Words())
+    sessions = frozenset({"0x1", "0x2", "0x3"})
+    for permits, anomalies in [(1, 3), (2, 2), (3, 0)]:
+        found = check_order(history, holds, ServerView(known=sessions), permits)
+        assert len(found.anomalies) == anomalies
+    assert len(check_order(history, holds, None, 2).unknown) == 2
+    assert check_order(history, holds, None, 3).unknown == []

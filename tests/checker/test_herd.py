@@ -65,3 +65,19 @@ def test_a_client_is_woken_if_its_only_attempt_since_the_node_was_made_is_open(
     recorded.acquire(called, called, 0, node="/l/a").link(event, 1, "/l/a")
     since = [(call, end) for call, end in attempts if call <= event and end >= called]
     assert herd(recorded).stats["wakeups"] == (len(since) == 1 and since[0][1] >= event)
+
+
+def test_readers_who_are_let_in_together_count_as_one():
+    def woken(*modes):
+        recorded = Recorded(clients=4).acquire(1, 2, 0, node="/l/a-0000000001")
+        for process, mode in enumerate(modes, start=1):
+            recorded.add(3, process, "invoke", "acquire", {"mode": mode})
+            recorded.link(5, process, "/l/a-0000000001")
+        recorded.release(4, 6, 0).end(9)
+        history = recorded.history()
+        return len(check_herd(history, extract_holds(history, Words()), Words(), 1).anomalies)
+
+    assert woken("read", "read", "read") == 0
+    assert woken("write") == 0
+    assert woken("write", "write") == 1
+    assert woken("read", "write") == 1

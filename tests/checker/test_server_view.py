@@ -35,6 +35,7 @@ def view(
     path="/l",
     mark="lock",
     clock=CLOCK,
+    **more,
 ):
     truth = ServerTruth(
         Commitment(
@@ -45,7 +46,7 @@ def view(
             forked=tuple(forked),
         )
     )
-    return server_view(truth, clock, kind=kind, path=path, mark=mark)
+    return server_view(truth, clock, kind=kind, path=path, mark=mark, **more)
 
 
 def create(zxid, path, session=1):
@@ -234,3 +235,55 @@ def test_owners_are_those_of_the_definition(steps):
             expected.append([min(line), zxid, None])
     found = [[int(o.session, 16) - 1, o.grant, o.loss] for o in view(*txns).owners]
     assert found == expected
+
+
+@st.composite
+def a_line(draw):
+    """Nodes of a line that come and go: (number, shared, came, went); numbers as they came."""
+    came = draw(st.lists(st.integers(1, 40), unique=True, max_size=8).map(sorted))
+    lives = []
+    for number, zxid in enumerate(came, start=1):
+        went = draw(st.none() | st.integers(zxid + 1, 60))
+        lives.append((number, draw(st.booleans()), zxid, went))
+    return lives
+
+
+@given(a_line(), st.integers(1, 3), st.booleans())
+def test_who_owns_by_definition(lives, permits, sharing):
+    """Among the first so many that are there; or shared, with only such before it."""
+    txns = []
+    for number, shared, came, went in lives:
+        path = f"/l/{'r' if shared else 'w'}-lock-{number:010}"
+        txns.append(create(came, path, number))
+        if went is not None:
+            txns.append(txn(went, "delete", number, path=path))
+    txns.sort(key=lambda each: (each.zxid, each.name == "delete"))
+    seen = view(*txns, shared="r-lock" if sharing else "", permits=permits)
+    expected = {}
+    for moment in range(1, 61):
+        there = [
+            (number, shared)
+            for number, shared, came, went in lives
+            if came <= moment and (went is None or went > moment)
+        ]
+        for place, (number, _) in enumerate(there):
+            if place < permits or (sharing and all(s for _, s in there[: place + 1])):
+                expected.setdefault(f"0x{number:x}", moment)
+    assert {owner.session: owner.grant for owner in seen.owners} == expected
+    assert {owner.session: owner.loss for owner in seen.owners} == {
+        f"0x{number:x}": went for number, _, _, went in lives if f"0x{number:x}" in expected
+    }
+
+
+def test_each_node_of_a_pool_owns_from_the_beginning():
+    seen = view(
+        create(11, "/l/aa", 1),
+        create(12, "/l/bb", 2),
+        create(13, "/l/bb/deeper", 3),
+        txn(14, "delete", 1, path="/l/aa"),
+        kind="pool",
+    )
+    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+        ("0x1", 11, 14),
+        ("0x2", 12, None),
+    ]
