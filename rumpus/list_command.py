@@ -56,6 +56,7 @@ def catalogue() -> dict[str, Any]:
                             "tokens": recipe.promises.tokens,
                             "reentrant": recipe.promises.reentrant,
                             "fenced": recipe.promises.fenced,
+                            "lock_delay": recipe.promises.lock_delay,
                             "notes": recipe.promises.notes,
                         },
                     }

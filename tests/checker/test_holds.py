@@ -67,6 +67,27 @@ def test_a_paused_process_goes_on_believing_and_its_pause_is_known():
     assert hold.pauses == [(3 * MS, 7 * MS)]
 
 
+def test_a_belief_that_ends_by_itself_ends_then_even_in_a_frozen_process():
+    recorded = Recorded().acquire(1, 2, 0, until=6 * MS).session(3, 0, "paused")
+    recorded.session(8, 0, "resumed").session(8.5, 0, "doubts")
+    assert beliefs(recorded.release(9, 10, 0).end(11)) == [[(2, 6)]]
+
+
+def test_a_belief_that_is_renewed_goes_on():
+    recorded = Recorded().acquire(1, 2, 0, until=6 * MS).session(5, 0, "believes", until=9 * MS)
+    assert beliefs(recorded.end(20)) == [[(2, 9)]]
+
+
+def test_a_belief_that_comes_back_after_its_end_is_another():
+    recorded = Recorded().acquire(1, 2, 0, until=6 * MS).session(8, 0, "believes", until=12 * MS)
+    assert beliefs(recorded.release(10, 11, 0).end(20)) == [[(2, 6), (8, 10)]]
+
+
+def test_a_renewal_without_an_end_lasts():
+    recorded = Recorded().acquire(1, 2, 0, until=6 * MS).session(5, 0, "believes")
+    assert beliefs(recorded.release(10, 11, 0).end(20)) == [[(2, 10)]]
+
+
 def test_an_open_belief_reaches_to_the_end_of_a_whole_history():
     assert beliefs(Recorded().acquire(1, 2, 0).end(9)) == [[(2, 9)]]
 
