@@ -2,7 +2,8 @@
 
 A database's member becomes the primary without anybody asking. Its worker records ``believes``
 when it comes to believe so, and ``doubts`` when it does not any more; or ``until`` when it
-believes so unless that is renewed by another ``believes``. Each belief is a hold.
+believes so unless that is renewed by another ``believes``. Each belief is a hold, and counts as
+released where its session was seen to be connected again afterwards: then it was not too late.
 """
 
 from checker.history import History
@@ -44,7 +45,9 @@ def unasked_holds(history: History) -> list[Hold]:
     for client in list(believing):
         stop(client, history.end)
     frozen = pauses(history)
+    connected = {op.value.get("session"): op.time for op in history.events("session", "connected")}
     for hold in holds:
+        hold.released = connected.get(hold.session, -1) >= hold.believed_until
         hold.pauses = [
             (start, end)
             for start, end in frozen.get(hold.client, [])

@@ -35,6 +35,9 @@ from recipes.session_validity import SessionValidity
 LOOK_S: Final = 0.3
 """How often a primary looks where its replicas are, and whether its session is lost."""
 
+REGISTER_S: Final = 0.5
+"""How often a member notes how far its copy is."""
+
 PAUSE_S: Final = 0.05
 """Between two candidacies."""
 
@@ -124,7 +127,8 @@ class FailoverDatabase:
             self._directory.candidates,
             name=self._directory.card(name, self._server.address),
         )
-        threading.Thread(target=self._play, name="role", daemon=True).start()
+        for work in (self._play, self._register):
+            threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
     @classmethod
     def line(cls, path: str) -> Line | None:
@@ -140,6 +144,14 @@ class FailoverDatabase:
         if term is None or term.over or not self._election.leading:
             return 0.0
         return max(self._validity.remaining(), self._fresh_until - time.monotonic(), 0.0)
+
+    def step_down(self) -> bool:
+        """Let somebody else be the primary, who stands in line; False if we are not."""
+        with self._changed:
+            if self._term is None or self._term.over:
+                return False
+            self._term.end()
+            return True
 
     def values(self) -> list[Any]:
         """This member's copy of all values, committed or not."""
@@ -222,6 +234,16 @@ class FailoverDatabase:
                 self._election.resign()
             with self._changed:
                 self._changed.wait_for(lambda: self._closed, PAUSE_S)
+
+    def _register(self) -> None:
+        """Note now and then how far the own copy is, for people and supervisors to read."""
+        while not self._closed:
+            with self._changed:
+                epoch, length = self._log.promised, len(self._log.entries)
+            with suppress(KazooException, Unanswered):
+                self._directory.register(self.name, epoch, length, Deadline(REGISTER_S))
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed, REGISTER_S)
 
     def _rule(self) -> None:
         """Be the primary until the session is lost or a later primary has begun."""

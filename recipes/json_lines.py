@@ -92,12 +92,18 @@ class LineServer:
 
     def __init__(self, host: str, answer: Callable[[Message], Message]) -> None:
         self._answer = answer
+        self._closing = threading.Lock()
+        self._connections: dict[_Lines, None] | None = {}
         self._listener = socket.create_server((host, 0))
         self.address: Address = self._listener.getsockname()[:2]
         threading.Thread(target=self._accept, name="accept", daemon=True).start()
 
     def close(self) -> None:
-        """Accept no more; connections that stand end when their callers hang up."""
+        """Accept no more, and hang up on everybody."""
+        with self._closing:
+            connections, self._connections = self._connections or {}, None
+        for connection in connections:
+            connection.hang_up()
         with suppress(OSError):  # a listener that is shut down wakes up who accepts
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -113,11 +119,21 @@ class LineServer:
             ).start()
 
     def _serve(self, connection: "_Lines") -> None:
+        with self._closing:
+            if self._connections is None:
+                connection.close()
+                return
+            self._connections[connection] = None
         connection.patience(IDLE_S)
-        with suppress(OSError, ValueError):  # the caller is gone, or is none of ours
-            while (question := connection.receive()) is not None:
-                connection.send(self._answer(question))
-        connection.close()
+        try:
+            with suppress(OSError, ValueError):  # the caller is gone, or is none of ours
+                while (question := connection.receive()) is not None:
+                    connection.send(self._answer(question))
+        finally:
+            connection.close()
+            with self._closing:
+                if self._connections is not None:
+                    del self._connections[connection]
 
 
 class _Lines:
@@ -152,6 +168,11 @@ class _Lines:
         if not isinstance(message, dict):
             raise ValueError(f"not a message: {message!r}")  # noqa: TRY004 - as json does
         return message
+
+    def hang_up(self) -> None:
+        """End it, from another thread than that which uses and closes it."""
+        with suppress(OSError):  # the other side has already
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._socket.close()

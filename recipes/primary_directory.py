@@ -2,12 +2,14 @@
 
 Below the group's path stand ``candidates``, the queue of an election whose nodes carry each
 member's address, and ``primary``, a lasting node into which the primary writes its epoch, its
-name and its address once it serves. It says where to ask, not who is right: an address may be
+name and its address once it serves, and ``replicas``, where each member notes now and then which
+epoch it follows and how long its copy is. It says where to ask, not who is right: an address may be
 out of date, and whoever answers there says so.
 """
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from kazoo.client import KazooClient
@@ -40,6 +42,7 @@ class PrimaryDirectory:
         self.candidates = f"{path}/candidates"
         self._client = client
         self._primary = f"{path}/primary"
+        self._replicas = f"{path}/replicas"
 
     @staticmethod
     def card(name: str, address: Address) -> str:
@@ -109,6 +112,45 @@ class PrimaryDirectory:
                 return True
 
         return self._asking(deadline, write)
+
+    def register(self, name: str, epoch: int, length: int, deadline: Deadline) -> None:
+        """Note which epoch a member follows, and how long its copy is.
+
+        Raises what ``members`` does.
+        """
+        text = json.dumps([epoch, length]).encode()
+
+        def write(ask: Callable[..., Any]) -> None:
+            try:
+                ask(self._client.set_async, f"{self._replicas}/{name}", text)
+            except NoNodeError:
+                with suppress(NodeExistsError):  # only we do, so it was an earlier try
+                    ask(
+                        self._client.create_async,
+                        f"{self._replicas}/{name}",
+                        text,
+                        makepath=True,
+                    )
+
+        self._asking(deadline, write)
+
+    def replicas(self, deadline: Deadline) -> dict[str, tuple[int, int]]:
+        """Epoch and length that each member noted last. Raises what ``members`` does."""
+
+        def look(ask: Callable[..., Any]) -> dict[str, tuple[int, int]]:
+            try:
+                names = ask(self._client.get_children_async, self._replicas)
+            except NoNodeError:
+                return {}
+            found = {}
+            for name in names:
+                epoch, length = json.loads(
+                    ask(self._client.get_async, f"{self._replicas}/{name}")[0]
+                )
+                found[name] = (epoch, length)
+            return found
+
+        return self._asking(deadline, look)
 
     def _asking(self, deadline: Deadline, work: Callable[[Callable[..., Any]], _T]) -> _T:
         session = Session(self._client)

@@ -2,6 +2,7 @@
 
 Every client's process is a member of the database, and a user of it. Operations: ``append`` a
 value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
+``step-down``: the member lets another be the primary, if it is;
 ``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
 """
 
@@ -52,6 +53,9 @@ PERIOD_S = 0.02
 READ_EVERY = 15
 """About one operation of the load in so many is a read."""
 
+STEP_DOWN_EVERY = 60
+"""And one in so many asks a member to step down, of which one in five is the primary."""
+
 FINAL_BOUND_S = 15.0
 """How long it may take until everybody can write once more, and until every copy is the same."""
 
@@ -82,9 +86,11 @@ class Writes(msgspec.Struct, frozen=True):
             return None
         if process is None:
             return PENDING, self
-        dice, seed = self.seed.below(READ_EVERY) if self.seed else (1, None)
+        dice, seed = self.seed.below(STEP_DOWN_EVERY) if self.seed else (-1, None)
         after = Writes(seed, self.until, self.number + 1)
         if dice == 0:
+            return Invocation("step-down", None, process, ctx.time), after
+        if 0 < dice <= STEP_DOWN_EVERY // READ_EVERY:
             return Invocation("read", None, process, ctx.time), after
         return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
 
@@ -132,6 +138,9 @@ class FailoverMember:
                 return Outcome("ok", {"epoch": answer["epoch"], "at": answer["at"]})
             if f == "read":
                 return Outcome("ok", self._user.read(PATIENCE_S))
+            if f == "step-down":
+                stepped = self._database.step_down()
+                return Outcome("ok") if stepped else Outcome("fail", error="not the primary")
             if f == "converge":
                 return self._converge(value["patience"])
         except NoPrimary as error:
@@ -231,5 +240,6 @@ FAILOVER_WORKLOAD = Workload(
     final=final,
     cleanup={},
     judge=judge_failover,
+    requests=("write", "read"),
     sized=True,
 )
