@@ -46,10 +46,13 @@ WORDS = Words(acquire="claim", work="work", release="complete", thing="job")
 BOARD: Final = "board"
 EFFECTS: Final = "effects"
 
-TIMEOUT_S: Final = 3.0
+TIMEOUT_S: Final = 1.0
 """For whatever should not have to wait for anybody."""
 
-CLAIM_TIMEOUT_S: Final = 1.0
+GRACE_S: Final = 0.3
+"""Short, as is the timeout, so that operations end while a fault that blocks them lasts."""
+
+CLAIM_TIMEOUT_S: Final = 0.8
 FINAL_BOUND_S: Final = 15.0
 """How long it may take to do all that is left, and to be told, once every fault is healed."""
 
@@ -124,7 +127,7 @@ class BoardClient:
     def __init__(self, context: ClientContext, recipe: str, path: str) -> None:
         self._context = context
         self._path = path
-        self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}")
+        self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}", grace=GRACE_S)
         self._claim: Claim | None = None
         self._laid_out = False
         self._submitted: dict[str, str] = {}

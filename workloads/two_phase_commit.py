@@ -47,11 +47,14 @@ MOST_OPEN: Final = 3
 OPEN_S: Final = 4.0
 """Seconds after which a transaction whose sites are away no longer keeps others from beginning."""
 
-VOTE_TIMEOUT_S: Final = 3.0
+VOTE_TIMEOUT_S: Final = 0.8
+GRACE_S: Final = 0.3
+"""Short, as are the timeouts, so that operations end while a fault that blocks them lasts."""
+
 PATIENCE_S: Final = 1.0
 """How long those who decide wait for votes."""
 
-DECIDE_TIMEOUT_S: Final = 4.0
+DECIDE_TIMEOUT_S: Final = 2.0
 FINAL_PATIENCE_S: Final = 0.2
 FINAL_BOUND_S: Final = 15.0
 """How long a client may take to learn all outcomes once every fault is healed."""
@@ -194,7 +197,7 @@ class SiteClient:
         self._kind = TWO_PHASE_COMMITS[recipe]
         self._path = path
         self._name = f"c{context.client}"
-        self._site = self._kind(context.kazoo, path, name=self._name)
+        self._site = self._kind(context.kazoo, path, name=self._name, grace=GRACE_S)
 
     def believes(self) -> bool:
         """Nothing is held."""
@@ -223,7 +226,8 @@ class SiteClient:
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
     def _mortal(self, writes: int) -> Any:
-        return self._kind(MortalClient(self._context.kazoo, writes), self._path, name=self._name)
+        mortal = MortalClient(self._context.kazoo, writes)
+        return self._kind(mortal, self._path, name=self._name, grace=GRACE_S)
 
     def _begin(self, value: Any) -> Outcome:
         site = self._site if value["writes"] is None else self._mortal(value["writes"])
