@@ -149,7 +149,7 @@ class Supervision(msgspec.Struct, frozen=True):
             if identity != value.get("freed") and looks < LOOKS
         }
         dice, seed = self.seed.uniform()
-        rest = now + int((0.05 + 2.4 * dice) * SECOND)
+        rest = now + int((0.05 + 0.8 * dice) * SECOND)
         return msgspec.structs.replace(
             self,
             seed=seed,
@@ -179,7 +179,7 @@ def dying_load(words: Words, setting: Setting) -> Generator:
     """Holders die; two supervisors that know it free their locks."""
     first = max(1, setting.clients - 2)
     return any_of(
-        on_threads(range(first), _contenders(words, setting, Mishaps(die=8))),
+        on_threads(range(first), _contenders(words, setting, Mishaps(die=30))),
         Supervision(
             setting.seed.child("supervision"), tuple(range(first, setting.clients)), setting.until
         ),

@@ -184,3 +184,15 @@ def test_an_acknowledgement_goes_with_its_session_or_its_reign(crowd, path, even
     assert crowd.children(f"{path}-acknowledged") == []
     with pytest.raises(NotHeld, match="session"):
         election.acknowledge()
+
+
+def test_where_all_reigns_share_one_acknowledgement_the_next_leader_passes_for_acknowledged(
+    crowd, path
+):
+    first, second = (ELECTIONS["untied-acknowledgement"](crowd[number], path) for number in (0, 1))
+    assert first.campaign(10)
+    first.acknowledge()
+    first.resign()
+    assert second.campaign(10)
+    assert first.leader().acknowledged
+    second.resign()

@@ -201,7 +201,7 @@ def test_faulty_recipes_in_the_simulation(tmp_path, recipe):
         workload="breaking",
         recipe=recipe,
         kinds=kinds,
-        seconds=40.0 if recipe == "no-incarnation" else 12.0,
+        seconds=30.0 if recipe in ("no-incarnation", "frees-first") else 12.0,
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & BREAKING.recipes[recipe].expected, verdict.reasons

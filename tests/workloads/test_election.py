@@ -59,7 +59,6 @@ def test_a_sound_election_in_the_simulation(tmp_path):
     [
         ("watch-leader", (), 2.0),
         ("acknowledges-early", (), 2.0),
-        ("untied-acknowledgement", ("client-pause",), 8.0),
         ("shared-acknowledgement", ("client-pause",), 8.0),
     ],
 )
