@@ -321,5 +321,6 @@ JOBS = Workload(
     load=load,
     final=final,
     cleanup={},
+    requests=("write", "multi", "get-children", "read"),
     judge=judge_jobs,
 )

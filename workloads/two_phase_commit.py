@@ -355,5 +355,6 @@ TWO_PHASE_COMMIT = Workload(
     load=lambda setting: Transactions(setting.seed, setting.until),
     final=final,
     cleanup={},
+    requests=("write", "create", "get-children", "read"),
     judge=judge_commits,
 )
