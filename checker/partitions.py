@@ -10,8 +10,9 @@ part may be named twice.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from checker.exclusion import ServerView, check_exclusion, count_handovers, expired_while_holding
+from checker.exclusion import ServerView, check_exclusion, expired_while_holding
 from checker.grants import check_tokens
 from checker.history import History
 from checker.holds import Hold, Words, extract_holds
@@ -66,7 +67,7 @@ def check_shares(
         shares.anomalies += result.anomalies
         shares.unknown += result.unknown
         shares.intervals += result.intervals
-        handovers += count_handovers(holds)
+        handovers += sum(later.client != earlier.client for earlier, later in pairwise(holds))
         if view is not None:
             expiries += len(expired_while_holding(holds, view))
         if tokens:

@@ -2,8 +2,9 @@
 
 Operations: ``acquire`` {timeout} -> {session, parts}: join and take a share, ``parts`` is name ->
 {node, token, session}; ``work`` {seconds}: look, over and over, whether the share is still held,
-until the members change; ``release``: let go and stay a member; ``leave`` {timeout}; ``own`` ->
-{parts}: what is owned now; ``inspect``: what is left in the lines.
+until the members change; ``release``: let go and stay a member; ``leave`` {timeout, away}: and
+stay away for so long; ``own`` -> {parts}: what is owned now; ``inspect``: what is left in the
+lines.
 """
 
 import time
@@ -82,7 +83,7 @@ class Membership(msgspec.Struct, frozen=True):
         elif self.stage == "work":
             value = {"seconds": 0.5 if self.stays else 0.0 if over else round(0.2 + share, 3)}
         elif self.stage == "leave":
-            value = {"timeout": PATIENCE_S}
+            value = {"timeout": PATIENCE_S, "away": 0.0 if over else round(0.3 + share, 3)}
         return Invocation(self.stage, value, process, ctx.time), here
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
@@ -109,7 +110,7 @@ def load(setting: Setting) -> Generator:
 def final(setting: Setting) -> Generator:
     """Everybody is a member until the set is shared out; then all tell, leave, and one looks."""
     own = until_ok(limit(3, repeat(Invocation("own"))))
-    leave = until_ok(limit(6, repeat(Invocation("leave", {"timeout": PATIENCE_S}))))
+    leave = until_ok(limit(6, repeat(Invocation("leave", {"timeout": PATIENCE_S, "away": 0.0}))))
     inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
     return phases(
         each_thread(Membership(setting.seed.child("final"), None, stays=True)),
@@ -141,6 +142,7 @@ class PartitionClient(ContentionClient):
                 return self._watch_over(value["seconds"])
             if f == "leave":
                 self._partitioner.leave(value["timeout"])
+                time.sleep(value["away"])  # long enough for others to share out the set
                 return Outcome("ok")
             if f == "own":
                 owned = self._partitioner.held and not self._partitioner.changed
@@ -238,7 +240,7 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
                 history,
                 happened=[
                     Requirement(
-                        name="parts handed over to somebody who waited",
+                        name="parts that got another owner",
                         needed=LEAST_HANDOVERS,
                         observed=shares.stats["handovers"],
                     )
