@@ -154,7 +154,8 @@ def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Ano
     else:
         wrong, why = _acknowledged_and_out(history, element)
     if wrong:
-        whom = " and ".join(f"c{_client(history, take)}" for take in wrong)
+        came = [take for take in wrong if take.invoke.f == "dequeue"]
+        whom = " and ".join(f"c{_client(history, take)}" for take in came)
         yield _anomaly(
             history, "duplicate-element", f"{element.value!r} came out to {whom}{why}", wrong
         )

@@ -1,10 +1,9 @@
 """Clients that put elements into a queue and take them out: load, final phase, and their side.
 
-Shared by queues and priority queues. Operations: ``enqueue`` {value[, priority]}; ``dequeue``
-{timeout} -> {value, node}, with a value of null if there was nothing at some moment of the call,
-and failed if nothing was found and that says nothing. Where elements are claimed:
-``work`` {seconds} on one, then ``acknowledge`` or ``release`` {value}. ``inspect`` looks what is
-left.
+Shared by queues and priority queues. Operations: ``enqueue`` {value, timeout[, priority]};
+``dequeue`` {timeout} -> {value}, null if there was nothing at some moment of the call, and failed
+if nothing was found and that says nothing. Where elements are claimed: ``work`` {seconds} on one,
+then ``acknowledge`` or ``release`` {value}. ``inspect`` looks what is left.
 """
 
 import time
@@ -48,6 +47,9 @@ FEEDERS: Final = 2
 TRICKLE_S: Final = 0.25
 """Seconds between two elements of a feeder then."""
 
+VIGIL_PATIENCE_S: Final = 0.3
+"""How long a feeder's puts may take, so that it does something in every fault."""
+
 FEEDING_S: Final = 3.0
 """So long after the load's end, with every fault healed, those who wait are fed."""
 
@@ -61,8 +63,6 @@ FINAL_BOUND_S: Final = 15.0
 """How long a client may take to put and take an element when every fault is healed."""
 
 REQUEST_PATIENCE_S: Final = 5.0
-
-PUT_PATIENCE_S: Final = 2.0
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -104,12 +104,12 @@ class Traffic(msgspec.Struct, frozen=True):
         elif self.hungry:
             if ctx.time < self.rested:
                 return Pending(self.rested), self
-            puts, left = True, 0.0
+            puts, left = True, VIGIL_PATIENCE_S
         else:
             puts, left = False, (end - ctx.time) / SECOND
         if puts:
-            value = {"value": f"{process}.{self.puts}", **self._priority()}
-            return Invocation("enqueue", value, process, ctx.time), self
+            value = {"value": f"{process}.{self.puts}", "timeout": round(left, 3)}
+            return Invocation("enqueue", value | self._priority(), process, ctx.time), self
         return Invocation("dequeue", {"timeout": round(left, 3)}, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
@@ -194,7 +194,7 @@ class Turn(msgspec.Struct, frozen=True):
             return PENDING, here
         value: dict[str, Any] = {"value": self.value}
         if self.stage == "enqueue":
-            value = {"value": f"{process}.final{self.puts}"}
+            value = {"value": f"{process}.final{self.puts}", "timeout": REQUEST_PATIENCE_S}
             if self.priorities:
                 value["priority"] = 0
         elif self.stage == "dequeue":
@@ -303,7 +303,7 @@ class QueueClient:
 
     def _run(self, f: str, value: Any) -> Outcome:
         if f == "enqueue":
-            return self._put(value["value"], value.get("priority"))
+            return self._put(value["value"], value["timeout"], value.get("priority"))
         if f == "dequeue":
             return self._take(value["timeout"])
         if f == "work":
@@ -315,9 +315,9 @@ class QueueClient:
             return self._inspect(value["patience"])
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
-    def _put(self, value: str, priority: int | None) -> Outcome:
+    def _put(self, value: str, timeout: float, priority: int | None) -> Outcome:
         more = {} if priority is None else {"priority": priority}
-        self._queue.put(value.encode(), PUT_PATIENCE_S, **more)
+        self._queue.put(value.encode(), timeout, **more)
         return Outcome("ok")
 
     def _take(self, timeout: float) -> Outcome:
