@@ -14,6 +14,8 @@ from workloads.contention import REQUEST_PATIENCE_S, ContentionClient
 WRITE_PATIENCE_S: Final = 1.5
 BETWEEN_S: Final = 0.05
 """Between two tries."""
+TRIES: Final = 4
+"""A process that was frozen loses the first to its connection, the next to its session."""
 
 
 def data_path(path: str) -> str:
@@ -64,9 +66,8 @@ class FencedClient(ContentionClient):
 
         As any storage's client, it does not ask whether its user still holds a lock.
         """
-        until = time.monotonic() + WRITE_PATIENCE_S
         unanswered = (WriteUnknown, KazooException, self._context.kazoo.handler.timeout_exception)
-        while time.monotonic() < until:
+        for _ in range(TRIES):
             try:
                 self._write(token)
             except unanswered:  # if it was carried out, the servers' logs tell

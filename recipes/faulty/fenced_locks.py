@@ -1,6 +1,6 @@
 """Fenced locks whose tokens, or whose fence, are wrong."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kazoo.client import KazooClient
 
@@ -26,17 +26,15 @@ class _MemoryOfOne(ZooKeeperFence):
 
 
 class _LookThenWrite(ZooKeeperFence):
-    """Compares, and then writes whatever has happened in between."""
+    """Compares a token once, and then writes under it whatever happens."""
 
-    def _commit(
-        self,
-        session: Session,
-        token: int | None,
-        version: int,  # noqa: ARG002 - that is the mistake
-        change: Any,
-        deadline: Deadline,
-    ) -> list[Any]:
-        return super()._commit(session, token, -1, change, deadline)
+    _admitted: int | None = None
+
+    def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
+        if token is None or token != self._admitted:
+            super()._admit(session, token, deadline)
+            self._admitted = token
+        return -1
 
 
 class _AlsoEqual(ZooKeeperFence):
@@ -59,13 +57,13 @@ class MemoryFenceLock(FencedLock):
 
 
 class LookThenWriteLock(FencedLock):
-    """Its fence is read, compared, and written without a version."""
+    """Its fence is read and compared once for each grant."""
 
     fence_of = _LookThenWrite
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "reads the highest token, compares, and then writes without a version: a higher one may "
-        "have been written between the two"
+        "compares its token when it begins to write, and then writes without a version: a higher "
+        "token may have been written since"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"stale-action"})
 
