@@ -22,6 +22,7 @@ from kazoo.exceptions import (
 from recipes.deadline import Deadline
 from recipes.errand import PAUSE
 from recipes.session import Session, Unanswered
+from recipes.until_answered import until_answered
 
 
 class Acknowledgements:
@@ -73,16 +74,19 @@ class Acknowledgements:
                 return
         raise Unanswered(f"{self._path} keeps vanishing")
 
-    def withdraw(self, epoch: int, session: Session) -> None:
-        """Remove an epoch's, on a thread of its own: now, or with its session."""
+    def withdraw(self, epoch: int) -> None:
+        """Remove an epoch's, on a thread of its own: soon, or with its session.
+
+        In whichever session the client is by then: the node's name is that epoch's alone.
+        """
+
+        def ask(session: Session) -> None:
+            with suppress(NoNodeError):
+                session.ask(Deadline(None), self._client.delete_async, self.node(epoch))
 
         def go_on() -> None:
-            with suppress(SessionExpiredError, ConnectionClosedError, NoNodeError):
-                while session.reconnected(Deadline(None)):
-                    with suppress(Unanswered):
-                        session.ask(Deadline(None), self._client.delete_async, self.node(epoch))
-                        return
-                    session.wake.wait(PAUSE)
+            with suppress(ConnectionClosedError):  # the session takes it along
+                until_answered(self._client, Deadline(None), ask)
 
         self._client.handler.spawn(go_on)
 

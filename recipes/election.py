@@ -105,7 +105,7 @@ class ContestElection(Contender):
             self._let_go()
         finally:
             if grant is not None and grant.token is not None:
-                self._acknowledgements.withdraw(grant.token, grant.session)
+                self._acknowledgements.withdraw(grant.token)
 
     def acknowledge(self) -> None:
         """Tell the others that we know that we lead; takes at most ``grace`` seconds.
