@@ -162,24 +162,21 @@ def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Ano
 
 
 def _acknowledged_and_out(history: History, element: Element) -> tuple[list[Operation], str]:
-    """A claim that was acknowledged, and others while it stood or after its end."""
+    """An acknowledgement, and times that the element came out after its claim, or its end."""
     for done in element.done:
         client = _client(history, done)
         own = [
             take
             for take in element.takes
             if _client(history, take) == client and _returned(take) <= done.invoke.time
-        ]
-        if not own:
-            continue
-        others = [take for take in element.takes if take.invoke.time > _returned(own[-1])]
+        ][-1:]
+        since = _returned(own[0] if own else done)
+        others = [take for take in element.takes if take.invoke.time > since]
         if others:
-            return (
-                [own[-1], done, *others],
-                f", though c{client} had it all the time until it was acknowledged",
-            )
+            why = f", though c{client} had it until it was acknowledged"
+            return [*own, done, *others], why
     if len(element.done) > 1:
-        return [*element.takes, *element.done], ", and was acknowledged to each"
+        return [*element.takes, *element.done], ", and was acknowledged more than once"
     return [], ""
 
 

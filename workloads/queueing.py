@@ -68,7 +68,8 @@ REQUEST_PATIENCE_S: Final = 5.0
 class Traffic(msgspec.Struct, frozen=True):
     """One client's load.
 
-    It puts and takes until the vigil begins. In the vigil everybody but the feeders waits for
+    It puts and takes until the vigil begins, and asks more often than it puts, so that there are
+    waiters. In the vigil everybody but the feeders waits for
     elements, across the faults that come last, until each has got one that was put after the
     faults were healed. So a waiter that has slept through a lost connection is found out.
     """
@@ -100,7 +101,7 @@ class Traffic(msgspec.Struct, frozen=True):
         if self.stage == "served" or ctx.time >= end:
             return None
         if ctx.time < self.until - int(VIGIL_S * SECOND):
-            puts, left = self.seed.below(2)[0] == 0, self._patience()
+            puts, left = self.seed.below(5)[0] < 2, self._patience()
         elif self.hungry:
             if ctx.time < self.rested:
                 return Pending(self.rested), self
