@@ -21,7 +21,7 @@ from recipes.faulty.locks import (
 from recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
 from recipes.faulty.validity_locks import (
     CountdownLock,
-    CountsFromAnswerLock,
+    CountsFromNowLock,
     ValidByPingsLock,
 )
 from recipes.fenced_lock import FencedLock
@@ -47,9 +47,9 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "watch-first": WatchFirstLock,
     "release-by-path": ReleaseByPathLock,
     "no-lookup": NoLookupLock,
-    "valid-by-pings": ValidByPingsLock,
-    "counts-from-answer": CountsFromAnswerLock,
     "countdown": CountdownLock,
+    "counts-from-now": CountsFromNowLock,
+    "valid-by-pings": ValidByPingsLock,
     "local-counter": LocalCounterLock,
     "memory-fence": MemoryFenceLock,
     "look-then-write": LookThenWriteLock,

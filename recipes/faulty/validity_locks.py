@@ -8,7 +8,7 @@ from kazoo.client import KazooClient
 
 from recipes.deadline import Deadline
 from recipes.session import Session, Unanswered
-from recipes.session_validity import PAUSE, SessionValidity
+from recipes.session_validity import SessionValidity
 from recipes.validity_lock import ValidContest, ValidityLock
 
 TICK: Final = 0.05
@@ -29,17 +29,13 @@ class _ByPings(SessionValidity):
             time.sleep(self.session_timeout / 6)
 
 
-class _FromAnswer(SessionValidity):
-    """Each answer begins the session's whole time anew."""
+class _WhileConnected(SessionValidity):
+    """A connection that stands is taken for a heartbeat that was answered just now."""
 
-    def _beat(self, session: Session) -> None:
-        self._until = -float("inf")
-        while self._needed():
-            with suppress(Unanswered):
-                self._write(session)
-                self._until = time.monotonic() + self.session_timeout
-                self._confirmed.set()
-            time.sleep(PAUSE)
+    def remaining(self) -> float:
+        session = self._session
+        connected = session is not None and session.connected
+        return self.session_timeout if connected else 0.0
 
 
 class _Countdown(SessionValidity):
@@ -71,8 +67,8 @@ class _ByPingsContest(ValidContest):
     validity_of = _ByPings
 
 
-class _FromAnswerContest(ValidContest):
-    validity_of = _FromAnswer
+class _WhileConnectedContest(ValidContest):
+    validity_of = _WhileConnected
 
 
 class _CountdownContest(ValidContest):
@@ -91,14 +87,14 @@ class ValidByPingsLock(ValidityLock):
     expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
 
 
-class CountsFromAnswerLock(ValidityLock):
-    """Its window begins with an answer."""
+class CountsFromNowLock(ValidityLock):
+    """Its window begins anew with each look."""
 
-    contest = _FromAnswerContest
+    contest = _WhileConnectedContest
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "counts the session's whole timeout from when an answer arrived, not from when the "
-        "heartbeat was sent that the leader knows of"
+        "counts the session's whole timeout from now, as long as the connection stands: a process "
+        "that was frozen finds it standing"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
 

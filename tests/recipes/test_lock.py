@@ -24,7 +24,7 @@ def nodes_left(crowd, lock, path):
     line = lock.line(path)
     if line.kind == "single":
         return int(crowd.stat(path) is not None)
-    return len(crowd.children(path))
+    return sum(line.mark in child for child in crowd.children(path))
 
 
 def hold_once(lock, timeout=30):
