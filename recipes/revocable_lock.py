@@ -101,10 +101,10 @@ class RevocableReadWriteLock(ReadWriteLock):
         return bool(data == UNLOCK)
 
     def revoke(self, timeout: float = 2.0) -> tuple[str, ...]:
-        """Ask all who hold it now, but for ourselves, to let go.
+        """Ask all who hold it now, but for ourselves, to let go; each once, whoever asks.
 
         Returns:
-            Their nodes: the request stands in each, or it was gone already and is left out.
+            Their nodes, in each of which the request stands; without those that went meanwhile.
 
         Raises:
             LockUnknown: no answer in time; some may have been asked.
@@ -115,7 +115,9 @@ class RevocableReadWriteLock(ReadWriteLock):
             asked = []
             for node in self._holding(session, deadline):
                 try:
-                    session.ask(deadline, self._client.set_async, node, UNLOCK)
+                    data, _ = session.ask(deadline, self._client.get_async, node)
+                    if data != UNLOCK:
+                        session.ask(deadline, self._client.set_async, node, UNLOCK)
                 except NoNodeError:
                     continue
                 asked.append(node)

@@ -44,6 +44,14 @@ time by which it should have known."""
 
 LINGER_PAUSE_S = 0.05
 
+CUT_OFF_NS = 5_000_000_000
+"""How long a holder may go on believing where holds last for seconds.
+
+A follower that is cut off from its leader answers heartbeats by itself, until it gives up after
+its ``syncLimit``; meanwhile the leader ends the sessions it does not hear of. So the clock of a
+client that counts from its last answered heartbeat tells it nothing before that.
+"""
+
 
 class HoldCycle(msgspec.Struct, frozen=True):
     """One process's load: acquire; if granted work and release; and again until the time is up.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.clock import WallClock
-from checker.exclusion import ServerView, check_exclusion
+from checker.exclusion import TOLERANCE_NS, ServerView, check_exclusion
 from checker.exercise import check_exercise
 from checker.grants import check_order, check_tokens, sequence_number
 from checker.herd import check_herd
@@ -77,6 +77,7 @@ def judge_contention(
     *,
     permits: int = 1,
     prompt: bool = False,
+    tolerance: int = TOLERANCE_NS,
     more: Sequence[CheckResult] = (),
     happened: Sequence[Requirement] = (),
 ) -> Verdict:
@@ -88,6 +89,7 @@ def judge_contention(
         nobody: what it is called when no client at all proceeds.
         permits: how many may hold at once.
         prompt: whether who comes to own on the servers is to be granted soon.
+        tolerance: nanoseconds that a client may take to notice that its session has ended.
         more: what a family's own checks found.
         happened: what must have happened beside contended handovers.
     """
@@ -102,6 +104,7 @@ def judge_contention(
         server,
         words,
         permits=permits,
+        tolerance=tolerance,
         lateness_matters="unaware-holder" in promises.prevents,
     )
     _draw_owners(server, history, exclusion)

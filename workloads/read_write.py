@@ -26,7 +26,7 @@ from recipes.interfaces import LockUnknown, NotHeld, Recipe
 from recipes.promises import Line
 from recipes.read_write_lock import ReadWriteLock
 from recipes.revocable_lock import RevocableReadWriteLock
-from workloads.contention import ContentionClient, final, load
+from workloads.contention import CUT_OFF_NS, ContentionClient, final, load
 from workloads.judgement import Evidence, judge_contention
 from workloads.workload import Setting, Workload
 
@@ -48,7 +48,7 @@ LEARNING_S: Final = 5.0
 """How long a connected holder may take to learn that it was asked.
 
 Longer than a session lives, and than a follower that is cut off from its leader goes on serving
-what is out of date.
+what is out of date (``CUT_OFF_NS``).
 """
 
 
@@ -191,7 +191,9 @@ def _judge(evidence: Evidence) -> Verdict:
     if "missed-revocation" in evidence.promises.prevents:
         patience = int(LEARNING_S * 1e9)
         more.append(check_revocations(evidence.history, WORDS, patience, whole=evidence.whole))
-    return judge_contention(evidence, WORDS, nobody="deadlock", prompt=True, more=more)
+    return judge_contention(
+        evidence, WORDS, nobody="deadlock", prompt=True, tolerance=CUT_OFF_NS, more=more
+    )
 
 
 READ_WRITE = Workload(

@@ -10,7 +10,7 @@ from typing import Final
 from checker.holds import Words
 from harness.client_body import ClientContext
 from recipes.catalogue.semaphores import SEMAPHORES
-from workloads.contention import ContentionClient, final, load
+from workloads.contention import CUT_OFF_NS, ContentionClient, final, load
 from workloads.judgement import judge_contention
 from workloads.workload import Workload
 
@@ -57,6 +57,6 @@ SEMAPHORE = Workload(
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(
-        evidence, WORDS, nobody="deadlock", permits=PERMITS, prompt=True
+        evidence, WORDS, nobody="deadlock", permits=PERMITS, prompt=True, tolerance=CUT_OFF_NS
     ),
 )
