@@ -116,7 +116,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
         ("persistent-claim", 0, ("client-kill",)),
         ("unchecked-completion", 0, ("client-pause",)),
         ("effect-first", 0, ("client-partition",)),
-        ("watch-only", 0, ("client-partition",)),
+        ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
     ],
 )
