@@ -44,6 +44,9 @@ time by which it should have known."""
 
 LINGER_PAUSE_S = 0.05
 
+PART_S = 0.4
+"""What a long hold is made of: operations of so many seconds, so that each fault sees some."""
+
 CUT_OFF_NS = 5_000_000_000
 """How long a holder may go on believing where holds last for seconds.
 
@@ -60,7 +63,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
     One attempt in six has little patience, so that waiters leave the line from its middle; a
     re-entrant recipe is entered twice by one hold in eight. Where there are ``modes`` to hold
     it in, each attempt draws one. Where ``longest`` is not 0, one hold in ``one_in`` lasts
-    up to so many seconds, so that faults strike while something is believed.
+    up to so many seconds, in several ``work``, so that faults strike while something is believed.
     """
 
     words: Words
@@ -72,6 +75,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
     modes: tuple[str, ...] = ()
     longest: float = 0.0
     one_in: int = 4
+    parts: int = 0
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
@@ -93,11 +97,14 @@ class HoldCycle(msgspec.Struct, frozen=True):
         if event.type == "invoke":
             return self
         _, seed = self.seed.next()
-        stage, depth = "acquire", self.depth
+        stage, depth, parts = "acquire", self.depth, 0
         if event.f == self.words.acquire and event.type == "ok":
             depth += 1
             enter_again = self.reentrant and depth == 1 and seed.below(8)[0] == 0
             stage = "acquire" if enter_again else "work"
+            parts = self._parts(seed)
+        elif event.f == self.words.work and event.type == "ok" and self.parts:
+            stage, parts = "work", self.parts - 1
         elif event.f == self.words.work or (event.f == self.words.acquire and depth):
             stage = "release"
         elif event.f == self.words.release and depth > 1 and event.type == "ok":
@@ -105,7 +112,12 @@ class HoldCycle(msgspec.Struct, frozen=True):
             stage = "release"
         elif event.f == self.words.release:
             depth = 0
-        return msgspec.structs.replace(self, seed=seed, stage=stage, depth=depth)
+        return msgspec.structs.replace(self, seed=seed, stage=stage, depth=depth, parts=parts)
+
+    def _parts(self, seed: Seed) -> int:
+        """How many parts of a long hold there are to be, none of a short one."""
+        dice, seed = seed.child("long").below(self.one_in)
+        return int(self.longest * seed.uniform()[0] / PART_S) if dice == 0 else 0
 
     def _mode(self) -> dict[str, str]:
         if not self.modes:
@@ -117,10 +129,8 @@ class HoldCycle(msgspec.Struct, frozen=True):
         return round(0.02 + 0.3 * seed.uniform()[0], 3) if dice == 0 else LONG_PATIENCE_S
 
     def _work(self) -> dict[str, Any]:
-        dice, seed = self.seed.below(self.one_in)
-        if self.longest and dice == 0:
-            seconds = self.longest * seed.uniform()[0]
-            return {"acts": 2 + int(seconds / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
+        if self.parts:
+            return {"acts": 1 + int(PART_S / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
         return {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
 
 
