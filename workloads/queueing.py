@@ -38,6 +38,12 @@ PRIORITIES: Final = 12
 RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
+FLOOD_S: Final = 3.0
+"""For so long more elements are put than asked for."""
+
+EBB_S: Final = 6.0
+"""And then for so long fewer: longer, for an element that is claimed takes three operations."""
+
 VIGIL_S: Final = 9.0
 """So long before the load's end all but the feeders only take, and those put little."""
 
@@ -68,10 +74,11 @@ REQUEST_PATIENCE_S: Final = 5.0
 class Traffic(msgspec.Struct, frozen=True):
     """One client's load.
 
-    It puts and takes until the vigil begins, and asks more often than it puts, so that there are
-    waiters. In the vigil everybody but the feeders waits for
-    elements, across the faults that come last, until each has got one that was put after the
-    faults were healed. So a waiter that has slept through a lost connection is found out.
+    It puts and takes until the vigil begins, for some seconds more of the one and then more of the
+    other, so that the queue is long at times and empty at others. In the vigil everybody but the
+    feeders waits for elements, across the faults that come last, until each has got one that was
+    put after the faults were healed. So a waiter that has slept through a lost connection is found
+    out.
     """
 
     seed: Seed
@@ -101,7 +108,7 @@ class Traffic(msgspec.Struct, frozen=True):
         if self.stage == "served" or ctx.time >= end:
             return None
         if ctx.time < self.until - int(VIGIL_S * SECOND):
-            puts, left = self.seed.below(5)[0] < 2, self._patience()
+            puts, left = self.seed.below(4)[0] < self._tide(ctx.time), self._patience()
         elif self.hungry:
             if ctx.time < self.rested:
                 return Pending(self.rested), self
@@ -146,6 +153,11 @@ class Traffic(msgspec.Struct, frozen=True):
     @property
     def _feeding(self) -> int:
         return self.until + int(FEEDING_S * SECOND)
+
+    def _tide(self, time: int) -> int:
+        """How many of four operations are to be puts."""
+        ahead = (self.until - time) / SECOND - VIGIL_S
+        return 1 if ahead % (FLOOD_S + EBB_S) < EBB_S else 3
 
     def _patience(self) -> float:
         """One in three has little, so that waiters give up while elements come in."""

@@ -321,7 +321,7 @@ def test_a_sound_queue_is_valid_whatever_breaks(runs):
     ],
 )
 def test_some_mistakes_need_no_faults_to_be_seen(runs, workload, recipe):
-    verdict = judged(runs, recipe, 1, workload=workload, seconds=11.0, faults=())
+    verdict = judged(runs, recipe, 1, workload=workload, seconds=19.0, faults=())
     assert verdict.outcome == "violation"
     promised = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert promised & WORKLOADS[workload].recipes[recipe].expected
