@@ -194,9 +194,6 @@ class Counter:
         try:
             data, stat = errand.read(self._client.get_async, path)
         except NoNodeError:
-            self._make(errand, path)
+            errand.write(self._client.ensure_path_async, path)
             data, stat = errand.read(self._client.get_async, path)
         return data, stat.version
-
-    def _make(self, errand: Errand, path: str) -> None:
-        errand.write(self._client.ensure_path_async, path)

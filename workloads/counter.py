@@ -76,7 +76,7 @@ class Counting(msgspec.Struct, frozen=True):
         if event.type == "invoke":
             return self
         share, seed = self.seed.next()[1].uniform()
-        return Counting(seed, self.until, ctx.time + int((0.005 + 0.05 * share) * SECOND))
+        return Counting(seed, self.until, ctx.time + int((0.01 + 0.15 * share) * SECOND))
 
 
 def load(setting: Setting) -> Generator:

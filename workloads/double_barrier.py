@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from checker.barrier_rounds import check_barrier_rounds
+from checker.exclusion import CLOCK_SLACK_NS
 from checker.exercise import check_exercise
-from checker.first_contradiction import first_contradiction
 from checker.history import History, Op
 from checker.holds import Words
 from checker.model_check import check_model
@@ -214,7 +215,9 @@ def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], Do
 def judge_double_barrier(evidence: Evidence) -> Verdict:
     """Nobody was in before all had come, nobody out before all had left, and nobody sleeps on."""
     history = evidence.history
-    checks = [check_rounds(history)]
+    checks = [check_barrier_rounds(history, max(1, history.clients), session_ends(evidence))]
+    if not checks[0].anomalies:  # else the search would only say it again, and not soon
+        checks.append(check_model_too(history))
     if evidence.whole:
         checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
         left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
@@ -238,17 +241,26 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
-def check_rounds(history: History) -> CheckResult:
-    """Hold the operations against the model; who was wrong to return says what kind it is."""
+def session_ends(evidence: Evidence) -> dict[str, int]:
+    """By when sessions had certainly ended; those of which it is not known are missing."""
+    truth, clock = evidence.truth, evidence.clock
+    if truth is None or clock is None:
+        return {}
+    return {
+        name: clock.monotonic(life.closed_ms) + CLOCK_SLACK_NS
+        for name, life in truth.sessions().items()
+        if life.closed_ms is not None and clock.sure_of(life.closed_ms)
+    }
 
-    def check(part: History) -> CheckResult:
-        return check_model(part, MODEL, "early-exit", initial=max(1, history.clients))
 
-    result = check(history)
+def check_model_too(history: History) -> CheckResult:
+    """Hold the operations against the model; who completed last says what kind it is."""
+    result = check_model(history, MODEL, "early-entry", initial=max(1, history.clients))
+    by_index = {op.index: op for op in history}
     for anomaly in result.anomalies:
-        complete = first_contradiction(history, lambda part: bool(check(part).anomalies))
-        if complete.f == WORDS.acquire:
-            anomaly.kind = "early-entry"
+        done = [by_index[index] for index in anomaly.ops if by_index[index].type == "ok"]
+        if done and max(done, key=lambda op: op.time).f == WORDS.release:
+            anomaly.kind = "early-exit"
     return result
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.barrier import Barrier
-from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier, StaleLookBarrier
+from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier
 from recipes.kazoo_barrier import KazooBarrier
 
 BARRIERS: Final[Mapping[str, type[Barrier]]] = {
@@ -12,5 +12,4 @@ BARRIERS: Final[Mapping[str, type[Barrier]]] = {
     "kazoo": KazooBarrier,
     "sleeps-through": SleepsThroughBarrier,
     "any-event": AnyEventBarrier,
-    "stale-look": StaleLookBarrier,
 }

@@ -45,16 +45,3 @@ class AnyEventBarrier(Barrier):
             return True
         errand.wait()
         return bool(told)
-
-
-class StaleLookBarrier(Barrier):
-    """It looks at whatever its server has."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "looks without a write before: a server that lags does not know the barrier yet"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
-
-    def _catch_up(self, errand: Errand) -> None:
-        """It does not."""

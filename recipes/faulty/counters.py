@@ -1,9 +1,6 @@
 """Counters with one known mistake each, which the harness must find."""
 
-from contextlib import suppress
 from typing import ClassVar
-
-from kazoo.exceptions import NodeExistsError
 
 from recipes.counter import Counter, Receipt
 from recipes.errand import Errand
@@ -41,22 +38,3 @@ class BlindWriteCounter(Counter):
         receipt_version: int,
     ) -> None:
         super()._write(errand, total, -1, receipt, receipt_version)
-
-
-class FleetingReceiptCounter(Counter):
-    """Its receipts do not outlive the session."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the receipt is ephemeral: when the session ends before the answer has come, nobody knows "
-        "any more that it was added"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def _make(self, errand: Errand, path: str) -> None:
-        if path != self._receipt:
-            super()._make(errand, path)
-            return
-        super()._make(errand, self._path)
-        with suppress(NodeExistsError):
-            errand.write(self._client.create_async, path, ephemeral=True)

@@ -1,0 +1,197 @@
+"""Rounds of a double barrier: who was in before all had come, who was out before all had left.
+
+What must be wrong, found without search, for N parties:
+
+- **Early exit.** Somebody was inside during the whole of another's acknowledged ``leave``: it had
+  been let in before that was called, and called its own ``leave``, which was acknowledged and so
+  shows that it had lived until then, after that had returned.
+- **Early entry.** An acknowledged ``leave`` says that the barrier was empty at a moment between its
+  call and its return. Whoever calls ``enter`` after that return is let in with N that have all come
+  after that moment. So at least N must have entered, or may have, between the call of the latest
+  such ``leave`` and the return of the ``enter``.
+
+A client that lives is one member at most: what became of an ``enter`` of unknown outcome is open
+until its client has been let in anew. A client that was killed may have been a member until its
+sessions ended, and its successor may be one beside it. A failed ``enter`` has let nobody in.
+
+These are necessary conditions: the model ``double-barrier`` is sharper, and searches where outcomes
+are unknown. O(n log n) but for early exits, O(n N).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from checker.history import History, Operation
+from checker.verdict import Anomaly, CheckResult
+
+EVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class _Coming:
+    """An enter that happened or may have: between which moments its client may have come."""
+
+    client: int
+    life: int
+    operation: Operation
+    since: int
+    until: int
+
+
+def check_barrier_rounds(
+    history: History, parties: int, session_ends: Mapping[str, int]
+) -> CheckResult:
+    """Judge the operations ``enter`` and ``leave``.
+
+    Args:
+        history: the run.
+        parties: how many go in together.
+        session_ends: by when each session had certainly ended, in nanoseconds on the run's clock;
+            one that is missing may go on for ever.
+    """
+    result = CheckResult(name="rounds")
+    calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
+    by_process: dict[int, list[Operation]] = {}
+    for call in calls:
+        by_process.setdefault(int(call.invoke.process), []).append(call)
+    stays = [
+        (enter, leave)
+        for each in by_process.values()
+        for enter, leave in pairwise(each)
+        if enter.invoke.f == "enter" and leave.invoke.f == "leave" and _ok(enter) and _ok(leave)
+    ]
+    result.anomalies += _early_exits(history, stays)
+    comings = _comings(history, calls, session_ends)
+    result.anomalies += _early_entries(history, parties, calls, comings)
+    result.stats = {"enters": len(comings), "stays": len(stays)}
+    return result
+
+
+def _ok(call: Operation) -> bool:
+    return call.outcome == "ok"
+
+
+def _returned(call: Operation) -> int:
+    assert call.completion is not None, "it was acknowledged"
+    return call.completion.time
+
+
+def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> list[Anomaly]:
+    found = []
+    inside = sorted(stays, key=lambda stay: _returned(stay[0]))
+    let_in = [_returned(enter) for enter, _ in inside]
+    for _, leave in stays:
+        client = history.client_of(int(leave.invoke.process))
+        # Who was let in before, latest first: of each client only the latest stay can matter.
+        seen = {client}
+        for enter, later in reversed(inside[: bisect_right(let_in, leave.invoke.time)]):
+            other = history.client_of(int(enter.invoke.process))
+            if other in seen:
+                continue
+            seen.add(other)
+            if later.invoke.time > _returned(leave):
+                found.append(
+                    Anomaly(
+                        kind="early-exit",
+                        description=(
+                            f"c{client} was out although c{other} had been in since before it "
+                            f"called leave, and called its own {_ms(leave, later)} ms later only"
+                        ),
+                        ops=[*enter.indices, *leave.indices, *later.indices],
+                        clients=sorted({client, other}),
+                        start=leave.invoke.time,
+                        end=later.invoke.time,
+                    )
+                )
+                break
+            if len(seen) == history.clients:
+                break
+    return found
+
+
+def _ms(leave: Operation, later: Operation) -> str:
+    return f"{(later.invoke.time - _returned(leave)) / 1e6:.0f}"
+
+
+def _comings(
+    history: History, calls: list[Operation], session_ends: Mapping[str, int]
+) -> list[_Coming]:
+    deaths: dict[int, list[int]] = {}
+    for op in history.events("session", "exited"):
+        deaths.setdefault(op.value["client"], []).append(op.time)
+    sessions: dict[tuple[int, int], set[str]] = {}
+
+    def life_at(client: int, time: int) -> int:
+        return bisect_left(deaths.get(client, []), time)
+
+    for op in history.events("session", "connected"):
+        client = int(op.value["client"])
+        lived = (client, life_at(client, op.time))
+        sessions.setdefault(lived, set()).add(str(op.value.get("session")))
+    settled: dict[tuple[int, int], list[int]] = {}
+    for call in calls:
+        if call.invoke.f == "enter" and _ok(call):
+            client = history.client_of(int(call.invoke.process))
+            settled.setdefault((client, life_at(client, call.invoke.time)), []).append(
+                _returned(call)
+            )
+    comings = []
+    for call in calls:
+        if call.invoke.f != "enter" or call.outcome == "fail":
+            continue
+        client = history.client_of(int(call.invoke.process))
+        life = life_at(client, call.invoke.time)
+        if _ok(call):
+            until = _returned(call)
+        else:
+            later = settled.get((client, life), [])
+            place = bisect_right(later, call.invoke.time)
+            until = later[place] if place < len(later) else EVER
+            if until == EVER and life < len(deaths.get(client, [])):
+                ends = [session_ends.get(name, EVER) for name in sessions.get((client, life), ())]
+                until = max(ends, default=EVER)
+        comings.append(_Coming(client, life, call, call.invoke.time, until))
+    return comings
+
+
+def _early_entries(
+    history: History, parties: int, calls: list[Operation], comings: list[_Coming]
+) -> list[Anomaly]:
+    leaves = sorted(
+        (call for call in calls if call.invoke.f == "leave" and _ok(call)), key=_returned
+    )
+    ends = [_returned(leave) for leave in leaves]
+    latest = list(accumulate((leave.invoke.time for leave in leaves), max))
+    comings = sorted(comings, key=lambda coming: coming.since)
+    starts = [coming.since for coming in comings]
+    found = []
+    for coming in comings:
+        enter = coming.operation
+        if not _ok(enter):
+            continue
+        place = bisect_right(ends, enter.invoke.time)
+        empty = latest[place - 1] if place else history.start
+        returned = _returned(enter)
+        came: set[tuple[int, int]] = set()
+        for other in reversed(comings[: bisect_right(starts, returned)]):
+            if other.until >= empty:
+                came.add((other.client, other.life))
+                if len(came) >= parties:
+                    break
+        if len(came) < parties:
+            found.append(
+                Anomaly(
+                    kind="early-entry",
+                    description=(
+                        f"c{coming.client} was in when only {len(came)} of {parties} had entered "
+                        "since the barrier was last known to be empty"
+                    ),
+                    ops=enter.indices,
+                    clients=sorted({client for client, _ in came}),
+                    start=empty,
+                    end=returned,
+                )
+            )
+    return found

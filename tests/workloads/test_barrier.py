@@ -1,0 +1,165 @@
+"""Barriers: the judge on written histories, the load, and whole simulated runs."""
+
+import pytest
+
+from harness.combinators import on_clients
+from harness.rehearsal import imperfect, perfect, rehearse
+from harness.seed import Seed
+from recipes.barrier import Barrier
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.barrier import KEEPERS, BarrierClient, final, held_up, judge_barrier, load
+from workloads.judgement import Evidence
+from workloads.workload import Setting
+
+SECOND = 1_000_000_000
+UNTIL = 3 * SECOND
+CLIENTS = 4
+
+
+def call(recorded, called, returned, process, f, outcome="ok", key=0, **more):
+    value = {"key": key, "timeout": 1.0, **more}
+    recorded.add(called, process, "invoke", f, value)
+    return recorded.add(returned, process, outcome, f)
+
+
+def rounds(recorded=None):
+    """The barrier is there from 10 to 100 ms, and c1 waits at it."""
+    recorded = recorded or Recorded()
+    call(recorded, 5, 10, 0, "create")
+    call(recorded, 100, 110, 0, "remove")
+    return call(recorded, 20, 105, 1, "wait")
+
+
+def phase(recorded, ms):
+    return recorded.add(ms, "control", "info", "phase", {"phase": "final", "healed": True})
+
+
+def over(recorded, ms):
+    return recorded.add(ms, "control", "info", "phase-end", {"phase": "final"}).end(ms + 1)
+
+
+def verdict(recorded, *, whole=False):
+    return judge_barrier(
+        Evidence(history=recorded.history(), promises=Barrier.promises, whole=whole)
+    )
+
+
+def kinds(recorded, **options):
+    return {anomaly.kind for anomaly in verdict(recorded, **options).anomalies}
+
+
+def test_who_waits_until_it_is_removed_is_right():
+    assert verdict(rounds()).outcome == "valid"
+    assert held_up(rounds().history()) == 1
+
+
+@pytest.mark.parametrize("outcome", ["ok", "fail"])
+def test_who_passes_while_it_is_there_is_early(outcome):
+    early = call(rounds(), 30, 40, 2, "wait", outcome)
+    assert kinds(early) == ({"early-entry"} if outcome == "ok" else set())
+
+
+def test_another_barrier_is_no_hindrance():
+    assert kinds(call(rounds(), 30, 40, 2, "wait", key=1)) == set()
+    assert held_up(call(rounds(), 30, 105, 2, "wait", key=1).history()) == 1
+
+
+def test_an_unknown_remove_may_have_opened_it():
+    recorded = Recorded()
+    call(recorded, 5, 10, 0, "create")
+    call(recorded, 20, 25, 0, "remove", "info")
+    assert kinds(call(recorded, 30, 40, 2, "wait")) == set()
+
+
+def test_who_sleeps_on_once_it_is_open_is_stuck():
+    recorded = rounds()
+    phase(recorded, 200)
+    call(recorded, 210, 215, 0, "remove")
+    for process in (0, 1):
+        call(recorded, 220, 230, process, "wait")
+    call(recorded, 220, 900, 2, "wait", "fail")
+    for process, waiting in ((0, 0), (1, 2)):
+        recorded.add(910, process, "invoke", "left-over", {"patience": 1.0})
+        recorded.add(920, process, "ok", "left-over", {"waiting": waiting})
+    over(recorded, 1000)
+    found = verdict(recorded, whole=True)
+    assert found.outcome == "violation"
+    assert [(a.kind, a.clients) for a in found.anomalies] == [
+        ("stuck-waiter", [1]),
+        ("stuck-waiter", [2]),
+    ]
+
+
+def test_without_a_remove_in_the_end_nobody_can_say():
+    recorded = rounds()
+    phase(recorded, 200)
+    call(recorded, 210, 215, 0, "remove", "info")
+    call(recorded, 220, 900, 2, "wait", "fail")
+    found = verdict(over(recorded, 1000), whole=True)
+    assert found.outcome == "unknown"
+    assert any("nobody could remove" in reason for reason in found.reasons)
+
+
+def setting(seed):
+    return Setting(
+        seed=Seed(seed), recipe=Barrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
+    )
+
+
+@pytest.mark.parametrize("behaviour", [perfect, imperfect])
+def test_the_first_clients_keep_a_barrier_each_and_the_others_wait(behaviour):
+    log = rehearse(
+        on_clients(load(setting(1))),
+        clients=CLIENTS,
+        nemesis=False,
+        behaviour=behaviour,
+        seed=Seed(2),
+    )
+    calls = [op for op in log.history if isinstance(op.process, int) and op.type == "invoke"]
+    assert all(op.time < UNTIL for op in calls)
+    kept = {(op.process % CLIENTS, op.value["key"]) for op in calls if op.f != "wait"}
+    assert kept == {(number, number) for number in range(KEEPERS)}
+    waits = [op for op in calls if op.f == "wait"]
+    assert {op.process % CLIENTS for op in waits} == set(range(KEEPERS, CLIENTS))
+    assert {op.value["key"] for op in waits} == set(range(KEEPERS))
+    assert {op.value["value"] for op in waits} == {None, "endless"}
+
+
+def test_in_the_end_everybody_passes_and_looks_for_who_is_left():
+    log = rehearse(
+        final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
+    )
+    calls = [op for op in log.history if isinstance(op.process, int) and op.type == "invoke"]
+    passed = [op.process for op in calls if op.f == "wait"]
+    assert sorted(passed) == list(range(CLIENTS))
+    assert [op.f for op in calls[-CLIENTS:]] == ["left-over"] * CLIENTS
+
+
+def test_operations_that_it_does_not_know_are_refused():
+    with pytest.raises(ValueError, match="no operation 'jump'"):
+        BarrierClient([None]).invoke("jump", {"key": 0, "timeout": 1.0})
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+def test_a_sound_barrier_is_valid(simulate):
+    *_, found = simulate(2, workload="barrier", recipe="rechecking", seconds=25.0)
+    assert found.outcome == "valid", found.reasons
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kind"),
+    [
+        ("kazoo", "stuck-waiter"),
+        ("sleeps-through", "stuck-waiter"),
+        ("any-event", "early-entry"),
+    ],
+)
+def test_mistakes_are_found(simulate, recipe, kind):
+    *_, found = simulate(1, workload="barrier", recipe=recipe, seconds=20.0)
+    assert kind in {anomaly.kind for anomaly in found.anomalies}
+    assert found.outcome == "violation"
