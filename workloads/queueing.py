@@ -38,11 +38,9 @@ PRIORITIES: Final = 12
 RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
-FLOOD_S: Final = 3.0
-"""For so long more elements are put than asked for."""
-
-EBB_S: Final = 6.0
-"""And then for so long fewer: longer, for an element that is claimed takes three operations."""
+TIDE_S: Final = 6.0
+"""For so long more elements are put than asked for, and then fewer. Where elements are claimed
+they are put for half as long: who claims one is busy with it for three operations."""
 
 VIGIL_S: Final = 9.0
 """So long before the load's end all but the feeders only take, and those put little."""
@@ -157,7 +155,8 @@ class Traffic(msgspec.Struct, frozen=True):
     def _tide(self, time: int) -> int:
         """How many of four operations are to be puts."""
         ahead = (self.until - time) / SECOND - VIGIL_S
-        return 1 if ahead % (FLOOD_S + EBB_S) < EBB_S else 3
+        flood = TIDE_S / 2 if self.claims else TIDE_S
+        return 1 if ahead % (TIDE_S + flood) < TIDE_S else 3
 
     def _patience(self) -> float:
         """One in three has little, so that waiters give up while elements come in."""
