@@ -153,6 +153,11 @@ class FailoverDatabase:
             self._term.end()
             return True
 
+    def freeze(self, seconds: float) -> None:
+        """Keep the copy as it is for a while, to back it up say; whoever ships or asks waits."""
+        with self._changed:
+            time.sleep(seconds)
+
     def values(self) -> list[Any]:
         """This member's copy of all values, committed or not."""
         with self._changed:

@@ -2,7 +2,8 @@
 
 Every client's process is a member of the database, and a user of it. Operations: ``append`` a
 value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
-``step-down``: the member lets another be the primary, if it is;
+``step-down``: the member lets another be the primary, if it is; ``freeze`` {seconds}: it takes
+nothing in for a while, so that it lags behind;
 ``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
 """
 
@@ -50,11 +51,11 @@ PATIENCE_S = 2.0
 PERIOD_S = 0.02
 """Mean time between two operations of the load, all clients together."""
 
-READ_EVERY = 15
-"""About one operation of the load in so many is a read."""
+MIX = 40
+"""Of so many operations of the load two are reads, one freezes a member's copy, and one asks a
+member to step down, which one in five can: members lag behind, and the role passes to them."""
 
-STEP_DOWN_EVERY = 60
-"""And one in so many asks a member to step down, of which one in five is the primary."""
+FREEZE_S = 0.6
 
 FINAL_BOUND_S = 15.0
 """How long it may take until everybody can write once more, and until every copy is the same."""
@@ -67,10 +68,10 @@ _VALUES = 100_000
 
 
 class Writes(msgspec.Struct, frozen=True):
-    """One process's requests: values that nobody else writes, and reads now and then.
+    """One process's requests: values that nobody else writes, and now and then something else.
 
     Args:
-        seed: decides what is a read.
+        seed: decides what is no write; None: everything is one.
         until: when it ends (nanoseconds on the run's clock); None: never.
         number: of the next value.
     """
@@ -86,12 +87,12 @@ class Writes(msgspec.Struct, frozen=True):
             return None
         if process is None:
             return PENDING, self
-        dice, seed = self.seed.below(STEP_DOWN_EVERY) if self.seed else (-1, None)
+        dice, seed = self.seed.below(MIX) if self.seed else (MIX, None)
         after = Writes(seed, self.until, self.number + 1)
-        if dice == 0:
-            return Invocation("step-down", None, process, ctx.time), after
-        if 0 < dice <= STEP_DOWN_EVERY // READ_EVERY:
-            return Invocation("read", None, process, ctx.time), after
+        other = {0: ("step-down", None), 1: ("freeze", {"seconds": FREEZE_S})}
+        other |= dict.fromkeys((2, 3), ("read", None))
+        if dice in other:
+            return Invocation(*other[dice], process, ctx.time), after
         return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
 
     def update(self, _ctx: Context, _event: Op) -> Generator:
@@ -138,6 +139,9 @@ class FailoverMember:
                 return Outcome("ok", {"epoch": answer["epoch"], "at": answer["at"]})
             if f == "read":
                 return Outcome("ok", self._user.read(PATIENCE_S))
+            if f == "freeze":
+                self._database.freeze(value["seconds"])
+                return Outcome("ok")
             if f == "step-down":
                 stepped = self._database.step_down()
                 return Outcome("ok") if stepped else Outcome("fail", error="not the primary")
