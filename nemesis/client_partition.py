@@ -98,8 +98,8 @@ class LostReply(ClientPartition):
     """The reply to a client's next create or set is lost, though it took effect.
 
     It strikes by itself when a client asks for such a change, so it counts as in force once links
-    wait for that, and as having happened (when it is healed) if at least one of them struck. Until then
-    it gives way to other faults of links.
+    wait for that, and as having happened (when it is healed) if at least one of them struck. Until
+    then it gives way to other faults of links.
     """
 
     def __init__(self, *args: Any) -> None:

@@ -16,7 +16,8 @@ def test_each_family_has_a_page_that_is_up_to_date(workload):
     page = (PAGES / f"{workload.name}.md").read_text(encoding="utf-8")
     assert with_table(page, workload) == page, "python -m rumpus.recipe_pages docs/recipes"
     prose = page[: page.index(BEGIN)] + page[page.index(END) :]
-    untold = [name for name, recipe in workload.recipes.items() if name not in prose]
+    sound = [name for name, recipe in workload.recipes.items() if not recipe.faulty]
+    untold = [name for name in sound if f"`{name}`" not in prose]
     assert not untold, "what is in the table only is not explained"
 
 
