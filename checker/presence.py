@@ -11,8 +11,8 @@ was there by then and for the whole call must be. And no session makes a second
 entry for an address. Nodes whose fate differs between servers (``ServerTruth.forked``,
 ``uncertain``) are left out.
 
-**In the final phase** everybody has registered or left with acknowledgement, and every session of
-the dead has had time to expire: discovered and watched lists must be exactly those registered.
+**In the final phase** everybody registers or leaves, and every session of the dead has had time to
+expire: discovered and watched lists must be exactly those who have registered.
 """
 
 from collections import Counter, defaultdict
@@ -169,51 +169,52 @@ def check_presence(history: History) -> CheckResult:
         detail = (final.value or {}).get("detail", "")
         result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
-    after = [op for op in history.operations() if op.invoke.time >= final.time]
-    there = _registered(history, after, result)
-    gathered = [op for op in after if op.invoke.f == "gather"]
-    answered = [op for op in gathered if op.outcome == "ok" and op.completion is not None]
-    asked.observed = len({_client(history, op) for op in gathered})
-    silent = {_client(history, op) for op in gathered} - {_client(history, op) for op in answered}
-    result.unknown += [f"c{client} could not list who is there" for client in sorted(silent)]
-    for operation in answered:
-        assert operation.completion is not None
-        value = operation.completion.value
-        listed = set(value["discovered"])
-        for address in sorted(listed - there):
-            what = f"{address} was listed after it had left, or its session had had time to expire"
-            result.anomalies.append(_anomaly("ghost-entry", what, history, operation))
-        for address in sorted(there - listed):
-            what = f"{address} was not listed, although it had registered with acknowledgement"
-            result.anomalies.append(_anomaly("missing-entry", what, history, operation))
-        seen = set(value["seen"])
-        if seen != there and (seen != listed or listed == there):
-            what = (
-                f"c{_client(history, operation)}'s view still showed {_names(seen - there)} that "
-                f"had gone, and did not show {_names(there - seen)}"
-            )
-            result.anomalies.append(_anomaly("stale-view", what, history, operation))
-    result.stats = {"registered": len(there), "gathered": len(answered)}
+    there: dict[int, str | None] = {}
+    told: set[int] = set()
+    silent: dict[int, str] = {}
+    for operation in history.operations():
+        if operation.invoke.time < final.time:
+            continue
+        client, done = _client(history, operation), operation.completion
+        why = (done or operation.invoke).error or "no answer"
+        if operation.invoke.f in ("register", "deregister"):
+            if operation.outcome == "ok" and done is not None:
+                registered = operation.invoke.f == "register"
+                there[client] = done.value["address"] if registered else None
+            else:
+                what = f"c{client} could not {operation.invoke.f} with every fault healed ({why})"
+                result.anomalies.append(_anomaly("stuck-waiter", what, history, operation))
+        elif operation.invoke.f == "gather":
+            if operation.outcome == "ok":
+                told.add(client)
+                _compare(history, operation, {name for name in there.values() if name}, result)
+            else:
+                silent[client] = why
+    asked.observed = len(told | silent.keys())
+    result.unknown += [
+        f"c{client} could not list who is there ({silent[client]})"
+        for client in sorted(silent.keys() - told)
+    ]
+    result.stats = {"gathered": len(told)}
     return result
 
 
-def _registered(history: History, after: list[Operation], result: CheckResult) -> set[str]:
-    """Who had registered at the end, by what the clients were told in the final phase."""
-    last: dict[int, Operation] = {}
-    for operation in after:
-        if operation.invoke.f in ("register", "deregister"):
-            last[_client(history, operation)] = operation
-    there: set[str] = set()
-    for client, operation in sorted(last.items()):
-        done = operation.completion
-        if operation.outcome != "ok" or done is None:
-            why = (done or operation.invoke).error or "no answer"
-            what = f"c{client} could not {operation.invoke.f} with every fault healed ({why})"
-            result.anomalies.append(_anomaly("stuck-waiter", what, history, operation))
-            result.unknown.append(f"whether c{client} is registered nobody can say")
-        elif operation.invoke.f == "register":
-            there.add(done.value["address"])
-    return there
+def _compare(history: History, gathered: Operation, there: set[str], result: CheckResult) -> None:
+    """Hold what one client listed and saw against who is there."""
+    assert gathered.completion is not None
+    listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
+    for address in sorted(listed - there):
+        what = f"{address} was listed after it had left, or its session had had time to expire"
+        result.anomalies.append(_anomaly("ghost-entry", what, history, gathered))
+    for address in sorted(there - listed):
+        what = f"{address} was not listed, although it had registered with acknowledgement"
+        result.anomalies.append(_anomaly("missing-entry", what, history, gathered))
+    if seen not in (there, listed):
+        what = (
+            f"c{_client(history, gathered)}'s view still showed {_names(seen - there)} that had "
+            f"gone, and did not show {_names(there - seen)}"
+        )
+        result.anomalies.append(_anomaly("stale-view", what, history, gathered))
 
 
 def _client(history: History, operation: Operation) -> int:

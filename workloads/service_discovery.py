@@ -22,7 +22,6 @@ from checker.presence import check_discovery, check_lists, check_presence
 from checker.verdict import Requirement, Verdict, judge
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
-    any_of,
     each_process,
     each_thread,
     limit,
@@ -44,7 +43,10 @@ WORDS: Final = Words(acquire="register", work="discover", release="deregister", 
 
 PATIENCE_S: Final = 3.0
 
-LEAST_CHANGES: Final = 10
+FINAL_BOUND_S: Final = 10.0
+"""How long registering and leaving may take when every fault is healed."""
+
+LEAST_CHANGES: Final = 8
 """How many entries must have come and gone for a run to mean anything."""
 
 
@@ -82,43 +84,38 @@ class ComeAndGo(msgspec.Struct, frozen=True):
         """What comes next is drawn; a registration of unknown outcome is the next process's."""
         if event.type == "invoke":
             return self
-        dice, seed = self.seed.next()[1].below(40)
+        dice, seed = self.seed.next()[1].below(300)
         if event.f == "deregister":
             return ComeAndGo(seed, self.until, self.entry + 1)
         if event.f == "register" and event.type == "fail":
             return ComeAndGo(seed, self.until, self.entry + 1, "deregister")
-        stage = "deregister" if dice == 0 else "look" if dice < 15 else "discover"
+        stage = "deregister" if dice == 0 else "look" if dice < 110 else "discover"
         return ComeAndGo(seed, self.until, self.entry, stage)
 
 
-class StayOrGo(msgspec.Struct, frozen=True):
-    """One client's end: leave, and register once more if it stays."""
+class MakeSure(msgspec.Struct, frozen=True):
+    """One client registers, or leaves, until that is acknowledged."""
 
-    stays: bool
-    stage: str = "deregister"
-    left: int = 6
+    what: str
+    left: int = 3
 
     def op(self, ctx: Context) -> Answer:
         """The next try."""
         process = ctx.next_free()
         if process is None:
             return PENDING, self
-        if self.stage == "done" or not self.left:
+        if not self.left:
             return None
-        value: dict[str, Any] = {"timeout": PATIENCE_S}
-        if self.stage == "register":
+        value: dict[str, Any] = {"timeout": FINAL_BOUND_S}
+        if self.what == "register":
             value["address"] = f"p{process}-last"
-        return Invocation(self.stage, value, process, ctx.time), self
+        return Invocation(self.what, value, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
-        """On once it is acknowledged."""
+        """Done, or once more."""
         if event.type == "invoke":
             return self
-        if event.type != "ok":
-            again = "deregister" if event.f == "register" else self.stage
-            return StayOrGo(self.stays, again, self.left - 1)
-        over = event.f == "register" or not self.stays
-        return StayOrGo(self.stays, "done" if over else "register", self.left)
+        return MakeSure(self.what, 0 if event.type == "ok" else self.left - 1)
 
 
 def load(setting: Setting) -> Generator:
@@ -127,17 +124,19 @@ def load(setting: Setting) -> Generator:
 
 
 def final(setting: Setting) -> Generator:
-    """Half stay and half go; when sessions of the dead have had time to expire, all list."""
-    settled = setting.session_timeout + 2.0
-    gather = Invocation("gather", {"patience": round(setting.session_timeout + 3.0, 3)})
-    stay, go = (range(first, setting.clients, 2) for first in (0, 1))
+    """All register; when sessions of the dead have had time to expire, all list.
+
+    Who is registered already makes sure of it. Then half of them leave, and all list again.
+    """
+    patience = round(setting.session_timeout + 3.0, 3)
+    gather = until_ok(limit(3, repeat(Invocation("gather", {"patience": patience}))))
+    leaving = range(0, setting.clients, 2)
     return phases(
-        any_of(
-            on_threads(stay, each_thread(StayOrGo(stays=True))),
-            on_threads(go, each_thread(StayOrGo(stays=False))),
-        ),
-        sleep(settled),
-        each_thread(until_ok(limit(3, repeat(gather)))),
+        each_thread(MakeSure("register")),
+        sleep(setting.session_timeout + 2.0),
+        each_thread(gather),
+        on_threads(leaving, each_thread(MakeSure("deregister"))),
+        each_thread(gather),
     )
 
 
