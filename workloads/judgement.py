@@ -109,7 +109,7 @@ def judge_contention(
     )
     _draw_owners(server, history, exclusion)
     checks = [exclusion]
-    if promises.tokens or "token-regression" in promises.prevents:
+    if promises.tokens:
         checks.append(check_tokens(history, holds))
     if "unfair-grant" in promises.prevents:
         checks.append(check_order(history, holds, server, permits))

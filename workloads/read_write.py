@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from checker.grants import check_tokens
 from checker.history import Op, Process
-from checker.holds import Words
+from checker.holds import Words, extract_holds
 from checker.revocation import check_revocations
 from checker.verdict import Verdict
 from harness.client_body import ClientContext, Outcome
@@ -187,7 +188,8 @@ def _revocable(recipe: type[Recipe]) -> bool:
 
 
 def _judge(evidence: Evidence) -> Verdict:
-    more = []
+    # Only writers have tokens, so the lock as a whole does not promise any that a fence can use.
+    more = [check_tokens(evidence.history, extract_holds(evidence.history, WORDS))]
     if "missed-revocation" in evidence.promises.prevents:
         patience = int(LEARNING_S * 1e9)
         more.append(check_revocations(evidence.history, WORDS, patience, whole=evidence.whole))
