@@ -38,6 +38,10 @@ LEAST_ANSWERS = 5
 """How many sequencers must have been called valid, and how many stale."""
 
 
+ONE_LONG_IN = 60
+"""How many holds there are for each long one, which takes most of the time all the same."""
+
+
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
     kind = LOCKS[recipe]
@@ -72,7 +76,7 @@ def _load(setting: Setting) -> Generator:
     """Where a hold ends by itself some are long: that is when the end matters."""
     prevents = setting.recipe.promises.prevents
     longest = 3 * setting.session_timeout if "stale-belief" in prevents else 0.0
-    contention = load(WORDS, setting, longest=longest)
+    contention = load(WORDS, setting, longest=longest, one_in=ONE_LONG_IN)
     if "stale-sequencer" not in prevents:
         return contention
     return Verifying(contention, setting.seed.child("verify"), WORDS, setting.until)
