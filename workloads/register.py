@@ -61,11 +61,12 @@ class Registers(msgspec.Struct, frozen=True):
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """Remember the versions that were heard of."""
-        if event.type != "ok" or event.value["version"] is None:
+        version = event.value.get("version") if event.type == "ok" else None
+        if version is None:
             return self
         at = KEYS.index(event.value["key"])
         versions = [*self.versions]
-        versions[at] = max(versions[at], event.value["version"])
+        versions[at] = max(versions[at], version)
         return msgspec.structs.replace(self, versions=tuple(versions))
 
 

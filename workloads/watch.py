@@ -78,11 +78,12 @@ class Changes(msgspec.Struct, frozen=True):
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """Remember the versions that were seen."""
-        if event.type != "ok" or event.value["key"] not in AWAITED:
+        version = event.value.get("version") if event.type == "ok" else None
+        if version is None or event.value["key"] not in AWAITED:
             return self
         at = AWAITED.index(event.value["key"])
         versions = [*self.versions]
-        versions[at] = max(versions[at], event.value["version"])
+        versions[at] = max(versions[at], version)
         return msgspec.structs.replace(self, versions=tuple(versions))
 
 
