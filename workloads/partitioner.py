@@ -95,7 +95,7 @@ class Membership(msgspec.Struct, frozen=True):
         if event.f == "acquire":
             stage = "work" if event.type == "ok" else "acquire"
         elif event.f == "work":
-            calm = self.stays and event.type == "ok" and not event.value["changed"]
+            calm = self.stays and event.type == "ok" and not event.value.get("changed")
             stage = "work" if calm else "release"
         elif event.f == "release" and dice == 0 and not self.stays:
             stage = "leave"
