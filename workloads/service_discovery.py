@@ -46,7 +46,7 @@ PATIENCE_S: Final = 3.0
 FINAL_BOUND_S: Final = 10.0
 """How long registering and leaving may take when every fault is healed."""
 
-LEAST_CHANGES: Final = 8
+LEAST_CHANGES: Final = 6
 """How many entries must have come and gone for a run to mean anything."""
 
 
@@ -84,12 +84,12 @@ class ComeAndGo(msgspec.Struct, frozen=True):
         """What comes next is drawn; a registration of unknown outcome is the next process's."""
         if event.type == "invoke":
             return self
-        dice, seed = self.seed.next()[1].below(300)
+        dice, seed = self.seed.next()[1].below(1000)
         if event.f == "deregister":
             return ComeAndGo(seed, self.until, self.entry + 1)
         if event.f == "register" and event.type == "fail":
             return ComeAndGo(seed, self.until, self.entry + 1, "deregister")
-        stage = "deregister" if dice == 0 else "look" if dice < 110 else "discover"
+        stage = "deregister" if dice == 0 else "look" if dice < 370 else "discover"
         return ComeAndGo(seed, self.until, self.entry, stage)
 
 
