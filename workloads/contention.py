@@ -44,7 +44,7 @@ time by which it should have known."""
 
 LINGER_PAUSE_S = 0.05
 
-PART_S = 0.4
+PART_S = 0.2
 """What a long hold is made of: operations of so many seconds, so that each fault sees some."""
 
 CUT_OFF_NS = 5_000_000_000

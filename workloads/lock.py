@@ -75,7 +75,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient
 def _load(setting: Setting) -> Generator:
     """Where a hold ends by itself some are long: that is when the end matters."""
     prevents = setting.recipe.promises.prevents
-    longest = 3 * setting.session_timeout if "stale-belief" in prevents else 0.0
+    longest = 2 * setting.session_timeout if "stale-belief" in prevents else 0.0
     contention = load(WORDS, setting, longest=longest, one_in=ONE_LONG_IN)
     if "stale-sequencer" not in prevents:
         return contention
