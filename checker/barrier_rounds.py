@@ -14,8 +14,9 @@ A client that lives is one member at most: what became of an ``enter`` of unknow
 until its client has been let in anew. A client that was killed may have been a member until its
 sessions ended, and its successor may be one beside it. A failed ``enter`` has let nobody in.
 
-These are necessary conditions: the model ``double-barrier`` is sharper, and searches where outcomes
-are unknown. O(n log n) but for early exits, O(n N).
+These are necessary conditions, whatever outcomes are unknown: what is wrong by them is wrong. The
+model ``double-barrier`` is exact, and fast as long as all outcomes are known; with unknown ones it
+may search for ever.
 """
 
 from bisect import bisect_left, bisect_right

@@ -17,6 +17,11 @@ others need no more than a watch on the roll.
 one of them. A member's session that ends takes its node along: the dead hold nobody up. Names are
 used once, so who is gone stays gone, however stale the list.
 
+**A session that is over may not be over.** A leader that is about to be deposed tells a client that
+its session has expired, and the ensemble never hears of it: the node stays until the next leader
+has lost patience too. So a client whose session was lost removes its node in its next one before it
+comes again; else it would count twice.
+
 **Giving up.** Who no longer wants to enter removes its node if the roll is still the one that was
 seen, in one request; else it may have been let in meanwhile, and looks. So ``enter`` that says no
 has opened the barrier for nobody.
@@ -30,7 +35,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    NodeExistsError,
+    NoNodeError,
+)
 
 from recipes.barrier import BarrierUnknown
 from recipes.deadline import Deadline
@@ -196,9 +206,10 @@ class DoubleBarrier:
         """Whether nothing is left of earlier stays, for it would be counted beside the new one."""
         stay = self._stay
         if stay is not None:
-            if not stay.gone.is_set() and not stay.lost:
-                raise ValueError(f"{self._path}: inside already; leave first")
-            stay.strike()
+            if not stay.gone.is_set():
+                if not stay.lost:
+                    raise ValueError(f"{self._path}: inside already; leave first")
+                self._remove_in_background(stay)
             self._stay = None
         return all(each.gone.wait(deadline.left()) for each in list(self._removing))
 
@@ -240,9 +251,13 @@ class DoubleBarrier:
         return not there or roll.number != stay.round  # no later round opens before
 
     def _begin_again(self, stay: Stay) -> None:
-        """In the next session, if nobody was let in on account of the one that was lost."""
+        """In the next session, if nobody was let in on account of the one that was lost.
+
+        The answer to the delete says besides that the look that follows is not stale.
+        """
         errand = stay.errand
-        errand.settle(self._node(stay.name))
+        with suppress(NoNodeError):
+            errand.write(self._client.delete_async, self._node(stay.name))
         number = self._roll(errand).number
         if stay.tried and stay.before != number:
             raise BarrierUnknown(
@@ -311,7 +326,7 @@ class DoubleBarrier:
             gone = stay.errand.rounds(lambda: self._remove(stay))
         except NotInside:
             self._stay = None
-            stay.strike()
+            self._remove_in_background(stay)
             raise
         if gone is None:
             self._stay = None
@@ -330,13 +345,18 @@ class DoubleBarrier:
         return True
 
     def _remove_in_background(self, stay: Stay) -> None:
-        """Go on removing the node until that is confirmed or its session has ended."""
+        """Go on removing the node, in whatever session, until that is confirmed."""
+
+        def remove() -> bool:
+            with suppress(NoNodeError):
+                stay.errand.write(self._client.delete_async, self._node(stay.name))
+            return True
 
         def go_on() -> None:
             stay.errand.deadline = Deadline(None)
             try:
-                with suppress(NotInside):
-                    stay.errand.rounds(lambda: self._remove(stay))
+                with suppress(ConnectionClosedError):  # the session goes with its client
+                    stay.errand.rounds(remove)
             finally:
                 stay.strike()
                 self._removing.remove(stay)

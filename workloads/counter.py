@@ -35,13 +35,16 @@ COUNTERS_IN_TURN = 8
 TURN_S = 3.0
 """How long everybody adds to one counter before all go on to the next."""
 
-PATIENCE_S = 4.0
-"""How long most calls may take."""
+PATIENCE_S = 1.5
+"""How long calls may take: less than most faults, so that some come back while one lasts."""
 
-TRY_S = 0.7
+TRY_S = 0.5
 """How long each try of an addition may take."""
 
-OVERDUE_S = 3.0
+GRACE_S = 0.5
+"""By how much a recipe may run over these."""
+
+OVERDUE_S = 1.5
 """By how much a call may run over its timeout before its client gives it up."""
 
 LEAST_ADDITIONS = 100
@@ -89,7 +92,7 @@ def final(setting: Setting) -> Generator:  # noqa: ARG001 - the workload's signa
 
     def insist(key: int) -> Generator:
         read = Invocation(WORDS.release, {"key": key, "timeout": PATIENCE_S})
-        return until_ok(limit(3, repeat(read)))
+        return until_ok(limit(5, repeat(read)))
 
     return each_thread(sequence(*(insist(key) for key in range(COUNTERS_IN_TURN))))
 
@@ -151,7 +154,10 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], CounterClient]:
     def build(context: ClientContext) -> CounterClient:
         name = f"c{context.client}"
         return CounterClient(
-            [kind(context.kazoo, f"{path}/{key}", name=name) for key in range(COUNTERS_IN_TURN)]
+            [
+                kind(context.kazoo, f"{path}/{key}", name=name, grace=GRACE_S)
+                for key in range(COUNTERS_IN_TURN)
+            ]
         )
 
     return build

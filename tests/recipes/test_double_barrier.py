@@ -119,6 +119,21 @@ def test_a_round_that_lost_a_session_on_the_way_in_may_have_counted_it(crowd, pa
         waiting.result()
 
 
+def test_a_node_that_outlives_its_session_is_removed_by_the_next(crowd, path, eventually):
+    """As one may whose end a leader told before it was deposed, so that nobody else knows of it."""
+    barrier = DoubleBarrier(crowd[0], path, 2)
+    waiting = crowd.in_thread(barrier.enter, 20)
+    (lost,) = eventually(lambda: crowd.children(path))
+    crowd.end_session(0)
+    crowd.bystander.create(f"{path}/{lost}")
+    crowd.let_find_out(0)
+    eventually(lambda: len(crowd.children(path)) == 1 and crowd.children(path) != [lost])
+    assert waiting.is_alive()
+    other = crowd.in_thread(DoubleBarrier(crowd[1], path, 2).enter, 20)
+    assert waiting.result()
+    assert other.result()
+
+
 def test_what_got_no_answer_is_carried_through_by_itself(crowd, path, eventually):
     members = barriers(crowd, path, grace=0.2)
     all_enter(crowd, members)

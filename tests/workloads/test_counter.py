@@ -1,0 +1,143 @@
+"""Counters: the judge on written histories, the client, and whole simulated runs."""
+
+import pytest
+
+from harness.combinators import on_clients
+from harness.rehearsal import imperfect, perfect, rehearse
+from harness.seed import Seed
+from recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
+from workloads.judgement import Evidence
+from workloads.workload import Setting
+
+SECOND = 1_000_000_000
+UNTIL = 5 * SECOND
+CLIENTS = 3
+
+
+def add(recorded, called, returned, process, outcome="ok", key=0):
+    recorded.add(called, process, "invoke", "add", {"key": key, "value": 1, "timeout": 1.0})
+    told = {"key": key, "value": 1} if outcome == "ok" else None
+    return recorded.add(returned, process, outcome, "add", told)
+
+
+def read(recorded, called, returned, process, total, key=0):
+    recorded.add(called, process, "invoke", "read", {"key": key, "timeout": 1.0})
+    return recorded.add(returned, process, "ok", "read", {"key": key, "value": total})
+
+
+def kinds(recorded):
+    evidence = Evidence(history=recorded.history(), promises=Counter.promises, whole=False)
+    return {anomaly.kind for anomaly in judge_counter(evidence).anomalies}
+
+
+@pytest.mark.parametrize(("outcome", "possible"), [("ok", {2}), ("fail", {1}), ("info", {1, 2})])
+def test_what_is_read_is_what_was_added(outcome, possible):
+    for total in range(4):
+        recorded = add(Recorded(), 0, 10, 0)
+        add(recorded, 20, 30, 1, outcome)
+        read(recorded, 40, 50, 2, total)
+        assert kinds(recorded) == (set() if total in possible else {"miscount"})
+
+
+def test_counters_are_judged_one_by_one():
+    recorded = add(add(Recorded(), 0, 10, 0), 0, 10, 1, key=1)
+    read(recorded, 20, 30, 0, 1)
+    assert kinds(read(recorded, 40, 50, 0, 1, key=1)) == set()
+    assert kinds(read(recorded, 60, 70, 0, 0, key=1)) == {"miscount"}
+
+
+def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
+    recorded = add(Recorded(), 0, 10, 0)
+    recorded.add(20, "control", "info", "phase", {"phase": "final", "healed": True})
+    read(recorded, 30, 40, 0, 1).end(50)
+    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
+    found = judge_counter(evidence)
+    assert found.outcome == "inconclusive"
+    assert any("read by everybody" in reason for reason in found.reasons)
+
+
+def setting(seed):
+    return Setting(
+        seed=Seed(seed), recipe=Counter, clients=CLIENTS, session_timeout=2.0, until=UNTIL
+    )
+
+
+@pytest.mark.parametrize("behaviour", [perfect, imperfect])
+def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
+    done = rehearse(
+        on_clients(load(setting(1))),
+        clients=CLIENTS,
+        nemesis=False,
+        behaviour=behaviour,
+        seed=Seed(2),
+    )
+    calls = [op for op in done.history if op.type == "invoke"]
+    assert max(op.time for op in calls) < UNTIL
+    assert {op.f for op in calls} == {"add", "read"}
+    assert [op.value["key"] for op in calls] == sorted(op.value["key"] for op in calls)
+    assert {op.value["key"] for op in calls} == {0, 1}
+
+
+def test_in_the_end_everybody_reads_every_counter():
+    done = rehearse(
+        final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
+    )
+    calls = sorted((op.process, op.value["key"]) for op in done.history if op.type == "invoke")
+    assert calls == [(n, key) for n in range(CLIENTS) for key in range(COUNTERS_IN_TURN)]
+
+
+class Scripted:
+    """A counter that does not know what became of the first additions."""
+
+    def __init__(self, unknown):
+        self._unknown = unknown
+        self.keys = []
+
+    def add(self, amount, _timeout, *, key=""):
+        self.keys.append(key)
+        if self._unknown:
+            self._unknown -= 1
+            raise AdditionUnknown("no answer", key or "mine")
+        return amount
+
+    def read(self, _timeout):
+        raise TotalUnknown("no answer")
+
+
+def test_an_unknown_addition_is_tried_again_under_its_key():
+    counter = Scripted(unknown=2)
+    told = CounterClient([counter]).invoke("add", {"key": 0, "value": 1, "timeout": 5.0})
+    assert (told.type, told.value) == ("ok", {"key": 0, "value": 1})
+    assert counter.keys == ["", "mine", "mine"]
+
+
+def test_outcomes_are_told_as_they_are():
+    client = CounterClient([Scripted(unknown=1)])
+    assert client.invoke("add", {"key": 0, "value": 1, "timeout": 0.0}).type == "info"
+    assert client.invoke("read", {"key": 0, "timeout": 1.0}).type == "fail"
+    with pytest.raises(ValueError, match="no operation 'jump'"):
+        client.invoke("jump", {"key": 0, "timeout": 1.0})
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+def test_a_sound_counter_is_valid(simulate):
+    *_, found = simulate(
+        0, workload="counter", recipe="receipts", seconds=12.0, kinds=["client-partition"]
+    )
+    assert found.outcome == "valid", found.reasons
+
+
+@pytest.mark.parametrize("recipe", ["kazoo", "adds-again", "blind-write"])
+def test_mistakes_are_found(simulate, recipe):
+    *_, found = simulate(
+        0, workload="counter", recipe=recipe, seconds=10.0, kinds=["client-partition"]
+    )
+    assert {anomaly.kind for anomaly in found.anomalies} == {"miscount"}
+    assert found.outcome == "violation"

@@ -1,0 +1,193 @@
+"""Double barriers: the judge on written histories, the load, and whole simulated runs."""
+
+from itertools import pairwise
+
+import pytest
+
+from harness.combinators import on_clients
+from harness.rehearsal import imperfect, perfect, rehearse
+from harness.seed import Seed
+from recipes.barrier import BarrierUnknown
+from recipes.double_barrier import DoubleBarrier, NotInside
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+from workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
+from workloads.judgement import Evidence
+from workloads.workload import Setting
+
+SECOND = 1_000_000_000
+UNTIL = 3 * SECOND
+CLIENTS = 3
+
+
+def call(recorded, called, returned, process, f, outcome="ok"):
+    recorded.add(called, process, "invoke", f, {"timeout": 1.0})
+    told = {"session": f"0x{process % CLIENTS + 1}"} if outcome == "ok" else None
+    return recorded.add(returned, process, outcome, f, told)
+
+
+def one_round(recorded, start):
+    for process in range(CLIENTS):
+        call(recorded, start + process, start + 20, process, "enter")
+        call(recorded, start + 30 + process, start + 50, process, "leave")
+    return recorded
+
+
+def verdict(recorded, *, whole=False):
+    return judge_double_barrier(
+        Evidence(history=recorded.history(), promises=DoubleBarrier.promises, whole=whole)
+    )
+
+
+def kinds(recorded, **options):
+    return {anomaly.kind for anomaly in verdict(recorded, **options).anomalies}
+
+
+def test_rounds_of_all_are_right():
+    assert verdict(one_round(one_round(Recorded(), 0), 100)).outcome == "valid"
+
+
+def test_who_is_in_before_all_have_come_is_early():
+    recorded = one_round(Recorded(), 0)
+    call(recorded, 60, 70, 0, "enter")
+    assert kinds(call(recorded, 80, 90, 1, "enter")) == {"early-entry"}
+
+
+def test_who_is_out_before_all_have_gone_is_early():
+    recorded = Recorded()
+    for process in range(CLIENTS):
+        call(recorded, 0, 10, process, "enter")
+    call(recorded, 20, 30, 0, "leave")
+    call(recorded, 25, 50, 1, "leave")
+    assert kinds(call(recorded, 40, 50, 2, "leave")) == {"early-exit"}
+
+
+def test_what_only_the_model_sees_has_its_kind_too():
+    """Who was let in while another was on its way out, and is inside still when that is out."""
+    recorded = Recorded()
+    for process in (0, 1, 2):
+        call(recorded, 0, 10 + 5 * process, process, "enter")
+    call(recorded, 12, 40, 0, "leave")
+    call(recorded, 30, 60, 1, "leave")
+    assert kinds(call(recorded, 50, 60, 2, "leave")) == {"early-exit"}
+    recorded = Recorded()
+    call(recorded, 0, 10, 0, "enter")
+    assert kinds(call(recorded, 20, 30, 0, "leave")) == {"early-entry"}
+
+
+def last_round(recorded, *, entered="ok", left="ok"):
+    recorded.add(100, "control", "info", "phase", {"phase": "final", "healed": True})
+    for process in range(CLIENTS):
+        call(recorded, 110, 120, process, "enter", entered)
+        if entered == "ok":
+            call(recorded, 130, 140, process, "leave", left if process == 1 else "ok")
+    recorded.add(900, "control", "info", "phase-end", {"phase": "final"})
+    return recorded.end(901)
+
+
+def test_who_does_not_come_in_or_out_in_the_end_is_stuck():
+    assert "stuck-waiter" not in kinds(last_round(one_round(Recorded(), 0)), whole=True)
+    found = verdict(last_round(one_round(Recorded(), 0), entered="fail"), whole=True)
+    assert [a.clients for a in found.anomalies if a.kind == "stuck-waiter"] == [[0], [1], [2]]
+    found = verdict(last_round(one_round(Recorded(), 0), left="info"), whole=True)
+    assert [a.clients for a in found.anomalies if a.kind == "stuck-waiter"] == [[1]]
+
+
+def setting(seed):
+    return Setting(
+        seed=Seed(seed), recipe=DoubleBarrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
+    )
+
+
+@pytest.mark.parametrize("behaviour", [perfect, imperfect])
+def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
+    done = rehearse(
+        on_clients(load(setting(1))),
+        clients=CLIENTS,
+        nemesis=False,
+        behaviour=behaviour,
+        seed=Seed(2),
+    )
+    calls = [op for op in done.history.operations() if op.completion]
+    assert max(call.invoke.time for call in calls if call.invoke.f == "enter") < UNTIL
+    for process in {call.invoke.process for call in calls}:
+        own = [call for call in calls if call.invoke.process == process]
+        assert own[0].invoke.f == "enter"
+        for one, following in pairwise(own):
+            entered = one.invoke.f == "enter" and one.outcome == "ok"
+            assert following.invoke.f == ("leave" if entered else "enter")
+        assert (own[-1].invoke.f, own[-1].outcome) != ("enter", "ok")
+
+
+def test_in_the_end_all_pass_one_round():
+    done = rehearse(
+        final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
+    )
+    calls = [(op.process, op.f) for op in done.history if op.type == "invoke"]
+    assert sorted(calls) == [(n, f) for n in range(CLIENTS) for f in ("enter", "leave")]
+
+
+class Scripted:
+    """A barrier whose calls end as written."""
+
+    inside = True
+    session = -1
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+
+    def enter(self, _timeout):
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    leave = enter
+
+
+@pytest.mark.parametrize(
+    ("f", "answer", "outcome"),
+    [
+        ("enter", True, "ok"),
+        ("enter", False, "fail"),
+        ("enter", BarrierUnknown("no answer"), "info"),
+        ("leave", True, "ok"),
+        ("leave", False, "info"),
+        ("leave", NotInside("not entered"), "fail"),
+        ("leave", BarrierUnknown("no answer"), "info"),
+    ],
+)
+def test_outcomes_are_told_as_they_are(f, answer, outcome):
+    told = DoubleBarrierClient(Scripted(answer)).invoke(f, {"timeout": 5.0, "value": None})
+    assert told.type == outcome
+    assert told.value == ({"session": "0xffffffffffffffff"} if outcome == "ok" else None)
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+def test_a_sound_double_barrier_is_valid(simulate):
+    *_, found = simulate(
+        1, workload="double-barrier", recipe="roll", seconds=20.0, kinds=["pause", "client-kill"]
+    )
+    assert found.outcome == "valid", found.reasons
+
+
+@pytest.mark.parametrize(
+    ("recipe", "kind", "kinds"),
+    [
+        ("kazoo", "stuck-waiter", ["pause", "kill"]),
+        ("ready-stays", "early-entry", []),
+        ("counts-ready", "early-entry", []),
+        ("waits-for-one", "early-exit", []),
+        ("sleeps-through", "stuck-waiter", ["pause", "kill"]),
+    ],
+)
+def test_mistakes_are_found(simulate, recipe, kind, kinds):
+    *_, found = simulate(
+        0, workload="double-barrier", recipe=recipe, seconds=12.0 if kinds else 6.0, kinds=kinds
+    )
+    assert kind in {anomaly.kind for anomaly in found.anomalies}
+    assert found.outcome == "violation"
