@@ -282,4 +282,5 @@ DOUBLE_BARRIER = Workload(
     cleanup={},
     judge=judge_double_barrier,
     sized=True,
+    requests=("write", "read"),
 )
