@@ -35,11 +35,11 @@ def test_a_table_names_recipes_promises_anomalies_and_mutants():
 
 
 def test_what_stands_around_the_table_stays():
-    page = f"# Lock\n\n{BEGIN}old\n{END}\nafter\n"
+    page = f"# Lock\n\n{BEGIN}of yesterday\n{END}\nafter\n"
     made = with_table(page, LOCK)
     assert made.startswith("# Lock\n")
     assert made.endswith("\nafter\n")
-    assert "old" not in made
+    assert "of yesterday" not in made
     assert with_table(made, LOCK) == made
 
 
