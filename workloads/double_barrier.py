@@ -35,23 +35,26 @@ WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier")
 
 ENDLESS = "endless"
 
-PATIENCE_S = 2.0
+PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
 
 FINAL_BOUND_S = 15.0
 """How long it may take to go in, and again to go out, when every fault is healed."""
 
-OVERDUE_S = 3.0
+GRACE_S = 0.5
+"""By how much a recipe may run over these."""
+
+OVERDUE_S = 2.0
 """By how much a call may run over its timeout before its client gives it up."""
 
-LEAST_ROUNDS = 10
+LEAST_ROUNDS = 5
 """How many rounds have to be passed for a run to mean anything."""
 
 
 class Rounds(msgspec.Struct, frozen=True):
     """One process's load: enter, stay a little, leave, and again until the time is up.
 
-    One enter in eight has little patience, one in four is endless; one stay in 25 is long, so
+    One enter in eight has little patience, one in four is endless; one stay in fifteen is long, so
     that others die inside meanwhile, and their sessions end.
     """
 
@@ -83,7 +86,7 @@ class Rounds(msgspec.Struct, frozen=True):
         if event.type == "invoke":
             return self
         inside = event.f == WORDS.acquire and event.type == "ok"
-        dice, seed = self.seed.next()[1].below(25)
+        dice, seed = self.seed.next()[1].below(15)
         share, seed = seed.uniform()
         rest = 1.5 + 3.0 * share if inside and dice == 0 else 0.2 * share
         return Rounds(seed, self.until, inside, ctx.time + int(rest * SECOND))
@@ -212,7 +215,7 @@ class DoubleBarrierClient:
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], DoubleBarrierClient]:
     """Makes the client's side for one recipe; all clients are parties."""
     kind = DOUBLE_BARRIERS[recipe]
-    return lambda context: DoubleBarrierClient(kind(context.kazoo, path, clients))
+    return lambda context: DoubleBarrierClient(kind(context.kazoo, path, clients, grace=GRACE_S))
 
 
 def judge_double_barrier(evidence: Evidence) -> Verdict:
