@@ -22,7 +22,6 @@ from recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
 from recipes.faulty.validity_locks import (
     CountdownLock,
     CountsFromNowLock,
-    ValidByPingsLock,
 )
 from recipes.fenced_lock import FencedLock
 from recipes.kazoo_bare_lock import KazooBareLock
@@ -49,7 +48,6 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "no-lookup": NoLookupLock,
     "countdown": CountdownLock,
     "counts-from-now": CountsFromNowLock,
-    "valid-by-pings": ValidByPingsLock,
     "local-counter": LocalCounterLock,
     "memory-fence": MemoryFenceLock,
     "look-then-write": LookThenWriteLock,

@@ -1,32 +1,15 @@
 """Locks with a window of validity that is counted wrong."""
 
 import time
-from contextlib import suppress
 from typing import ClassVar, Final
 
 from kazoo.client import KazooClient
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
 from recipes.session_validity import SessionValidity
 from recipes.validity_lock import ValidContest, ValidityLock
 
 TICK: Final = 0.05
 """Seconds by which a countdown goes down at a time."""
-
-
-class _ByPings(SessionValidity):
-    """The article's rule by the letter, with requests that any server answers."""
-
-    def _beat(self, session: Session) -> None:
-        self._until = -float("inf")
-        while self._needed():
-            sent = time.monotonic()
-            with suppress(Unanswered):
-                patience = Deadline(self.session_timeout)
-                session.ask(patience, self._client.exists_async, self._nowhere)
-                self._count_from(sent)
-            time.sleep(self.session_timeout / 6)
 
 
 class _WhileConnected(SessionValidity):
@@ -63,28 +46,12 @@ class _Countdown(SessionValidity):
             self._left -= TICK
 
 
-class _ByPingsContest(ValidContest):
-    validity_of = _ByPings
-
-
 class _WhileConnectedContest(ValidContest):
     validity_of = _WhileConnected
 
 
 class _CountdownContest(ValidContest):
     validity_of = _Countdown
-
-
-class ValidByPingsLock(ValidityLock):
-    """Its heartbeats are reads."""
-
-    contest = _ByPingsContest
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "its heartbeats are reads, which a follower that is cut off from the leader goes on "
-        "answering while the leader expires the session"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
 
 
 class CountsFromNowLock(ValidityLock):
