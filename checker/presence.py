@@ -7,9 +7,9 @@ registered by two ``register`` calls of different intentions.
 **During the load** the servers' logs say when an address was there. A reader who has written
 before it reads sees every transaction that a leader had begun by the time of its call and that was
 committed: its own write has a larger zxid. So what had gone by then must not be listed, and what
-was there by then and for the whole call must be. And no session makes a second
-entry for an address. Nodes whose fate differs between servers (``ServerTruth.forked``,
-``uncertain``) are left out.
+was there by then and for the whole call must be. No session makes a second entry for an address,
+and a ``register`` is acknowledged only if the entry was there. Nodes whose fate differs between
+servers (``ServerTruth.forked``, ``uncertain``) are left out.
 
 **In the final phase** everybody registers or leaves, and every session of the dead has had time to
 expire: discovered and watched lists must be exactly those who have registered.
@@ -61,7 +61,9 @@ def check_discovery(
     if truth is None or clock is None:
         result.unknown.append("without the servers' logs nobody can tell who was there")
         return result
-    lives = _lives(truth, clock, path)
+    lives, unsure = _lives(truth, clock, path)
+    if not truth.reasons:
+        _check_registrations(history, lives, unsure, result)
     judged = 0
     for operation in history.operations():
         if operation.invoke.f != "discover" or operation.outcome != "ok":
@@ -118,8 +120,10 @@ Span = tuple[int, int | None, ZnodeLife]
 """When a node was begun, when its removal was (nanoseconds; None: never), and which it is."""
 
 
-def _lives(truth: ServerTruth, clock: WallClock, path: str) -> dict[str, list[Span]]:
-    """Address -> when it was there, without addresses of which the logs do not tell for sure."""
+def _lives(
+    truth: ServerTruth, clock: WallClock, path: str
+) -> tuple[dict[str, list[Span]], set[str]]:
+    """Address -> when it was there; and the addresses of which the logs do not tell for sure."""
     doubtful = {
         path
         for txn in truth.uncertain + truth.forked
@@ -137,7 +141,27 @@ def _lives(truth: ServerTruth, clock: WallClock, path: str) -> dict[str, list[Sp
             unsure.add(address)
         gone = clock.monotonic(life.deleted_ms) if life.deleted_ms is not None else None
         lives[address].append((clock.monotonic(life.created_ms), gone, life))
-    return {address: spans for address, spans in lives.items() if address not in unsure}
+    return {address: lives[address] for address in lives if address not in unsure}, unsure
+
+
+def _check_registrations(
+    history: History, lives: dict[str, list[Span]], unsure: set[str], result: CheckResult
+) -> None:
+    """Who is told that it is registered was there at one moment of the call."""
+    for operation in history.operations():
+        if operation.invoke.f != "register" or operation.outcome != "ok":
+            continue
+        assert operation.completion is not None
+        address = operation.completion.value["address"]
+        called = operation.invoke.time - CLOCK_SLACK_NS
+        returned = operation.completion.time + CLOCK_SLACK_NS
+        there = any(
+            born <= returned and (gone is None or gone >= called)
+            for born, gone, _ in lives.get(address, ())
+        )
+        if not there and address not in unsure:
+            what = f"{address} was told that it is registered, and had no entry during the call"
+            result.anomalies.append(_anomaly("missing-entry", what, history, operation))
 
 
 def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:

@@ -73,6 +73,18 @@ class Registration(FairContest):
                 lambda: self._confirmed and not self._entry.session.lost, timeout
             )
 
+    def verify(self, deadline: Deadline) -> bool:
+        """Ask the servers whether it is listed, by all that was committed before.
+
+        Raises what ``Session.ask`` does: the session may have ended unnoticed.
+        """
+        entry = self._entry
+        self._settle_earlier(entry, deadline)
+        node = entry.node
+        return node is not None and bool(
+            entry.session.ask(deadline, self._client.exists_async, node)
+        )
+
     def withdraw(self) -> None:
         """Have the address removed, as soon as the servers can be asked. Does not wait."""
         self._wanted = False
@@ -256,7 +268,8 @@ class ServiceRegistry:
     def register(self, address: str, timeout: float | None = None) -> None:
         """Have an address listed from now on, until it is withdrawn.
 
-        Again with the same address: wait until it is listed.
+        It was listed at one moment of the call when this returns. Again with the same address:
+        make sure of it again.
 
         Raises:
             RegistrationUnknown: it could not be confirmed in time. It will be listed as soon as
@@ -270,8 +283,14 @@ class ServiceRegistry:
             self._registration.start()
         if self._registration.address != address:
             raise ValueError(f"{self._registration.address} is registered: withdraw it first")
-        if not self._registration.wait_confirmed(deadline.left()):
-            raise RegistrationUnknown(f"{self._path}: cannot tell yet whether we are listed")
+        while self._registration.wait_confirmed(deadline.left()):
+            with suppress(Unanswered, SessionExpiredError):
+                if self._registration.verify(deadline):
+                    return
+            if deadline.passed:
+                break
+            time.sleep(PAUSE)
+        raise RegistrationUnknown(f"{self._path}: cannot tell yet whether we are listed")
 
     def deregister(self, timeout: float | None = None) -> None:
         """Have the address removed, and wait until nothing of ours is left.

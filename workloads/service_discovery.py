@@ -51,7 +51,10 @@ LEAST_CHANGES: Final = 6
 
 
 class ComeAndGo(msgspec.Struct, frozen=True):
-    """One process's load: register, discover and look for a while, deregister, and again."""
+    """One process's load: register, discover and look for a while, and leave; and again.
+
+    Before it leaves it makes sure that it is still registered (``register`` once more).
+    """
 
     seed: Seed
     until: int
@@ -66,7 +69,9 @@ class ComeAndGo(msgspec.Struct, frozen=True):
         if ctx.time >= self.until:
             return None
         share, seed = self.seed.uniform()
-        if self.stage == "register":
+        f = self.stage
+        if f in ("register", "confirm"):
+            f = "register"
             patience = 0.01 + share / 5 if seed.below(6)[0] == 0 else PATIENCE_S
             value: dict[str, Any] = {
                 "address": f"p{process}-{self.entry}",
@@ -78,18 +83,18 @@ class ComeAndGo(msgspec.Struct, frozen=True):
             value = {"pause": round(0.005 + 0.05 * share, 4)}
             if self.stage == "discover":
                 value["timeout"] = PATIENCE_S
-        return Invocation(self.stage, value, process, ctx.time), self
+        return Invocation(f, value, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """What comes next is drawn; a registration of unknown outcome is the next process's."""
         if event.type == "invoke":
             return self
-        dice, seed = self.seed.next()[1].below(1000)
+        dice, seed = self.seed.next()[1].below(80)
         if event.f == "deregister":
             return ComeAndGo(seed, self.until, self.entry + 1)
-        if event.f == "register" and event.type == "fail":
-            return ComeAndGo(seed, self.until, self.entry + 1, "deregister")
-        stage = "deregister" if dice == 0 else "look" if dice < 370 else "discover"
+        if self.stage == "confirm" or (event.f == "register" and event.type == "fail"):
+            return ComeAndGo(seed, self.until, self.entry, "deregister")
+        stage = "confirm" if dice == 0 else "look" if dice < 30 else "discover"
         return ComeAndGo(seed, self.until, self.entry, stage)
 
 

@@ -89,6 +89,21 @@ def test_one_session_makes_one_entry():
     assert not check_discovery(discovered("a"), again, CLOCK, FOLDER).anomalies
 
 
+@pytest.mark.parametrize(
+    ("life", "kinds_found"),
+    [((10, None), []), ((105, None), []), ((10, 105), []), ((10, 50), ["missing-entry"])],
+)
+def test_who_is_told_to_be_registered_was_there(life, kinds_found):
+    history = (
+        Recorded()
+        .add(100, 0, "invoke", "register", {"address": "a"})
+        .add(110, 0, "ok", "register", {"address": "a"})
+        .history()
+    )
+    result = check_discovery(history, Truth(("a", *life, "0x1")), CLOCK, FOLDER)
+    assert kinds(result) == kinds_found
+
+
 def test_missing_logs_leave_a_missing_entry_open():
     truth = Truth(("a", 10, None, "0x1"), reasons=["n1's logs are not at hand"])
     result = check_discovery(discovered(), truth, CLOCK, FOLDER)
