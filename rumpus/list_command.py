@@ -104,7 +104,8 @@ def _print(document: dict[str, Any], console: Console) -> None:
         console.print(Padding(Text.from_markup(words), (0, 0, 0, indent), expand=False))
 
     for workload in document["workloads"]:
-        say(f"[bold]{workload['name']}[/]: {escape(workload['summary'])}", 0)
+        say(f"[bold]{workload['name']}[/]", 0)
+        say(escape(workload["summary"]), 2)
         for recipe in workload["recipes"]:
             promises = recipe["promises"]
             faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""

@@ -30,7 +30,7 @@ def refused(answer, code, *words):
         ([], ["COMMAND"]),
         (["walk"], ["'walk'", "run", "list", "check", "doctor", "clean", "sim-server"]),
         (["run"], ["WORKLOAD"]),
-        (["run", "barrier"], ["unknown workload 'barrier'", *WORKLOADS]),
+        (["run", "teapot"], ["unknown workload 'teapot'", *WORKLOADS]),
         (["run", "lock", "--recipe", "magic"], ["unknown recipe 'magic'", "fair", "no-lookup"]),
         (["run", "election", "--recipe", "no-lookup"], ["'no-lookup'", "believes-after-lost"]),
         (["run", "lock", "--nemesis", "kill,gremlin"], ["unknown fault 'gremlin'", *FAULTS]),
