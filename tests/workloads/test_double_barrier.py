@@ -187,7 +187,7 @@ def test_a_sound_double_barrier_is_valid(simulate):
 )
 def test_mistakes_are_found(simulate, recipe, kind, kinds):
     *_, found = simulate(
-        0, workload="double-barrier", recipe=recipe, seconds=12.0 if kinds else 6.0, kinds=kinds
+        4, workload="double-barrier", recipe=recipe, seconds=15.0 if kinds else 6.0, kinds=kinds
     )
     assert kind in {anomaly.kind for anomaly in found.anomalies}
     assert found.outcome == "violation"
