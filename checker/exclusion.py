@@ -10,11 +10,13 @@ logs, never guessed:
   if it had no chance to know yet, ``unaware-holder`` if its process was running and its own
   clock should have told it.
 
-When should it have known? A server expires a session more than its timeout after the last
-request it received from it, so a client that counts from when it *sent* its last answered
-request has given up before the server does. A belief that outlives the expiry by more than a
-tolerance, on a process that was running, is therefore late whatever the client counted from.
-A process that was frozen at that time gets the same tolerance from when it was resumed.
+When should it have known? A leader expires a session more than its timeout after the last
+request it heard of, so a client that counts from when it *sent* its last answered request would
+have given up before the server does, if every answer came by way of the leader. A follower that
+is cut off from its leader answers heartbeats by itself, until it gives up after ``syncLimit`` ticks.
+A belief that outlives the expiry by more than a tolerance above that, on a process that was running,
+is therefore late whatever the client counted from. A process that was frozen at that time gets the
+same tolerance from when it was resumed.
 
 A stale holder's action is harmful from the moment a later holder has touched the resource:
 before that it takes effect as if the later grant had come after it. That, and not the mere
@@ -39,8 +41,11 @@ from checker.verdict import Anomaly, CheckResult, Interval
 CLOCK_SLACK_NS = 3_000_000
 """Servers stamp whole milliseconds, on a clock read beside ours: nearer times are ties."""
 
-TOLERANCE_NS = 1_000_000_000
-"""How long after an expiry (or its process's resumption) a client may still believe."""
+TOLERANCE_NS = 3_000_000_000
+"""How long after an expiry (or its process's resumption) a client may still believe.
+
+Longer than a follower that is cut off goes on answering: 5 ticks of half a second.
+"""
 
 
 @dataclass(frozen=True)
