@@ -100,7 +100,7 @@ class Keeper(msgspec.Struct, frozen=True):
         if not closed:
             rest = 0.05 + 0.3 * share
         else:
-            rest = 2.0 + 4.0 * share if dice < 2 else 0.1 + 0.6 * share
+            rest = 1.5 + 2.5 * share if dice < 2 else 0.1 + 0.6 * share
         return Keeper(seed, self.until, self.key, closed, ctx.time + int(rest * SECOND))
 
 
