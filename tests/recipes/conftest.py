@@ -52,6 +52,11 @@ class Crowd:
         self.bystander.sync(path)
         return self.bystander.exists(path)
 
+    def data(self, path):
+        """What a node holds, likewise."""
+        self.bystander.sync(path)
+        return self.bystander.get(path)[0]
+
     def end_session(self, number):
         """Let the servers end a client's session while it cannot reach them."""
         identity = self[number].client_id

@@ -68,7 +68,7 @@ def test_a_grant_names_its_node_token_and_session(crowd, path, name):
     stat = crowd.stat(lock.node)
     assert lock.token == stat.czxid
     assert lock.session == stat.ephemeralOwner == crowd[0].client_id[0]
-    assert b"me" in crowd.bystander.get(lock.node)[0]
+    assert b"me" in crowd.data(lock.node)
     lock.release()
     assert (lock.node, lock.token, lock.session, lock.held) == (None, None, None, False)
 

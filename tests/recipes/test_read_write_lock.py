@@ -74,7 +74,7 @@ def test_a_request_is_seen_whenever_it_came(crowd, path):
     waiting = crowd.in_thread(holder.asked, 20)
     assert other.revoke() == (holder.node,)
     assert waiting.result()
-    assert crowd.bystander.get(holder.node)[0] == UNLOCK
+    assert crowd.data(holder.node) == UNLOCK
     assert holder.held
     assert holder.asked(0)  # it refused, and is still asked
     holder.release()

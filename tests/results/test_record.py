@@ -48,7 +48,12 @@ def test_on_disk_it_is_plain_json_with_a_version_and_utc_time(tmp_path, record):
     assert document["format"] == 1
     assert document["started"] == "2026-11-21T03:47:26.123000Z"
     assert document["promises"]["prevents"] == ["herd", "split-brain"]
-    assert document["line"] == {"kind": "sequential", "path": "/rumpus/lock", "mark": "__lock__"}
+    assert document["line"] == {
+        "kind": "sequential",
+        "path": "/rumpus/lock",
+        "mark": "__lock__",
+        "shared": "",
+    }
 
 
 def test_its_anchors_lay_server_times_on_the_monotonic_clock(record):

@@ -196,8 +196,8 @@ def test_a_malformed_description_is_refused(rumpus, recorded_run, content, named
 
 
 def test_a_workload_from_elsewhere_is_refused(rumpus, recorded_run):
-    run = recorded_run(turns(), workload="barrier")
-    refused(rumpus("check", run.path), str(run.record), "'barrier' is unknown", "lock, election")
+    run = recorded_run(turns(), workload="teapot")
+    refused(rumpus("check", run.path), str(run.record), "'teapot' is unknown", "lock, read-write")
 
 
 def test_servers_logs_that_cannot_be_read_are_told_of(rumpus, recorded_run):

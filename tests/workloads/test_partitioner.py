@@ -99,8 +99,17 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
     assert verdict.outcome == "valid", verdict.reasons
 
 
-@pytest.mark.parametrize("recipe", [n for n, kind in PARTITIONERS.items() if kind.faulty])
-def test_mutants_are_found(simulated, recipe):
-    _, _, verdict = simulated(0, workload="partitioner", recipe=recipe, seconds=10.0, kinds=[])
+@pytest.mark.parametrize(
+    ("recipe", "seconds", "kinds"),
+    [
+        ("no-lock", 10.0, ()),
+        ("evicting", 10.0, ()),
+        ("unnoticed-change", 20.0, ("client-kill", "client-pause")),
+    ],
+)
+def test_mutants_are_found(simulated, recipe, seconds, kinds):
+    _, _, verdict = simulated(
+        0, workload="partitioner", recipe=recipe, seconds=seconds, kinds=kinds
+    )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & PARTITIONERS[recipe].expected, verdict.reasons
