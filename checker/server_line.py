@@ -64,7 +64,7 @@ def line_of(
         for txn in log.txns:
             zxid = txn.zxid
             known = proposals.setdefault(zxid, txn)
-            if known is not txn and known != txn:
+            if known is not txn and not known.is_same_record(txn):
                 reasons.append(f"{name} has another record of zxid 0x{zxid:x} than other servers")
             if zxid < last and zxid not in records:
                 reasons.append(f"{name}: zxid 0x{zxid:x} is logged after 0x{last:x}")

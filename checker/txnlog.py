@@ -106,7 +106,30 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
             return ()
         if self.name != "multi":
             return (self,)
-        return () if any(op.name == "error" for op in self.ops) else self.ops
+        return () if self.refused_multi else self.ops
+
+    @property
+    def refused_multi(self) -> bool:
+        """Whether it is a multi of which nothing happened."""
+        return self.name == "multi" and any(op.name == "error" for op in self.ops)
+
+    def is_same_record(self, other: "Txn") -> bool:
+        """Whether two servers' records can be of one proposal.
+
+        Of a refused multi ZooKeeper 3.8 turns the parts before the failing one into errors when
+        it applies it (``DataTree.processTxn``), in the very object that another thread is about
+        to log: some servers log these parts as they were proposed, others as errors whose code
+        is the part's first bytes. Nothing of them happens either way.
+        """
+        if self == other:
+            return True
+        plain = [msgspec.structs.replace(txn, ops=()) for txn in (self, other)]
+        return (
+            self.refused_multi
+            and other.refused_multi
+            and plain[0] == plain[1]
+            and len(self.ops) == len(other.ops)
+        )
 
 
 class LogFile(msgspec.Struct, frozen=True):

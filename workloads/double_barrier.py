@@ -3,10 +3,12 @@
 Operations: ``enter`` {timeout} -> {session}: in, once all have come; ``leave`` {timeout} ->
 {session}: out, once all have left. An enter with the ``value`` ``endless`` has no timeout of its
 own: its client gives up waiting for it after ``timeout`` seconds. What it gave up waiting for goes
-on, and the client's next enter waits for that one.
+on, and the client's next enter waits for that one. ``drain`` {patience}: who was let in that way
+leaves, before the last round.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -21,7 +23,7 @@ from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
 from checker.verdict import CheckResult, Requirement, Verdict, judge
 from checker.waiters import check_waiters
 from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, each_thread
+from harness.combinators import each_process, each_thread, phases
 from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.barrier import BarrierUnknown
@@ -40,6 +42,9 @@ PATIENCE_S = 1.5
 
 FINAL_BOUND_S = 15.0
 """How long it may take to go in, and again to go out, when every fault is healed."""
+
+DRAIN_S = 5.0
+"""How long those that are in still may take to leave before the last round."""
 
 GRACE_S = 0.5
 """By how much a recipe may run over these."""
@@ -128,8 +133,9 @@ def load(setting: Setting) -> Generator:
 
 
 def final(setting: Setting) -> Generator:  # noqa: ARG001 - the workload's signature
-    """All go in once more, and out."""
-    return each_thread(RoundOnce())
+    """Who is in still, of whatever round, leaves; then all go in once more, and out."""
+    drain = Invocation("drain", {"patience": DRAIN_S})
+    return phases(each_thread(drain), each_thread(RoundOnce()))
 
 
 class DoubleBarrierClient:
@@ -153,12 +159,15 @@ class DoubleBarrierClient:
             return self._enter(value["timeout"], endless=value["value"] == ENDLESS)
         if f == WORDS.release:
             return self._leave(value["timeout"])
+        if f == "drain":
+            return self._drain(value["patience"])
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
     def _enter(self, timeout: float, *, endless: bool) -> Outcome:
         if self._leaving is not None:
             try:
-                self._finish_leaving(timeout)
+                with suppress(NotInside, BarrierUnknown):
+                    self._finish_leaving(timeout)
             except StillRunning:
                 return Outcome("fail", error="an earlier leave has not returned yet")
         earlier, self._entering = self._entering, None
@@ -174,8 +183,25 @@ class DoubleBarrierClient:
             # A call that was given up on belongs to an earlier operation, of unknown outcome.
             return Outcome("fail", error="timed out")
         if earlier is not None and not self._barrier.inside:
+            self._leaving = PatientCall(lambda: self._barrier.leave(timeout))
             return Outcome("info", error="was let in, but the connection has been lost since")
         return Outcome("ok", self._session())
+
+    def _drain(self, patience: float) -> Outcome:
+        if self._entering is not None:
+            try:
+                inside = self._entering.result(patience)
+            except StillRunning:
+                return Outcome("ok")  # as good as an enter in the last round
+            except BarrierUnknown:
+                inside = False
+            self._entering = None
+            if inside:
+                self._leave(patience)
+        elif self._leaving is not None:
+            with suppress(StillRunning, NotInside, BarrierUnknown):
+                self._finish_leaving(patience)
+        return Outcome("ok")
 
     def _leave(self, timeout: float) -> Outcome:
         told = self._session()

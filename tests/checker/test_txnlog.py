@@ -135,6 +135,18 @@ def test_a_create_from_before_parents_versions_were_logged():
     assert (found.path, found.ephemeral, found.parent_cversion) == ("/old", True, -1)
 
 
+def test_a_refused_multi_may_be_logged_as_proposed_or_as_applied():
+    proposed = txn("multi", 9, ops=(create(9, "/b"), txn("error", 9, error=-110)))
+    applied = txn("multi", 9, ops=(txn("error", 9, error=2), txn("error", 9, error=-110)))
+    assert proposed.is_same_record(applied)
+    assert proposed.is_same_record(proposed)
+    assert not proposed.is_same_record(msgspec.structs.replace(applied, digest=7))
+    assert not proposed.is_same_record(msgspec.structs.replace(applied, ops=applied.ops[1:]))
+    done = txn("multi", 9, ops=(create(9, "/b"), create(9, "/c")))
+    assert not done.is_same_record(applied)
+    assert not done.is_same_record(txn("multi", 9, ops=(create(9, "/b"), create(9, "/d"))))
+
+
 def test_parts_of_a_multi_carry_the_header_of_the_whole():
     ops = (txn("setData", 5, session=3, cxid=2, time_ms=77, path="/a", data=b"", version=1),)
     whole = txn("multi", 5, session=3, cxid=2, time_ms=77, ops=ops)

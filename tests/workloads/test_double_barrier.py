@@ -1,5 +1,6 @@
 """Double barriers: the judge on written histories, the load, and whole simulated runs."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -124,7 +125,9 @@ def test_in_the_end_all_pass_one_round():
         final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
     )
     calls = [(op.process, op.f) for op in done.history if op.type == "invoke"]
-    assert sorted(calls) == [(n, f) for n in range(CLIENTS) for f in ("enter", "leave")]
+    assert [f for _, f in calls[:CLIENTS]] == ["drain"] * CLIENTS
+    expected = [(n, f) for n in range(CLIENTS) for f in ("enter", "leave")]
+    assert sorted(calls[CLIENTS:]) == expected
 
 
 class Scripted:
@@ -161,6 +164,31 @@ def test_outcomes_are_told_as_they_are(f, answer, outcome):
     told = DoubleBarrierClient(Scripted(answer)).invoke(f, {"timeout": 5.0, "value": None})
     assert told.type == outcome
     assert told.value == ({"session": "0xffffffffffffffff"} if outcome == "ok" else None)
+
+
+class Slow(Scripted):
+    """Its enters take a while."""
+
+    def enter(self, _timeout):
+        time.sleep(0.1)
+        return super().enter(None)
+
+    def leave(self, _timeout):
+        return super().enter(None)
+
+
+def test_who_was_given_up_and_let_in_leaves_before_the_last_round():
+    client = DoubleBarrierClient(Slow(True, True, True))
+    enter = {"timeout": 0.01, "value": "endless"}
+    assert client.invoke("enter", enter).type == "info"
+    assert client.invoke("drain", {"patience": 5.0}).type == "ok"
+    assert client.invoke("enter", {**enter, "timeout": 5.0}).type == "ok"
+
+
+def test_what_was_given_up_is_waited_for_by_the_next():
+    client = DoubleBarrierClient(Slow(True))
+    assert client.invoke("enter", {"timeout": 0.01, "value": "endless"}).type == "info"
+    assert client.invoke("enter", {"timeout": 5.0, "value": None}).type == "ok"
 
 
 @pytest.fixture
