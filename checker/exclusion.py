@@ -12,11 +12,11 @@ logs, never guessed:
 
 When should it have known? A leader expires a session more than its timeout after the last
 request it heard of, so a client that counts from when it *sent* its last answered request would
-have given up before the server does, if every answer came by way of the leader. A follower that
-is cut off from its leader answers heartbeats by itself, until it gives up after ``syncLimit`` ticks.
-A belief that outlives the expiry by more than a tolerance above that, on a process that was running,
-is therefore late whatever the client counted from. A process that was frozen at that time gets the
-same tolerance from when it was resumed.
+have given up before the server does, if every answer came by way of the leader. A follower
+that is cut off from its leader answers heartbeats by itself, until it gives up after
+``syncLimit`` ticks. A belief that outlives the expiry by more than a tolerance above that, on a
+process that was running, is therefore late whatever the client counted from. A process that was
+frozen at that time gets the same tolerance from when it was resumed.
 
 A stale holder's action is harmful from the moment a later holder has touched the resource:
 before that it takes effect as if the later grant had come after it. That, and not the mere
