@@ -6,7 +6,6 @@ from typing import Final
 from recipes.append_log import AppendLog
 from recipes.ephemeral_nodes import EphemeralNodes
 from recipes.faulty.znodes import (
-    AssumesFreshRegister,
     BlindAppendLog,
     CountsChildrenSequence,
     EventOnlyWatch,
@@ -18,7 +17,7 @@ from recipes.faulty.znodes import (
     RetriesCasRegister,
     TidiesUpNodes,
     UncheckedReadWrite,
-    WatchesLateWatch,
+    WatchesOnceWatch,
 )
 from recipes.multi_write import MultiWrite
 from recipes.register import LinearizableRegister, LocalRegister, SyncedRegister
@@ -29,7 +28,6 @@ REGISTERS: Final[Mapping[str, type[LocalRegister]]] = {
     "linearizable": LinearizableRegister,
     "synced": SyncedRegister,
     "local": LocalRegister,
-    "assumes-fresh": AssumesFreshRegister,
     "ignores-version": IgnoresVersionRegister,
     "retries-cas": RetriesCasRegister,
 }
@@ -43,7 +41,7 @@ APPEND_LOGS: Final[Mapping[str, type[AppendLog]]] = {
 WATCHED_ZNODES: Final[Mapping[str, type[WatchedZnode]]] = {
     "looks-again": WatchedZnode,
     "event-only": EventOnlyWatch,
-    "watches-late": WatchesLateWatch,
+    "watches-once": WatchesOnceWatch,
 }
 
 EPHEMERALS: Final[Mapping[str, type[EphemeralNodes]]] = {

@@ -3,6 +3,7 @@
 import threading
 from typing import ClassVar
 
+from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 from kazoo.protocol.states import EventType, WatchedEvent
 
@@ -14,17 +15,6 @@ from recipes.sequence import SequentialNodes, VersionNumbers
 from recipes.session import Session, Unanswered
 from recipes.watched_znode import Sight, WatchedZnode
 from recipes.znode_access import Asker
-
-
-class AssumesFreshRegister(LinearizableRegister):
-    """It takes any answer for the latest."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "takes what any server answers for what was committed last"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
-    def _freshen(self, ask: Asker, key: str) -> None:
-        pass
 
 
 class IgnoresVersionRegister(LinearizableRegister):
@@ -193,16 +183,21 @@ class EventOnlyWatch(WatchedZnode):
         return bool(event.type != EventType.NONE)
 
 
-class WatchesLateWatch(WatchedZnode):
-    """It looks, and leaves its watch afterwards."""
+class WatchesOnceWatch(WatchedZnode):
+    """It leaves one watch for each znode."""
 
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "leaves its watch after it has looked: what changes in between is never told"
+        "leaves a watch with its first look only, as if it stayed when it has fired"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"missed-event"})
 
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._watched: set[str] = set()
+
     def _look(self, ask: Asker, key: str, told: threading.Event) -> Sight:
-        seen = super()._look(ask, key, threading.Event())
-        super()._look(ask, key, told)
-        return seen
+        if key in self._watched:
+            return self.read(key)
+        self._watched.add(key)
+        return super()._look(ask, key, told)
