@@ -44,6 +44,11 @@ LEAST_QUICK: Final = 2
 """How many locks of those who hang, or have died, must have passed on before they had to."""
 
 
+TOLD_NS: Final = 1_000_000_000
+"""How long a holder may go on believing. It is short: what ends its session here is mostly its own
+client, which knows; and holds that hang are over before a follower that is cut off matters."""
+
+
 class BreakingClient(ContentionClient):
     """A client whose lock may be broken, and who breaks those of others.
 
@@ -241,6 +246,7 @@ def judge(evidence: Evidence) -> Verdict:
         "deadlock",
         more=checks,
         happened=[Requirement(name=QUICK, needed=LEAST_QUICK, observed=quickly)],
+        tolerance=TOLD_NS,
     )
 
 
