@@ -29,7 +29,7 @@ class KazooBareContest(KazooContest):
             LockUnknown: it raised an error, which tells nothing of its node.
         """
         lock = self._client.Lock(self._path, self._name)
-        entry = KazooEntry(self._client, lock)
+        entry = self._entry_of(lock)
         blocking = timeout is None or timeout >= TRY
         try:
             granted = lock.acquire(blocking=blocking, timeout=timeout if blocking else None)

@@ -25,7 +25,7 @@ class Term(KazooEntry):
     """One run of a kazoo election: candidacy, lead, end."""
 
     def __init__(self, client: KazooClient, election: Election) -> None:
-        super().__init__(client, election.lock)
+        super().__init__(client, election.lock, election.lock.prefix)
         self._election = election
         self._over = threading.Event()
         self._elected = False

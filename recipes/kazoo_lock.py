@@ -15,11 +15,10 @@ kazoo's requests have no timeout of their own: with no server in reach ``acquire
 block until one is, whatever their timeout.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout, SessionExpiredError
-from kazoo.recipe.lock import Lock
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
@@ -31,10 +30,13 @@ from recipes.session import Session, Unanswered
 
 
 class KazooEntry(Entry):
-    """The stand of one kazoo lock object, which outlives sessions."""
+    """The stand of one object of kazoo's, a lock or a semaphore, which outlives sessions.
 
-    def __init__(self, client: KazooClient, lock: Lock) -> None:
-        super().__init__(client, mark=lock.prefix)
+    ``mark`` is what kazoo begins the names of its nodes with.
+    """
+
+    def __init__(self, client: KazooClient, lock: Any, mark: str) -> None:
+        super().__init__(client, mark=mark)
         self.lock = lock
         self.tried = True
 
@@ -60,16 +62,23 @@ class KazooContest(FairContest):
         except LockTimeout:
             granted = False
         except BaseException:
-            self._leave_in_background(KazooEntry(self._client, lock))
+            self._leave_in_background(self._entry_of(lock))
             raise
-        entry = KazooEntry(self._client, lock)
+        entry = self._entry_of(lock)
         if granted and self._confirmed(entry):
             return entry
         self._abandon(entry)
         return None
 
-    def _new_lock(self) -> Lock:
+    def _new_lock(self) -> Any:
+        """What of kazoo's contends: it can be acquired and released."""
         return self._client.Lock(self._path, self._name)
+
+    def _entry_of(self, lock: Any) -> KazooEntry:
+        return KazooEntry(self._client, lock, lock.prefix)
+
+    def _node_of(self, entry: KazooEntry) -> str:
+        return f"{self._path}/{entry.lock.node}"
 
     def leave(self, entry: Entry) -> None:
         """Let kazoo release; blocks until it has.
@@ -87,7 +96,7 @@ class KazooContest(FairContest):
 
     def _confirmed(self, entry: KazooEntry) -> bool:
         """Read the token of a grant; False if the grant has not outlived its session."""
-        node = f"{self._path}/{entry.lock.node}"
+        node = self._node_of(entry)
         try:
             stat = entry.session.ask(Deadline(self._grace), self._client.exists_async, node)
             if stat is None or not entry.session.owns(stat):

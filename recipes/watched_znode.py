@@ -6,34 +6,23 @@ anything, of the node or of the connection, reads again.
 """
 
 import threading
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import WatchedEvent
 
 from recipes.deadline import Deadline
 from recipes.promises import Promises
+from recipes.register import ABSENT, LocalRegister, Reading
 from recipes.session import Session, Unanswered
-from recipes.znode_access import Asker, NotAsked, ZnodeAccess
+from recipes.znode_access import Asker, NotAsked
 
 PAUSE = 0.05
 """Seconds between two looks while there is no connection."""
 
 
-class Sight(NamedTuple):
-    """What a znode held: nothing, at version -1, if it was not there.
-
-    ``session`` (signed 64 bits) is whose view it is.
-    """
-
-    value: str | None
-    version: int
-    zxid: int | None
-    session: int
-
-
-class WatchedZnode(ZnodeAccess):
-    """Waits until a znode has another version than one that was seen."""
+class WatchedZnode(LocalRegister):
+    """A register whose readers wait until it has another version than one that they saw."""
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset({"missed-event", "session-order", "stuck-waiter"}),
@@ -43,43 +32,7 @@ class WatchedZnode(ZnodeAccess):
         ),
     )
 
-    def write(self, key: str, value: str) -> Sight:
-        """Write a value, whatever is there.
-
-        Raises:
-            NotAsked: nothing was written.
-            Unanswered: nobody knows.
-        """
-        node = self._node(key)
-        with self._asking() as ask:
-            while True:
-                try:
-                    stat = ask(self._client.set_async, node, value.encode())
-                    break
-                except NoNodeError:
-                    try:
-                        _, stat = ask(
-                            self._client.create_async, node, value.encode(), include_data=True
-                        )
-                        break
-                    except NodeExistsError:
-                        continue
-            return Sight(value, stat.version, stat.mzxid, ask.session)
-
-    def read(self, key: str) -> Sight:
-        """Look at the node.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
-        """
-        with self._asking() as ask:
-            try:
-                data, stat = ask(self._client.get_async, self._node(key))
-            except NoNodeError:
-                return Sight(None, -1, None, ask.session)
-            return Sight(data.decode(), stat.version, stat.mzxid, ask.session)
-
-    def watch(self, key: str) -> Sight:
+    def watch(self, key: str) -> Reading:
         """Look at the node, leaving a watch.
 
         Raises:
@@ -88,7 +41,7 @@ class WatchedZnode(ZnodeAccess):
         with self._asking() as ask:
             return self._look(ask, key, threading.Event())
 
-    def await_change(self, key: str, version: int, timeout: float) -> Sight | None:
+    def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
         """Wait until the node has another version; None if it has not in time.
 
         Raises:
@@ -111,7 +64,7 @@ class WatchedZnode(ZnodeAccess):
 
     def _wait_once(
         self, session: Session, key: str, version: int, deadline: Deadline
-    ) -> Sight | None:
+    ) -> Reading | None:
         """Look, and if nothing has changed wait for any news."""
         told = self._signal(session)
         with self._asking() as ask:
@@ -129,7 +82,7 @@ class WatchedZnode(ZnodeAccess):
         """Whether to look again. ``NONE`` says that the connection, and the watch, are gone."""
         return True
 
-    def _look(self, ask: Asker, key: str, told: threading.Event) -> Sight:
+    def _look(self, ask: Asker, key: str, told: threading.Event) -> Reading:
         """Look, leaving a watch that sets ``told``."""
 
         def news(event: WatchedEvent) -> None:
@@ -141,9 +94,6 @@ class WatchedZnode(ZnodeAccess):
                 data, stat = ask(self._client.get_async, self._node(key), news)
             except NoNodeError:
                 if ask(self._client.exists_async, self._node(key), news) is None:
-                    return Sight(None, -1, None, ask.session)
+                    return Reading(None, ABSENT, None, ask.session)
             else:
-                return Sight(data.decode(), stat.version, stat.mzxid, ask.session)
-
-    def _node(self, key: str) -> str:
-        return f"{self._path}/{key}"
+                return Reading(data.decode(), stat.version, stat.mzxid, ask.session)

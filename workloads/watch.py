@@ -24,7 +24,7 @@ from harness.combinators import each_process, stagger
 from harness.generator import PENDING, Answer, Context, Generator, Invocation
 from harness.seed import Seed
 from recipes.catalogue.znodes import WATCHED_ZNODES
-from recipes.watched_znode import Sight
+from recipes.register import Reading
 from workloads.judgement import Evidence
 from workloads.workload import Setting, Workload
 from workloads.znode_client import ZnodeClient, hexadecimal
@@ -93,7 +93,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     def build(context: ClientContext) -> ZnodeClient:
         znode = WATCHED_ZNODES[recipe](context.kazoo, path)
 
-        def told(key: str, seen: Sight) -> dict[str, Any]:
+        def told(key: str, seen: Reading) -> dict[str, Any]:
             answer = {
                 "key": key,
                 "value": seen.value,

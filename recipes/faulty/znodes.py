@@ -13,7 +13,7 @@ from recipes.multi_write import NAMES, MultiWrite
 from recipes.register import LinearizableRegister, Reading
 from recipes.sequence import SequentialNodes, VersionNumbers
 from recipes.session import Session, Unanswered
-from recipes.watched_znode import Sight, WatchedZnode
+from recipes.watched_znode import WatchedZnode
 from recipes.znode_access import Asker
 
 
@@ -196,7 +196,7 @@ class WatchesOnceWatch(WatchedZnode):
         super().__init__(client, path)
         self._watched: set[str] = set()
 
-    def _look(self, ask: Asker, key: str, told: threading.Event) -> Sight:
+    def _look(self, ask: Asker, key: str, told: threading.Event) -> Reading:
         if key in self._watched:
             return self.read(key)
         self._watched.add(key)
