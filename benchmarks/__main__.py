@@ -1,8 +1,16 @@
-"""All benchmarks, one after the other: ``python -m benchmarks [--quick]``."""
+"""All benchmarks, one after the other, or those that are named.
+
+Those that need a Docker engine are skipped, with the reason, where there is none;
+RUMPUS_REQUIRE_DOCKER=1 makes that an error.
+"""
 
 import argparse
+import os
+import time
+from collections.abc import Callable
 
 from rich.console import Console
+from rich.table import Table
 
 from benchmarks import (
     check_file,
@@ -17,30 +25,59 @@ from benchmarks import (
     search,
     simulation,
 )
-from benchmarks.command_line import Scale
+from benchmarks.command_line import Scale, add_quick_option
+from harness.docker_engine import connect
+from harness.ensemble import EnvironmentRefusal
 
-ALL = (
-    interpreter,
-    driver,
-    links,
-    lock_cycle,
-    checking,
-    check_file,
-    deciders,
-    search,
-    simulation,
-    ensemble,
-    endurance,
-)
+ALL: dict[str, Callable[[Scale], Table]] = {
+    "interpreter": interpreter.measure,
+    "driver": driver.measure,
+    "links": links.measure,
+    "lock_cycle": lock_cycle.measure,
+    "checking": checking.measure,
+    "check_file": check_file.measure,
+    "deciders": deciders.measure,
+    "search": search.measure,
+    "simulation": simulation.measure,
+    "ensemble": ensemble.measure,
+    "endurance": endurance.measure,
+}
+ON_DOCKER = frozenset({"lock_cycle", "ensemble"})
+
+
+def why_no_docker() -> str | None:
+    try:
+        connect().close()
+    except EnvironmentRefusal as refusal:
+        return str(refusal)
+    return None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short versions")
-    scale = Scale(parser.parse_args().quick)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_quick_option(parser)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(ALL)} (default: all)"
+    )
+    options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in ALL]:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(ALL)}")
+    chosen = options.names or list(ALL)
+    refusal = why_no_docker() if ON_DOCKER.intersection(chosen) else None
+    if refusal is not None and os.environ.get("RUMPUS_REQUIRE_DOCKER") == "1":
+        parser.error(f"RUMPUS_REQUIRE_DOCKER is set, but: {refusal}")
     console = Console()
-    for benchmark in ALL:
-        console.print(benchmark.measure(scale))
+    for name in chosen:
+        if refusal is not None and name in ON_DOCKER:
+            console.print(f"{name}: skipped: {refusal}\n", markup=False)
+            continue
+        began = time.perf_counter()
+        console.print(ALL[name](Scale(options.quick)))
+        console.print(f"{name}: {time.perf_counter() - began:.1f} s\n", markup=False)
 
 
 if __name__ == "__main__":

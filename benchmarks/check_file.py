@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from checker.history import Op
+from checker.history import Op, OpType
 from results.history_file import HistoryWriter
 
 OPERATIONS = 1_000_000
@@ -26,7 +26,7 @@ CLIENTS = 20
 TARGET = 6  # seconds
 
 
-def record(time: int, process: int, kind: str, f: str, value: object = None) -> Op:
+def record(time: int, process: int, kind: OpType, f: str, value: object = None) -> Op:
     return Op(time=time, process=process, type=kind, f=f, value=value)
 
 
@@ -47,8 +47,8 @@ def lock(operations: int) -> Iterator[Op]:
 def register(operations: int) -> Iterator[Op]:
     for turn in range(operations):
         process, at = turn % CLIENTS, turn * 1000
-        f, asked, told = ("write", turn, turn) if turn % 2 else ("read", None, turn - 1)
-        told = told if turn else None
+        f, asked = ("write", turn) if turn % 2 else ("read", None)
+        told = asked if turn % 2 else turn - 1 if turn else None
         yield record(at, process, "invoke", f, asked)
         yield record(at + 500, process, "ok", f, told)
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import deciders_exclusion, deciders_queues, deciders_registers, deciders_tokens
-from benchmarks.command_line import Scale
+from benchmarks.command_line import Scale, add_quick_option
 from benchmarks.decider_case import Case
 from checker.decide import decide
 from checker.operation_table import OperationTable
@@ -33,14 +33,13 @@ CASES: dict[str, Case] = {
 }
 SIZES = (10**4, 10**5, 10**6, 10**7)
 ENOUGH_S = 1.0
-"""Rounds are repeated for about so long."""
 
 
-def seconds(case: Case, history: OperationTable) -> float:
-    """The best of several rounds."""
+def seconds(case: Case, history: OperationTable, enough_s: float) -> float:
+    """The best of several rounds, repeated for about ``enough_s`` seconds."""
     spent: list[float] = []
     gc.collect()
-    while len(spent) < 3 or (sum(spent) < ENOUGH_S and len(spent) < 50):
+    while len(spent) < 3 or (sum(spent) < enough_s and len(spent) < 50):
         began = time.perf_counter()
         decision = decide(MODELS[case.model], history, case.initial)
         spent.append(time.perf_counter() - began)
@@ -52,13 +51,15 @@ def seconds(case: Case, history: OperationTable) -> float:
 def megabytes(case: Case, history: OperationTable) -> float:
     """Of the columns, and at most on top while deciding."""
     values = [history.argument, history.result, *history.fields.values()]
-    columns = [history.f, history.outcome, history.process, history.call, history.returned]
-    columns += [history.refused, history.index, history.completion, *(v.numbers for v in values)]
+    nbytes = sum(value.numbers.nbytes for value in values)
+    nbytes += history.f.nbytes + history.outcome.nbytes + history.process.nbytes
+    nbytes += history.call.nbytes + history.returned.nbytes + history.refused.nbytes
+    nbytes += history.index.nbytes + history.completion.nbytes
     tracemalloc.start()
     decide(MODELS[case.model], history, case.initial)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return (sum(column.nbytes for column in columns) + most) / 1e6
+    return (nbytes + most) / 1e6
 
 
 def measure(scale: Scale, names: Collection[str] = ()) -> Table:
@@ -74,11 +75,11 @@ def measure(scale: Scale, names: Collection[str] = ()) -> Table:
         cells: list[str] = []
         before = memory = None
         for size in SIZES:
-            if size > (10**5 if scale.quick else case.largest):
+            if size > (SIZES[0] if scale.quick else case.largest):
                 cells.append("")
                 continue
             history = case.build(size)
-            took = seconds(case, history) / len(history) * size
+            took = seconds(case, history, scale.seconds(ENOUGH_S)) / len(history) * size
             growth = f" ({(took / before) ** math.log10(2):.2f})" if before else ""
             cells.append(f"{took * 1e3:.1f}{growth}")
             before = took
@@ -93,7 +94,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a short version")
+    add_quick_option(parser)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
     options = parser.parse_args()
     if unknown := set(options.cases) - set(CASES):

@@ -1,6 +1,8 @@
 """Histories of registers for the deciders' benchmark."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +72,7 @@ def appends(clients: int, rounds: int, *, fresh: bool = False) -> OperationTable
         key = str(rng.integers(0, clients))
         kind = rng.random()
         f = "append" if kind < 0.5 else "put" if kind < 0.6 else "get"
-        row = {"f": f, "process": client, "key": key}
+        row: dict[str, Any] = {"f": f, "process": client, "key": key}
         if f == "get":
             row["result"] = texts.get(key, "")
         else:
@@ -88,8 +90,8 @@ def appends(clients: int, rounds: int, *, fresh: bool = False) -> OperationTable
 OPERATIONS_A_ROUND = 12
 
 
-def _appends_of(rows: int) -> OperationTable:
-    return appends(50, max(1, rows // (50 * OPERATIONS_A_ROUND)), fresh=True)
+def _appends_of(rows: int, *, fresh: bool) -> OperationTable:
+    return appends(50, max(1, rows // (50 * OPERATIONS_A_ROUND)), fresh=fresh)
 
 
 def _numbered(number: str, step: int) -> Callable[[int], OperationTable]:
@@ -100,5 +102,6 @@ CASES = {
     "register": Case("register", reads_and_writes, 0, target=0.5),
     "register-versions": Case("versioned-register", _numbered("version", 1), 0, target=0.5),
     "register-zxids": Case("versioned-register", _numbered("zxid", 5), 0, target=0.5),
-    "append": Case("append", _appends_of, largest=10**5),
+    "append": Case("append", partial(_appends_of, fresh=True), largest=10**5),
+    "append-repeated": Case("append", partial(_appends_of, fresh=False), largest=10**5),
 }

@@ -80,7 +80,7 @@ def measure(scale: Scale) -> Table:
     table = Table(title=f"Driver with worker processes, no-op operations, target {TARGET:,}/s")
     for heading in ("clients", "operations/s", "of rounds", "driver's CPU µs/operation"):
         table.add_column(heading, justify="right")
-    for clients in CLIENTS:
+    for clients in CLIENTS[:2] if scale.quick else CLIENTS:
         rounds = [run(clients, scale.seconds(3)) for _ in range(scale.rounds(5))]
         table.add_row(
             f"{clients}",

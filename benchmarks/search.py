@@ -4,9 +4,10 @@ Measured is from a table in memory to the verdict, preparation and longest prefi
 witness" also finds the minimal witness. Each figure is the best of several rounds of the
 process's own time. etcd: the 50 histories that Porcupine ships, one after the other (made-up ones
 of their shape where they are not at hand). kv append: strings of 10 keys, 6 % puts; 10 clients with
-370 operations by the search, as in the logs at hand, and 50 clients with 2,500 by what decides the
-model "append". hard: 1,000 operations of 8 clients on a cas register, 45 of unknown outcome, 20
-values, a violation at the end; ten seeds.
+370 operations by the search, as in the logs at hand, and 50 clients with 250 to 10,000 by what
+decides the model "append", half of them with a violation; repeated: each client writes the same 12
+pieces in each round, as Porcupine's do. hard: 1,000 operations of 8 clients on a cas register, 45
+of unknown outcome, 20 values, a violation at the end; ten seeds.
 
 ``python -m benchmarks.search [--quick]``
 """
@@ -32,6 +33,8 @@ from checker.operation_table import OperationTable
 from checker.registry import MODELS
 
 BACKENDS: tuple[Backend, ...] = ("python", "c") if C else ("python",)
+ROUND = 12
+"""How many pieces a client writes in a round of Porcupine's logs."""
 Histories = Sequence[tuple[OperationTable, bool | None]]
 
 
@@ -87,19 +90,18 @@ def measure(scale: Scale) -> Table:
         "target",
     ):
         table.add_column(heading, justify="left" if heading in {"histories", "search"} else "right")
+    logs = etcd(5 if scale.quick else 50)
     small = [
         (appends(1, 370, 10, 10, spoilt=False), True),
         (appends(2, 370, 10, 10, spoilt=True), False),
     ]
-    large = [
-        (appends(1, 2500, 50, 10, spoilt=False), True),
-        (appends(2, 2500, 50, 10, spoilt=True), False),
-    ]
+    length = 200 if scale.quick else 1000
     hard = [
-        (register(seed, 1000, 8, 45, 20, spoilt=True), False) for seed in range(scale.count(10))
+        (register(seed, length, 8, length * 45 // 1000, 20, spoilt=True), False)
+        for seed in range(scale.count(10))
     ]
     for name, histories, model, target in (
-        ("etcd, 50", etcd(), CasRegister, "30, c 5"),
+        (f"etcd, {len(logs)}", logs, CasRegister, "30, c 5"),
         ("kv append, 10 clients", small, AppendRegister, ""),
     ):
         baseline = rounds(histories, classic(model()), 1)
@@ -114,9 +116,20 @@ def measure(scale: Scale) -> Table:
         label = "c, with witness" if explain else "c"
         took = rounds(hard, windowed(CasRegister, "auto", explain=explain), 1)
         _row(table, "hard", label if C else label.replace("c", "python"), took, [], "1,000 each")
-    took = rounds(large, lambda each: decide(MODELS["append"], each).valid, scale.rounds(5))
-    _row(table, "kv append, 50 clients", "model append", took, [], "30 each")
+    for round_length, kind in ((None, ""), (ROUND, ", repeated")):
+        for operations in (250, 2_500) if scale.quick else (250, 500, 1_000, 2_500, 5_000, 10_000):
+            histories = [
+                (appends(seed, operations, 50, 10, spoilt=spoilt, round_length=round_length), valid)
+                for seed, spoilt, valid in ((1, False, True), (2, True, False))
+            ]
+            took = rounds(histories, _by_appends, scale.rounds(5))
+            name = f"kv append, 50 clients, {operations:,}{kind}"
+            _row(table, name, "model append", took, [], "10 each" if operations == 2_500 else "")
     return table
+
+
+def _by_appends(table: OperationTable) -> object:
+    return decide(MODELS["append"], table).valid
 
 
 def _row(

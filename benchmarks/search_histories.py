@@ -10,14 +10,14 @@ from results.history_formats import read_table
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "histories" / "porcupine-etcd"
 
 
-def etcd() -> list[tuple[OperationTable, bool | None]]:
-    """What Jepsen recorded of etcd, with the known verdicts; made-up ones of that shape else."""
+def etcd(count: int) -> list[tuple[OperationTable, bool | None]]:
+    """What Jepsen recorded of etcd, with the known verdicts; otherwise made-up ones like them."""
     if not RECORDED.is_dir():
-        return [(register(seed, 85, 5, 6, 5, spoilt=seed % 4 != 0), None) for seed in range(50)]
+        return [(register(seed, 85, 5, 6, 5, spoilt=seed % 4 != 0), None) for seed in range(count)]
     known = [line.split("\t") for line in (RECORDED / "VERDICTS.tsv").read_text().splitlines()]
     return [
         (read_table(RECORDED / name, "porcupine-etcd"), verdict == "linearizable")
-        for name, verdict in known
+        for name, verdict in known[:count]
     ]
 
 
@@ -63,22 +63,40 @@ def register(
     return OperationTable.from_rows(rows)
 
 
-def appends(seed: int, operations: int, clients: int, keys: int, *, spoilt: bool) -> OperationTable:
+def appends(
+    seed: int,
+    operations: int,
+    clients: int,
+    keys: int,
+    *,
+    spoilt: bool,
+    round_length: int | None = None,
+) -> OperationTable:
     """Appends, gets and a few puts of strings, as in Porcupine's key-value logs.
 
-    ``spoilt``: a get in the last tenth misses what came first.
+    ``spoilt``: a get in the last tenth misses what came first. ``round_length``: after so many of a
+    client's writes it begins to count anew, so that pieces are repeated; None for never.
     """
     rng = Random(seed)
     states = dict.fromkeys(map(str, range(keys)), "")
     rows: list[dict[str, Any]] = []
+    written = [0] * clients
     for _, k, client, call, returned in sorted(_intervals(rng, operations, clients)):
         key = rng.choice(list(states))
         f = rng.choices(["append", "get", "put"], (50, 44, 6))[0]
-        row = {"f": f, "key": key, "process": client, "call": call, "returned": returned}
+        row: dict[str, Any] = {
+            "f": f,
+            "key": key,
+            "process": client,
+            "call": call,
+            "returned": returned,
+        }
         if f == "get":
             row["result"] = states[key]
         else:
-            row["argument"] = f"x {client} {k} y"
+            number = k if round_length is None else written[client] % round_length
+            written[client] += 1
+            row["argument"] = f"x {client} {number} y"
             states[key] = row["argument"] if f == "put" else states[key] + row["argument"]
         rows.append(row)
     if spoilt:

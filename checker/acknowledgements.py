@@ -147,7 +147,9 @@ def check_acknowledgements(
     """Judge the acknowledgements by the servers' logs.
 
     Each was made while its epoch's node was first in line, or had been; and none was removed by
-    another session while its leader's node stood.
+    another client while its leader's node stood. The leader's own client may remove it in a later
+    session: a client that was told that its session is over withdraws its acknowledgement, though
+    the session, and with it the leader's node, may live on at the servers for a while.
 
     Args:
         history: the run.
@@ -157,6 +159,7 @@ def check_acknowledgements(
     """
     result = CheckResult(name="acknowledgements")
     reigns = {owner.czxid: owner for owner in owners}
+    clients = history.clients_of_sessions()
     lives = [life for life in truth.znodes(path) if _epoch(life) is not None]
     for life in lives:
         epoch = _epoch(life)
@@ -180,15 +183,24 @@ def check_acknowledgements(
                     end=history.end,
                 )
             )
-        elif _taken_away(life, reign):
+        elif _deleted_early(life, reign):
+            owner, remover = (clients.get(s or "") for s in (life.created_by, life.deleted_by))
+            if owner is not None and owner == remover:
+                continue
+            what = (
+                f"{life.path}, the acknowledgement of epoch {epoch} by {_whose(owner)} (session "
+                f"{life.created_by}), was deleted by {_whose(remover)} (session "
+                f"{life.deleted_by}, zxid 0x{life.deleted_zxid or 0:x}) while its leader's node "
+                "stood"
+            )
+            if owner is None or remover is None:
+                result.unknown.append(f"{what}; the history does not tell whose session that was")
+                continue
             result.anomalies.append(
                 Anomaly(
                     kind="lost-acknowledgement",
-                    description=(
-                        f"{life.path}, the acknowledgement of epoch {epoch} by session "
-                        f"{life.created_by}, was deleted by session {life.deleted_by} (zxid "
-                        f"0x{life.deleted_zxid or 0:x}) while that one led"
-                    ),
+                    description=what,
+                    clients=sorted({owner, remover}),
                     start=reign.start,
                     end=reign.end if reign.end is not None else history.end,
                 )
@@ -197,13 +209,18 @@ def check_acknowledgements(
     return result
 
 
-def _taken_away(life: ZnodeLife, reign: Ownership) -> bool:
+def _deleted_early(life: ZnodeLife, reign: Ownership) -> bool:
+    """Whether a request in another session deleted it before its leader's node was gone."""
     return (
         life.how in ("deleted", "multi")
         and life.deleted_by != life.created_by
         and life.deleted_zxid is not None
         and (reign.loss is None or life.deleted_zxid < reign.loss)
     )
+
+
+def _whose(client: int | None) -> str:
+    return "an unknown client" if client is None else f"c{client}"
 
 
 def _epoch(life: ZnodeLife) -> int | None:

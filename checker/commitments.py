@@ -9,9 +9,9 @@ this names what went wrong, knows who had to vote, and asks for an end.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from checker.history import History, Operation
-from checker.liveness import final_phase
+from checker.history import History, Operation, final_phase
 from checker.verdict import Anomaly, CheckResult
 
 
@@ -25,14 +25,22 @@ class _Transaction:
     decided: dict[str, list[Operation]] = field(default_factory=dict)
 
 
+class Decided(NamedTuple):
+    """A decision in the servers' logs: ``commit`` or ``abort``, and the session that wrote it."""
+
+    decision: str
+    session: str
+
+
 def check_commitments(
-    history: History, on_servers: Mapping[str, Iterable[str]] | None = None
+    history: History, on_servers: Mapping[str, Iterable[Decided]] | None = None
 ) -> CheckResult:
     """Judge agreement and validity.
 
     Args:
         history: the run.
-        on_servers: key -> the decisions that the servers' logs have, each once, in their order.
+        on_servers: key -> the decisions that the servers' logs have, each once, in their order;
+            None without logs, and then nobody knows which site decided.
     """
     result = CheckResult(name="commitments")
     transactions = _transactions(history)
@@ -43,7 +51,7 @@ def check_commitments(
         if commits:
             _validity(history, transaction, commits, result)
     for key, decisions in (on_servers or {}).items():
-        several = list(decisions)
+        several = [each.decision for each in decisions]
         if len(several) > 1:
             result.anomalies.append(
                 Anomaly(
@@ -58,9 +66,10 @@ def check_commitments(
         "transactions": sum(t.begun is not None for t in transactions.values()),
         "commits": outcomes.count(("commit",)),
         "aborts": outcomes.count(("abort",)),
-        "decided without the coordinator": sum(
-            _without_coordinator(history, transaction) for transaction in transactions.values()
-        ),
+        "coordinators dead to the end": sum(map(_orphaned, transactions.values())),
+        "decided without the coordinator": None
+        if on_servers is None
+        else _without_coordinator(history, transactions, on_servers),
     }
     return result
 
@@ -172,14 +181,33 @@ def _validity(
     )
 
 
-def _without_coordinator(history: History, transaction: _Transaction) -> bool:
-    """Whether others had learned of the decision before its coordinator did."""
-    told = [operation for each in transaction.decided.values() for operation in each]
-    if transaction.begun is None or not told:
+def _orphaned(transaction: _Transaction) -> bool:
+    """Whether it was begun for certain by a site that died of it."""
+    begun = transaction.begun
+    if begun is None or begun.outcome != "ok":
         return False
-    coordinator = history.client_of(int(transaction.begun.invoke.process))
-    first = min(told, key=_returned)
-    return history.client_of(int(first.invoke.process)) != coordinator
+    coordinator = begun.invoke.value.get("coordinator")
+    return bool(begun.invoke.value.get("site", coordinator) != coordinator)
+
+
+def _without_coordinator(
+    history: History,
+    transactions: Mapping[str, _Transaction],
+    on_servers: Mapping[str, Iterable[Decided]],
+) -> int:
+    """The number of transactions whose decision another client wrote than had begun them."""
+    clients = {
+        op.value["session"]: op.value["client"]
+        for op in history.events("session", "connected")
+        if op.value.get("session")
+    }
+    count = 0
+    for key, decisions in on_servers.items():
+        begun = transactions[key].begun if key in transactions else None
+        writers = {clients.get(each.session) for each in decisions} - {None}
+        if begun is not None and writers:
+            count += history.client_of(int(begun.invoke.process)) not in writers
+    return count
 
 
 def _returned(operation: Operation) -> int:

@@ -8,8 +8,8 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 
 from typing import Any
 
-from checker.history import History, Operation
-from checker.liveness import final_phase
+from checker.exercise import count_lost_sessions
+from checker.history import History, Operation, final_phase
 from checker.server_truth import ServerTruth
 from checker.verdict import Anomaly, CheckResult, Requirement
 
@@ -131,9 +131,9 @@ def check_view_order(history: History) -> CheckResult:
     return result
 
 
-def count_expiries(history: History, truth: ServerTruth | None) -> int | None:
-    """How many of the clients' sessions the servers let expire; None without their logs."""
+def count_expiries(history: History, truth: ServerTruth | None) -> int:
+    """How many of the clients' sessions the servers let expire; without logs: clients lost."""
     if truth is None:
-        return None
-    ours = {op.value.get("session") for op in history.events("session", "connected")}
+        return count_lost_sessions(history)
+    ours = history.clients_of_sessions()
     return sum(life.expired and life.session in ours for life in truth.sessions().values())

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.decision import Budget, Decision, accepted, undecided
-from checker.operation_table import OperationTable, WrongOperations
+from checker.operation_table import OK, Ints, OperationTable, WrongOperations
+
+NO_PART = "no part of the model"
+"""What a model says of operations that it lets pass: they are no evidence of anything."""
+
+FIRST_SHARE_S = 0.25
+"""How long the first search for each object may take."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,12 @@ def decide(
     return decision
 
 
+def count_answered(entry: ModelEntry, table: OperationTable) -> int:
+    """How many operations have an answer that a model can contradict."""
+    names = [name for name, meaning in entry.functions.items() if meaning != NO_PART]
+    return int(np.count_nonzero(table.is_f(*names) & ((table.outcome == OK) | table.refused)))
+
+
 def by_key(table: OperationTable, decide_part: Callable[[OperationTable], Decision]) -> Decision:
     """Each object (field ``key``) judged by itself.
 
@@ -72,29 +84,73 @@ def by_key(table: OperationTable, decide_part: Callable[[OperationTable], Decisi
     rows of a witness are given back as rows of the whole. The first key (in the order in which
     they occur) that is refused decides; what stays unknown of the others is said key by key.
     """
+    return in_turns(table, lambda part, _: decide_part(part), Budget())
+
+
+def in_turns(
+    table: OperationTable,
+    decide_part: Callable[[OperationTable, Budget], Decision],
+    budget: Budget,
+) -> Decision:
+    """Each object judged by itself, with a share of the budget.
+
+    As `by_key`, but no object for which there is a long search hides a violation of another: all
+    have their turn with `FIRST_SHARE_S`, and those that are still undecided then with ten times as
+    much, and so on. The decision of an object that did not use up its share is final.
+
+    Args:
+        table: the whole history.
+        decide_part: the operations on one object, and a budget -> decision.
+        budget: for all objects together.
+    """
     keys = table.fields.get("key")
     if keys is None or not len(table) or bool((keys.numbers == keys.numbers[0]).all()):
-        return decide_part(table)
+        return decide_part(table, budget)
     order = np.argsort(keys.numbers, kind="stable")
     grouped = keys.numbers[order]
     groups = np.split(order, np.flatnonzero(grouped[1:] != grouped[:-1]) + 1)
     groups.sort(key=lambda rows: int(rows[0]))
-    algorithms: dict[str, None] = {}
-    unknown: list[str] = []
-    for rows in groups:
-        part = decide_part(table.take(rows))
-        algorithms[part.algorithm] = None
-        name = f"key {keys[int(rows[0])]!r}"
-        if part.valid is False:
-            if witness := part.witness:
-                witness.operations = [int(rows[row]) for row in witness.operations]
-                witness.description = f"{name}: {witness.description}"
-                if witness.prefix is not None:
-                    witness.prefix = [int(rows[row]) for row in witness.prefix]
-                if witness.stuck is not None:
-                    witness.stuck = int(rows[witness.stuck])
-            return part
-        unknown += [f"{name}: {each}" for each in part.unknown]
-    decision = undecided(*unknown) if unknown else accepted()
-    decision.algorithm = ", ".join(name for name in algorithms if name)
+    decisions: dict[int, Decision] = {}
+    waiting = list(range(len(groups)))
+    share = FIRST_SHARE_S
+    while waiting:
+        unfinished: list[int] = []
+        for done, number in enumerate(waiting):
+            rows = groups[number]
+            part = table.take(rows)
+            left = budget.deadline - budget.clock()
+            fair = left / (len(waiting) - done)
+            last = share >= fair
+            own = Budget(fair if last else share, budget.bytes, budget.clock)
+            decision = decide_part(part, own)
+            if decision.valid is False:
+                if not last and decision.witness is not None and not decision.witness.minimal:
+                    left = budget.deadline - budget.clock()
+                    decision = decide_part(part, Budget(left, budget.bytes, budget.clock))
+                return _of_whole(decision, rows, f"key {keys[int(rows[0])]!r}")
+            decisions[number] = decision
+            if decision.valid == "unknown" and own.spent and not last:
+                unfinished.append(number)
+        waiting = unfinished
+        share *= 10
+    unknown = [
+        f"key {keys[int(rows[0])]!r}: {each}"
+        for number, rows in enumerate(groups)
+        for each in decisions[number].unknown
+    ]
+    whole = undecided(*unknown) if unknown else accepted()
+    algorithms = dict.fromkeys(decisions[number].algorithm for number in range(len(groups)))
+    whole.algorithm = ", ".join(name for name in algorithms if name)
+    return whole
+
+
+def _of_whole(decision: Decision, rows: Ints, name: str) -> Decision:
+    """The refusal of a part, with rows of the whole."""
+    if witness := decision.witness:
+        witness.operations = [int(rows[row]) for row in witness.operations]
+        witness.description = f"{name}: {witness.description}"
+        if witness.prefix is not None:
+            witness.prefix = [int(rows[row]) for row in witness.prefix]
+        if witness.stuck is not None:
+            witness.stuck = int(rows[witness.stuck])
     return decision

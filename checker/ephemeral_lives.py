@@ -1,4 +1,4 @@
-"""Ephemeral znodes: never gone before their session, never there after it."""
+"""Ephemeral znodes and their sessions: neither outlives the other, nor goes before it."""
 
 from typing import NamedTuple
 
@@ -28,17 +28,20 @@ def check_ephemerals(
     A ``look`` -> {owners: {name: session}, session} shows everything that was committed before
     its call, and so does a create that succeeds, of its name. So a node must be in it that was
     made before, if its session lived on and its client had not begun to remove it; and none may be
-    in it whose session had ended before.
+    in it whose session had ended before. Both need a write in their own session, which the servers
+    must refuse if that session had ended before the call.
 
     Args:
         history: with ``create`` {name} -> {name, session}, ``remove`` {name}, ``look``.
-        truth: tells when sessions ended; without it only the session that looks is known to live.
+        truth: tells when sessions ended; without it a session is known to have lived until it was
+            last asked something that was answered.
         clock: lays the servers' times on the run's.
 
     Cost: O(n) for a bounded number of names.
     """
     result = CheckResult(name="ephemeral lives")
     ends = _ends(truth, clock)
+    answered = _last_answers(history) if truth is None else {}
     standing: dict[str, Standing] = {}
     before: dict[int | str, dict[str, Standing]] = {}
     pairs = {pair.invoke.index: pair for pair in history.operations()}
@@ -67,11 +70,15 @@ def check_ephemerals(
             expected, seen, viewer = before.pop(op.process), op.value["owners"], op.value["session"]
         else:
             continue
+        own = op.value["session"]
+        if ends.get(own, NEVER) + SLACK_NS < pair.invoke.time:
+            result.anomalies.append(_revived(pair, op, own, ends[own], history))
         for node in expected.values():
             if standing.get(node.name) is not node or seen.get(node.name) == node.session:
                 continue
             del standing[node.name]
             alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
+            alive = alive or op.time < answered.get(node.session, op.time)
             if alive or node.session == viewer:
                 result.anomalies.append(_early(node, pair, seen.get(node.name), history))
         if op.f == "create":
@@ -97,6 +104,15 @@ def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
     }
 
 
+def _last_answers(history: History) -> dict[str, int]:
+    """When the last call began that was answered in each session: it lived at least until then."""
+    found: dict[str, int] = {}
+    for call, done in history.operations():
+        if done is not None and done.type == "ok" and call.f in ("create", "look"):
+            found[done.value["session"]] = call.time
+    return found
+
+
 def _certainly_not(pair: Operation) -> bool:
     return pair.outcome == "fail"
 
@@ -114,6 +130,21 @@ def _early(node: Standing, look: Operation, instead: str | None, history: Histor
         clients=sorted({node.client, history.client_of(int(look.invoke.process))}),
         start=node.create.invoke.time,
         end=look.completion.time,
+    )
+
+
+def _revived(pair: Operation, done: Op, session: str, ended: int, history: History) -> Anomaly:
+    since = (pair.invoke.time - ended) / 1e9
+    return Anomaly(
+        kind="revived-session",
+        description=(
+            f"a {pair.invoke.f} in session {session} was answered, called {since:.2f} s after the "
+            "servers had ended that session"
+        ),
+        ops=pair.indices,
+        clients=[history.client_of(int(pair.invoke.process))],
+        start=ended,
+        end=done.time,
     )
 
 

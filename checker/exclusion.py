@@ -28,6 +28,7 @@ same for zones); all pairs are wanted here for the report. Where several may hol
 too large begins only where a hold does, so it is counted there, O(n log n + n times the crowd).
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ class ServerView:
 
 
 def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
-    """Pairs of holds of different processes whose beliefs overlap, and from when to when.
+    """Pairs of holds of different clients whose beliefs overlap, and from when to when.
 
     The pair is ordered by grant; where several belief intervals overlap, the span reaches from
     the first common moment to the last.
@@ -132,7 +133,7 @@ def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
         while open_ends and open_ends[0][0] <= start:
             heappop(open_ends)
         for other_end, _, other in open_ends:
-            if holds[other].process != holds[number].process:
+            if holds[other].client != holds[number].client:
                 pair = (min(number, other), max(number, other))
                 known = found.get(pair, (start, start))
                 found[pair] = (min(known[0], start), max(known[1], min(end, other_end)))
@@ -154,7 +155,7 @@ class Crowd:
 
 
 def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
-    """Where beliefs of more processes than ``permits`` overlap, in order of time.
+    """Where beliefs of more clients than ``permits`` overlap, in order of time.
 
     One for each belief with whose beginning there are too many, so that whatever moment has too
     many lies in one of them.
@@ -169,10 +170,10 @@ def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
     for start, end, number in spans:
         hold = holds[number]
         standing = [(until, other) for until, other in standing if until > start]
-        mine = [until for until, other in standing if holds[other].process == hold.process]
+        mine = [until for until, other in standing if holds[other].client == hold.client]
         if mine:
             standing = [
-                (until, other) for until, other in standing if holds[other].process != hold.process
+                (until, other) for until, other in standing if holds[other].client != hold.client
             ]
         standing.append((max([end, *mine]), number))
         if len(standing) > permits:
@@ -264,13 +265,34 @@ def count_handovers(holds: Sequence[Hold], permits: int = 1) -> int:
     )
 
 
+class NodesOfHolds:
+    """Which life of which node a hold was granted with.
+
+    A path names one node only where it is sequential. Where all contenders make the same path it
+    names a new node for every grant, often of the same session as an earlier one.
+    """
+
+    def __init__(self, server: ServerView) -> None:
+        self._lives: dict[tuple[str, str], list[Ownership]] = defaultdict(list)
+        for owner in sorted(server.owners, key=lambda owner: owner.created):
+            self._lives[owner.session, owner.path].append(owner)
+
+    def node_of(self, hold: Hold) -> Ownership | None:
+        """The node of its session and path with its token, else the last one made before it."""
+        lives = self._lives.get((hold.session or "", hold.node or ""), [])
+        if hold.token is not None:
+            return next((owner for owner in lives if owner.czxid == hold.token), None)
+        made = bisect_right(lives, hold.granted + CLOCK_SLACK_NS, key=lambda owner: owner.created)
+        return lives[made - 1] if made else None
+
+
 def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hold]:
     """Holds that the server ended, by letting their session expire.
 
     Before their client called ``release``; or after that, where the call did not get through and
     it was the expiry that removed their node.
     """
-    removed = {(owner.session, owner.path) for owner in server.owners if owner.expired}
+    nodes = NodesOfHolds(server)
     return [
         hold
         for hold in holds
@@ -280,7 +302,7 @@ def expired_while_holding(holds: Sequence[Hold], server: ServerView) -> list[Hol
         and (
             hold.release_called is None
             or end.time < hold.release_called
-            or (hold.session, hold.node) in removed
+            or ((owner := nodes.node_of(hold)) is not None and owner.expired)
         )
     ]
 
@@ -312,6 +334,7 @@ class _Judge:
         self.result = CheckResult(name="exclusion")
         self.stale = _stale_holds(holds, server)
         self._origin = history.start
+        self._clients = history.clients_of_sessions()
         self._holds = holds
         self._server = server
         self._thing = words.thing
@@ -526,9 +549,9 @@ class _Judge:
         harmful = []
         for act in late:
             others = {
-                hold.process
+                hold.client
                 for hold in self._holds
-                if hold.process != stale.process
+                if hold.client != stale.client
                 and hold.acts
                 and hold.acts[0].time < act.time
                 and any(start <= act.time < end for start, end in hold.beliefs)
@@ -558,7 +581,8 @@ class _Judge:
         """More sessions than may that own at once by the server's own history, by zxid."""
         if self._server is None:
             return
-        clients = {hold.session: f"c{hold.client}" for hold in self._holds}
+        clients = {session: f"c{client}" for session, client in self._clients.items()}
+        clients |= {hold.session: f"c{hold.client}" for hold in self._holds if hold.session}
         standing: list[Ownership] = []
         for owner in sorted(self._server.owners, key=lambda o: o.grant):
             standing = [o for o in standing if o.loss is None or o.loss > owner.grant]

@@ -1,7 +1,6 @@
 """Liveness of operations that wait for nobody: once all is healed, every client gets an answer."""
 
-from checker.history import History
-from checker.liveness import final_phase
+from checker.history import History, final_phase
 from checker.verdict import Anomaly, CheckResult, Requirement
 
 

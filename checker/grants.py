@@ -86,7 +86,7 @@ def check_order(
         undecided: list[Hold] = []
         for _, other_position in later[place:]:
             other = numbered[other_position][0]
-            if other.session == hold.session or not hold.excludes(other):
+            if other.client == hold.client or not hold.excludes(other):
                 continue
             if server is None or not server.tells(other.session, hold.granted):
                 undecided.append(other)

@@ -1,101 +1,202 @@
 """The herd effect: how many waiting clients one release wakes.
 
-Wake-ups are counted on the wire: each watch event that a server sent to a client is in the
-history (process ``link``). A fair line's nodes have unique names, so all events for the
-deletion of one node belong to one release.
+**Definition.** A *release* is the end of a node with which somebody held: deleted by its client, or
+gone with its session. It *wakes* a client if a server sends the client a watch event because of it
+while the client waits, with an acquire open: ``deleted`` for the node itself, or ``child`` for the
+folder of the line. One release wakes a client at most once, and never its own. ``per_release`` is
+the number of wake-ups of all releases by the number of releases.
 
-Not every wake-up is the recipe's fault now: a client that had watched the node in an earlier
-attempt, timed out and came back, is still told, because a watch cannot be taken back. So a
-client counts only when all its attempts that ended after the node was made are its present
-one; and when the node was made is bounded from below by the call of its owner's acquire.
+Events are counted on the wire (records of process ``link``). To which release an event belongs:
 
-Waiters who share what they wait for (readers) are let in together: they count as one.
+- Nodes of a sequential line have unique names.
+- Where all contenders make the same path, the event belongs to the latest end of that path before
+  it. The servers' logs tell when that was; without them the call of the release does.
+- An event of the folder belongs to the latest change of the line before it, and counts if that was
+  a release. Without the servers' logs such events are left out.
+
+Not every wake-up breaks a promise. A client that had given up an earlier attempt while the node
+stood may have left a watch behind, and a watch cannot be taken back. Where several may hold at once
+an attempt that was granted may have left one too. Such wake-ups are counted (``left_over``), but
+are not held against the recipe. Waiters who share what they wait for (readers) are let in together:
+they are judged as one.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from checker.history import History, Op
 from checker.holds import Hold, Words, shares
 from checker.verdict import Anomaly, CheckResult
 
 
-def check_herd(
-    history: History, holds: Sequence[Hold], words: Words, wakeups: int | None
-) -> CheckResult:
-    """Judge wake-ups for each release of a hold; ``wakeups`` None counts without judging.
+@dataclass(eq=False)
+class _Release:
+    """The end of a hold's node: when it was made, when it was gone, and whom that woke."""
 
-    O(n log n): a client's attempts follow one another, so both their calls and their returns
-    are in order of time.
+    hold: Hold
+    made: int
+    gone: int
+    woken: dict[int, Op] = field(default_factory=dict)
+
+
+def check_herd(
+    history: History,
+    holds: Sequence[Hold],
+    words: Words,
+    wakeups: int | None,
+    server: ServerView | None = None,
+    *,
+    permits: int = 1,
+) -> CheckResult:
+    """Judge the wake-ups of each release; see the module. O(n log n).
+
+    Args:
+        history: the run.
+        holds: its holds.
+        words: names of the operations.
+        wakeups: how many waiters one release may wake; None counts without judging.
+        server: None when the servers' logs are not at hand.
+        permits: how many may hold at once.
     """
     result = CheckResult(name="herd")
     attempts: dict[int, _Attempts] = defaultdict(_Attempts)
-    for call, completion in history.operations():
-        if call.f == words.acquire:
-            of_client = attempts[history.client_of(int(call.process))]
-            of_client.called.append(call.time)
-            of_client.returned.append(completion.time if completion else history.end)
-            of_client.shared.append(shares(call))
-    events: dict[str, list[Op]] = defaultdict(list)
+    for operation in history.operations():
+        if operation.invoke.f == words.acquire:
+            of_client = attempts[history.client_of(int(operation.invoke.process))]
+            end = operation.completion.time if operation.completion else history.end
+            # An attempt that was granted leaves no watch on what another holds.
+            gave_up = operation.outcome != "ok" or permits > 1
+            of_client.add(operation.invoke, end, gave_up=gave_up)
+    releases = _releases(holds, server)
+    lines = _lines(server, releases)
+    folders = {_folder(release) for release in releases}
+    by_leavers = 0
     for op in history.events("link", "watch"):
-        if op.value["event"] == "deleted":
-            events[op.value["path"]].append(op)
-    largest = 0
-    woken_in_all = 0
-    nodes = {hold.node: hold for hold in holds if hold.node is not None}
-    for path, seen in events.items():
-        hold = nodes.get(path)
-        if hold is None:
+        event, path, client = op.value["event"], op.value["path"], op.value["client"]
+        if not attempts[client].waits(op.time):
             continue
-        woken = {
-            op.value["client"]: op
-            for op in seen
-            if attempts[op.value["client"]].only_one(hold.called, op.time)
+        changes = lines.get((event, path))
+        if changes is None:
+            by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
+            continue
+        latest = bisect_right(changes, op.time + CLOCK_SLACK_NS, key=lambda change: change[0]) - 1
+        release = changes[max(0, latest)][1]
+        if release is not None and client != release.hold.client:
+            release.woken.setdefault(client, op)
+    in_all = left_over = largest = 0
+    for release in releases:
+        sure = {
+            client: op
+            for client, op in release.woken.items()
+            if not attempts[client].gave_up_since(release.made, op.time)
         }
-        sharing = sum(attempts[client].shares_at(op.time) for client, op in woken.items())
-        count = len(woken) - max(0, sharing - 1)
+        sharing = sum(attempts[client].shares_at(op.time) for client, op in sure.items())
+        count = len(sure) - max(0, sharing - 1)
         largest = max(largest, count)
-        woken_in_all += len(woken)
+        in_all += len(release.woken)
+        left_over += len(release.woken) - len(sure)
         if wakeups is not None and count > wakeups:
-            ops = list(woken.values())
-            names = ", ".join(f"c{client}" for client in sorted(woken))
-            result.anomalies.append(
-                Anomaly(
-                    kind="herd",
-                    description=(
-                        f"the end of c{hold.client}'s node {path} woke {len(woken)} waiting "
-                        f"clients ({names}) at {(ops[0].time - history.start) / 1e9:.3f} s; "
-                        f"at most {wakeups} was promised"
-                    ),
-                    ops=[*hold.ops, *(op.index for op in ops)],
-                    clients=sorted(woken),
-                    start=ops[0].time,
-                    end=ops[-1].time,
-                )
-            )
+            result.anomalies.append(_anomaly(history, release.hold, sure, wakeups))
     result.stats = {
-        "wakeups": woken_in_all,
+        "releases": len(releases),
+        "wakeups": in_all,
+        "per_release": round(in_all / len(releases), 3) if releases else None,
         "largest": largest,
-        "per_release": round(woken_in_all / len(holds), 3) if holds else None,
+        "left_over": left_over,
+        "by_waiters_that_left": by_leavers,
     }
     return result
 
 
+def _anomaly(history: History, hold: Hold, woken: dict[int, Op], promised: int) -> Anomaly:
+    ops = list(woken.values())
+    names = ", ".join(f"c{client}" for client in sorted(woken))
+    return Anomaly(
+        kind="herd",
+        description=(
+            f"the end of c{hold.client}'s node {hold.node} woke {len(woken)} waiting clients "
+            f"({names}) at {(ops[0].time - history.start) / 1e9:.3f} s; at most {promised} was "
+            "promised"
+        ),
+        ops=[*hold.ops, *(op.index for op in ops)],
+        clients=sorted(woken),
+        start=ops[0].time,
+        end=ops[-1].time,
+    )
+
+
+def _releases(holds: Sequence[Hold], server: ServerView | None) -> list[_Release]:
+    """The end of each hold's node. Without the servers' logs its bounds are those of the hold."""
+    nodes = NodesOfHolds(server) if server is not None else None
+    found = []
+    for hold in holds:
+        if hold.node is None:
+            continue
+        owner = nodes.node_of(hold) if nodes is not None else None
+        made = hold.called if owner is None else owner.created - CLOCK_SLACK_NS
+        gone = hold.granted if hold.release_called is None else hold.release_called
+        if owner is not None and owner.end is not None:
+            gone = owner.end
+        found.append(_Release(hold, made, gone))
+    return found
+
+
+Change = tuple[int, _Release | None]
+"""A change of a node or of a line: when (nanoseconds), and which release it was, if any."""
+
+
+def _lines(
+    server: ServerView | None, releases: Sequence[_Release]
+) -> dict[tuple[str, str], list[Change]]:
+    """Kind of event and path -> the changes that it may tell of, in order of time."""
+    found: dict[tuple[str, str], list[Change]] = defaultdict(list)
+    for release in releases:
+        found["deleted", release.hold.node or ""].append((release.gone, release))
+    if server is not None:
+        for owner in server.owners:
+            found["child", owner.path.rpartition("/")[0]].append((owner.created, None))
+        for release in releases:
+            found["child", _folder(release)].append((release.gone, release))
+    for changes in found.values():
+        changes.sort(key=lambda change: change[0])
+    return found
+
+
+def _folder(release: _Release) -> str:
+    return (release.hold.node or "").rpartition("/")[0]
+
+
 class _Attempts:
-    """One client's attempts: when each was called, and when it returned."""
+    """One client's attempts, which follow one another: when each was called, and returned."""
 
     def __init__(self) -> None:
-        self.called: list[int] = []
-        self.returned: list[int] = []
-        self.shared: list[bool] = []
+        self._called: list[int] = []
+        self._returned: list[int] = []
+        self._shared: list[bool] = []
+        self._given_up: list[int] = []  # by number
 
-    def only_one(self, start: int, end: int) -> bool:
-        """Whether one is open at the end, and no other was since the start."""
-        first = bisect_left(self.returned, start)
-        last = bisect_right(self.called, end) - 1
-        return first == last and self.returned[last] >= end
+    def add(self, call: Op, returned: int, *, gave_up: bool) -> None:
+        """Enter an attempt; ``gave_up``: it may have left a watch on what stood when it ended."""
+        self._called.append(call.time)
+        self._returned.append(returned)
+        self._shared.append(shares(call))
+        if gave_up:
+            self._given_up.append(len(self._called) - 1)
+
+    def waits(self, time: int) -> bool:
+        """Whether an attempt is open."""
+        last = bisect_right(self._called, time) - 1
+        return last >= 0 and self._returned[last] >= time
+
+    def gave_up_since(self, start: int, time: int) -> bool:
+        """Whether one ended so after the start, before the one that is open at that time."""
+        present = bisect_right(self._called, time) - 1
+        before = bisect_left(self._given_up, present) - 1
+        return before >= 0 and self._returned[self._given_up[before]] >= start
 
     def shares_at(self, time: int) -> bool:
         """Whether the last that was called by then is for something shared."""
-        return self.shared[bisect_right(self.called, time) - 1]
+        return self._shared[bisect_right(self._called, time) - 1]

@@ -28,18 +28,31 @@ witness   ``f`` is ``act``: an action on the protected resource, in the order in
           resource saw them; ``value`` has ``client``, ``process``, ``token``, ``order``,
           ``accepted``
 link      ``f`` is ``watch``: a watch event on its way to a client; ``value`` has ``client``,
-          ``event``, ``path``
-control   ``f`` is ``phase`` or ``end`` (a run's orderly last record) or ``leader``
+          ``event``, ``path``, ``connection``, ``shown``. ``watch-left``: the reply to a read
+          that left a watch; ``client``, ``path``, ``connection``, ``kind``, ``zxid``.
+          ``requests``, at the end: how many requests of a client were carried to servers;
+          ``value`` has ``client``, ``requests`` (kind -> how many)
+control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
+          ``phase-end``, ``leader`` or ``end`` (a run's orderly last record)
 ========  ======================================================================
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, overload
 
 import msgspec
 
 OpType = Literal["invoke", "ok", "fail", "info"]
 Process = int | str
+
+TYPES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "nemesis": frozenset({"invoke", "info"}),
+    "session": frozenset({"info"}),
+    "witness": frozenset({"info"}),
+    "link": frozenset({"info"}),
+    "control": frozenset({"info"}),
+}
+"""The processes that are no clients, and the types that their records may have."""
 
 
 class Op(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -52,6 +65,24 @@ class Op(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     f: str
     value: Any = None
     error: str | None = None
+
+
+def wrong_process(op: Op) -> str | None:
+    """Why a record that is no client's cannot be read, in words; None if it can.
+
+    A client's operation under any other name would be left out of every judgement.
+    """
+    if isinstance(op.process, int):
+        return None
+    types = TYPES_OF_OTHERS.get(op.process)
+    if types is None:
+        return (
+            f"its process is {op.process!r}; a client's is an integer, and other processes are "
+            f"{', '.join(TYPES_OF_OTHERS)}"
+        )
+    if op.type not in types:
+        return f"a record of {op.process} is of type {' or '.join(sorted(types))}, not {op.type}"
+    return None
 
 
 class Operation(NamedTuple):
@@ -92,6 +123,7 @@ class History(Sequence[Op]):
     ) -> None:
         self._ops = sorted(ops, key=lambda op: op.time)
         self._operations: dict[bool, tuple[Operation, ...]] = {}
+        self._owners: dict[str, int] | None = None
         self.truncated = truncated
         self.clients = clients if clients is not None else self._count_clients()
 
@@ -122,6 +154,16 @@ class History(Sequence[Op]):
         """The client that ran a process."""
         return process % self.clients if self.clients else process
 
+    def clients_of_sessions(self) -> dict[str, int]:
+        """Session (hexadecimal) -> the client that had it, as far as the records tell."""
+        if self._owners is None:
+            self._owners = {
+                op.value["session"]: int(op.value["client"])
+                for op in self._ops
+                if op.process == "session" and op.value.get("session")
+            }
+        return dict(self._owners)
+
     def events(self, process: str, f: str | None = None) -> list[Op]:
         """Records of one of the named processes, of one ``f`` if given."""
         return [op for op in self._ops if op.process == process and f in (None, op.f)]
@@ -130,8 +172,8 @@ class History(Sequence[Op]):
         """Calls paired with their completions, ordered by call; clients' or the nemesis's.
 
         Raises:
-            ValueError: a process has two operations open, or completes one it never called;
-                the message names the record.
+            ValueError: a process has two operations open, or completes one that it never
+                called, or as something else than it called; the message names the record.
         """
         if nemesis not in self._operations:
             self._operations[nemesis] = self._pair(nemesis=nemesis)
@@ -157,7 +199,13 @@ class History(Sequence[Op]):
                             f"record {op.index}: process {op.process} completes {op.f} "
                             "without having called it"
                         )
-                    pairs[at] = Operation(pairs[at].invoke, op)
+                    call = pairs[at].invoke
+                    if op.f != call.f:
+                        raise ValueError(
+                            f"record {op.index}: process {op.process} completes {op.f} while its "
+                            f"{call.f} is open"
+                        )
+                    pairs[at] = Operation(call, op)
         return tuple(pairs)
 
     @property
@@ -169,3 +217,11 @@ class History(Sequence[Op]):
     def end(self) -> int:
         """Time of the last record, 0 if there is none."""
         return self._ops[-1].time if self._ops else 0
+
+
+def final_phase(history: History) -> Op | None:
+    """The record with which the final phase began."""
+    for op in history.events("control", "phase"):
+        if (op.value or {}).get("phase") == "final":
+            return op
+    return None

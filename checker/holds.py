@@ -27,6 +27,8 @@ class Words:
     release: str = "release"
     thing: str = "lock"
     """What is held, for sentences: "the lock", "the leadership"."""
+    counted: bool = True
+    """Whether a holder that has entered again has to let go as often; else once is enough."""
 
 
 @dataclass(eq=False)
@@ -88,11 +90,11 @@ def pauses(history: History) -> dict[int, list[tuple[int, int]]]:
 def extract_holds(history: History, words: Words) -> list[Hold]:
     """All holds of a history in order of grant. Linear in the number of records.
 
-    A re-entrant acquire by the process that holds (it is given the same node) deepens its hold
-    instead of making a new one; only the release of the outermost ends it, or one that
-    failed. An end of a client's process ends what any of its process numbers believed. Where
-    the end of the history is missing, a belief still open reaches to the last record of its
-    process: later nothing is known.
+    It is the client that holds and believes: one whose process number has changed, after an outcome
+    that is unknown, goes on. A re-entrant acquire (it is given the same node again) deepens its
+    hold instead of making a new one; only the release of the outermost ends it, or one that
+    failed. The end of a client's process ends what it believed. Where the end of the history is
+    missing, a belief still open reaches to the last record of its client: later nothing is known.
     """
     holds: list[Hold] = []
     current: dict[int, Hold] = {}
@@ -102,40 +104,41 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
     called: dict[int, Op] = {}
     last_seen: dict[int, int] = {}
 
-    def stop_believing(process: int, op: Op, hold: Hold) -> None:
-        since = believing.pop(process, None)
+    def stop_believing(client: int, op: Op, hold: Hold) -> None:
+        since = believing.pop(client, None)
         if since is not None:
-            hold.beliefs.append((since, believed(process, since, op.time)))
+            hold.beliefs.append((since, believed(client, since, op.time)))
             hold.ops.append(op.index)
 
-    def believed(process: int, since: int, time: int) -> int:
+    def believed(client: int, since: int, time: int) -> int:
         """Until when, if nothing else ended it before that time."""
-        return max(since, min(time, until.get(process, time)))
+        return max(since, min(time, until.get(client, time)))
 
-    def end_by_itself(process: int, value: dict[str, Any]) -> None:
-        until.pop(process, None)
+    def end_by_itself(client: int, value: dict[str, Any]) -> None:
+        until.pop(client, None)
         if "until" in value:
-            until[process] = value["until"]
+            until[client] = value["until"]
 
     for op in history:
         if isinstance(op.process, int):
             process = op.process
-            hold = current.get(process)
+            client = history.client_of(process)
+            hold = current.get(client)
             if op.type == "invoke":
-                called[process] = op
+                called[client] = op
                 if op.f == words.release and hold is not None and hold.depth == 1:
-                    stop_believing(process, op, hold)
+                    stop_believing(client, op, hold)
                     hold.release_called = op.time
             elif op.f == words.acquire and op.type == "ok":
                 value: dict[str, Any] = op.value or {}
-                if hold is not None and value.get("node") == hold.node:
-                    hold.depth += 1
+                if hold is not None and _again(hold, process, value):
+                    hold.depth += words.counted
                 else:
                     if hold is not None:
-                        stop_believing(process, op, hold)
-                    call = called[process]
+                        stop_believing(client, op, hold)
+                    call = called[client]
                     hold = Hold(
-                        client=history.client_of(process),
+                        client=client,
                         process=process,
                         called=call.time,
                         granted=op.time,
@@ -146,45 +149,51 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
                         shared=shares(call),
                     )
                     holds.append(hold)
-                    current[process] = latest[process] = hold
-                    believing[process] = op.time
-                    end_by_itself(process, value)
+                    current[client] = latest[client] = hold
+                    believing[client] = op.time
+                    end_by_itself(client, value)
             elif op.f == words.release and hold is not None:
                 if hold.depth > 1 and op.type == "ok":
                     hold.depth -= 1
                 else:
                     hold.released = op.type == "ok"
-                    stop_believing(process, op, hold)
-                    del current[process]
-        elif op.process == "session" and op.f == "exited":
-            for process in [p for p, hold in current.items() if hold.client == op.value["client"]]:
-                stop_believing(process, op, current.pop(process))
-            continue
+                    stop_believing(client, op, hold)
+                    del current[client]
         elif op.process in ("session", "witness"):
-            process = op.value.get("process")
-            if process is None:
-                continue
-            hold = current.get(process)
+            client = op.value["client"]
+            hold = current.get(client)
             if op.process == "witness":
-                if process in latest:
-                    latest[process].acts.append(op)
+                if client in latest:
+                    latest[client].acts.append(op)
                 continue
-            if op.f == "doubts" and hold is not None:
-                stop_believing(process, op, hold)
+            if op.f == "exited" and hold is not None:
+                stop_believing(client, op, current.pop(client))
+            elif op.f == "doubts" and hold is not None:
+                stop_believing(client, op, hold)
             elif op.f == "believes" and hold is not None and hold.release_called is None:
-                if process in believing and until.get(process, op.time) < op.time:
-                    stop_believing(process, op, hold)
-                believing.setdefault(process, op.time)
-                end_by_itself(process, op.value)
+                if client in believing and until.get(client, op.time) < op.time:
+                    stop_believing(client, op, hold)
+                believing.setdefault(client, op.time)
+                end_by_itself(client, op.value)
         else:
             continue
-        last_seen[process] = op.time
+        last_seen[client] = op.time
 
-    for process, since in believing.items():
-        end = last_seen[process] if history.truncated else history.end
-        current[process].beliefs.append((since, believed(process, since, end)))
+    for client, since in believing.items():
+        end = last_seen[client] if history.truncated else history.end
+        current[client].beliefs.append((since, believed(client, since, end)))
     _add_pauses(holds, history)
     return holds
+
+
+def _again(hold: Hold, process: int, value: dict[str, Any]) -> bool:
+    """Whether a grant is what its client holds already.
+
+    A path alone does not tell: where all contenders make the same one, every grant names it.
+    """
+    if (hold.node, hold.token) != (value.get("node"), value.get("token")):
+        return False
+    return hold.process == process if hold.node is None else hold.session == value.get("session")
 
 
 def _add_pauses(holds: Sequence[Hold], history: History) -> None:

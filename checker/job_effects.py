@@ -7,10 +7,9 @@ end, and in the servers' logs where these are at hand.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from checker.history import History, Op, Operation
-from checker.liveness import final_phase
+from checker.history import History, Op, Operation, final_phase
 from checker.verdict import Anomaly, CheckResult
 
 
@@ -51,6 +50,8 @@ def check_job_effects(history: History, logged: Mapping[str, int] | None = None)
                 for key in done.value["untold"]
                 if effects[key]
             ]
+    if seen:
+        result.anomalies += _false_completions(history, operations, submitted, effects)
     claims = [done for o in operations if (done := _ok(o)) is not None and done.f == "claim"]
     result.stats = {
         "submitted": sum(o.outcome == "ok" for o in submitted.values()),
@@ -60,6 +61,40 @@ def check_job_effects(history: History, logged: Mapping[str, int] | None = None)
         "told": sum(o.outcome == "ok" for o in operations if o.invoke.f == "await"),
     }
     return result
+
+
+def _false_completions(
+    history: History,
+    operations: Sequence[Operation],
+    submitted: Mapping[str, Operation],
+    effects: Mapping[str, int],
+) -> list[Anomaly]:
+    """Jobs whose submitter was told that they were done, and whose effect never came.
+
+    An effect comes with the completion or before it, so what is not there in the end was not
+    there when the submitter was told.
+    """
+    found: dict[str, Op] = {}
+    for done in filter(None, map(_ok, operations)):
+        told: list[str] = []
+        if done.f == "await":
+            told = [done.value["key"]]
+        elif done.f == "collect":
+            told = done.value["told"]
+        for key in told:
+            if not effects.get(key):
+                found.setdefault(key, done)
+    return [
+        _anomaly(
+            history,
+            "false-completion",
+            f"c{history.client_of(int(done.process))} was told that {key} was done, and it never "
+            "had its effect",
+            submitted.get(key),
+            done,
+        )
+        for key, done in found.items()
+    ]
 
 
 def _lost(

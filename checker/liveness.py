@@ -5,7 +5,7 @@ been healed, verified, and a quorum serves. Then every client must be granted on
 the phase's bound, and after that the line must be empty.
 """
 
-from checker.history import History, Op
+from checker.history import History, Op, final_phase
 from checker.holds import Words
 from checker.verdict import Anomaly, CheckResult, Requirement
 
@@ -72,14 +72,6 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
     _left_behind(history, final, result)
     result.stats = {"final_clients": len(asked), "final_granted": len(granted)}
     return result
-
-
-def final_phase(history: History) -> Op | None:
-    """The record with which the final phase began."""
-    for op in history.events("control", "phase"):
-        if (op.value or {}).get("phase") == "final":
-            return op
-    return None
 
 
 def _left_behind(history: History, final: Op, result: CheckResult) -> None:

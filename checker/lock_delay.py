@@ -11,9 +11,8 @@ from itertools import pairwise
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS
 from checker.grants import sequence_number
-from checker.history import History
+from checker.history import History, final_phase
 from checker.holds import Hold
-from checker.liveness import final_phase
 from checker.server_truth import ServerTruth
 from checker.verdict import Anomaly, CheckResult
 

@@ -203,6 +203,13 @@ class WrongOperations(ValueError):  # noqa: N818 - reads as the state it names
     """A history has operations or values that the model does not know."""
 
 
+def other_key(index: int, asked: object, told: object) -> ValueError:
+    """What to raise where a completion names another key than its call."""
+    return ValueError(
+        f"record {index} completes an operation on key {told!r} that was called on key {asked!r}"
+    )
+
+
 MAX_DEPTH = 64
 """How deeply lists, objects and sets may be nested in a value."""
 
@@ -326,7 +333,7 @@ class OperationTable:
         """The clients' operations of a history.
 
         Raises:
-            ValueError: calls and completions do not pair (`History.operations`).
+            ValueError: calls and completions do not pair (`History.operations`), or not by key.
         """
         rows: list[dict[str, Any]] = []
         for invoke, completion in history.operations():
@@ -343,7 +350,11 @@ class OperationTable:
                 **_parts("argument", invoke.value),
             }
             if completion is not None and outcome == "ok":
-                row.update(_parts("result", completion.value))
+                result = _parts("result", completion.value)
+                asked, told = freeze(row.get("key")), freeze(result.get("key"))
+                if None not in (asked, told) and (type(asked), asked) != (type(told), told):
+                    raise other_key(completion.index, asked, told)
+                row.update(result)
             rows.append(row)
         return cls.from_rows(rows)
 
@@ -386,3 +397,35 @@ def _parts(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value or not FIELDS.issuperset(value):
         return {name: value}
     return {(name if part == "value" else part): each for part, each in value.items()}
+
+
+def check_names(table: OperationTable) -> None:
+    """See that operations name keys and sessions alike.
+
+    Keys or sessions of several types, 1 and "1", are a slip of whoever recorded them, and each
+    key would be judged as an object of its own; so would operations that lost their key.
+
+    Raises:
+        WrongOperations: they do not; the message names the record.
+    """
+    for name in ("key", "session"):
+        values = table.field(name)
+        if values.objects is None or len({*map(type, values.objects)}) < 2:
+            continue
+        rows = np.flatnonzero(values.present).tolist()
+        usual = values[rows[0]]
+        odd = next((row for row in rows if type(values[row]) is not type(usual)), None)
+        if odd is not None:
+            raise WrongOperations(
+                f"record {table.index[odd]}: its {name} {values[odd]!r} is of another type than "
+                f"the {name} {usual!r} of earlier records"
+            )
+    has_key = table.field("key").present
+    answered = table.outcome == OK
+    for number, function in enumerate(table.functions):
+        of_function = answered & (table.f == number)
+        without = np.flatnonzero(of_function & ~has_key)
+        if len(without) and bool((of_function & has_key).any()):
+            raise WrongOperations(
+                f"record {table.index[without[0]]}: {function} has no key, and others have one"
+            )

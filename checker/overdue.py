@@ -28,12 +28,10 @@ def check_overdue(
     result = CheckResult(name="overdue")
     if server is None:
         return result
-    clients: dict[str, int] = {}
+    clients = history.clients_of_sessions()
     connections: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for op in history.events("session"):
         client = op.value["client"]
-        if op.f == "connected" and op.value.get("session"):
-            clients[op.value["session"]] = client
         if op.f in ("connected", "suspended", "lost", "exited", "closed"):
             connections[client].append((op.time, op.f == "connected"))
     turns = defaultdict(list)

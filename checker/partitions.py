@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from checker.exclusion import ServerView, check_exclusion, expired_while_holding
 from checker.grants import check_tokens
-from checker.history import History
+from checker.history import History, final_phase
 from checker.holds import Hold, Words, extract_holds
-from checker.liveness import final_phase
+from checker.session_proofs import lives_by_grants
 from checker.verdict import Anomaly, CheckResult, Requirement
 
 
@@ -60,7 +60,13 @@ def check_shares(
     for part in parts:
         holds, view = every.get(part, []), server(part)
         named = Words(words.acquire, words.work, words.release, f"part {part}")
-        result = check_exclusion(history, holds, view, named, lateness_matters=lateness_matters)
+        result = check_exclusion(
+            history,
+            holds,
+            view or lives_by_grants(holds),
+            named,
+            lateness_matters=lateness_matters,
+        )
         for anomaly in result.anomalies:
             if anomaly.kind in ("split-brain", "double-grant"):
                 anomaly.kind = "shared-partition"

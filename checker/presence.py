@@ -20,8 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS
-from checker.history import History, Operation
-from checker.liveness import final_phase
+from checker.history import History, Operation, final_phase
 from checker.server_truth import ServerTruth, ZnodeLife
 from checker.verdict import Anomaly, CheckResult, Requirement
 

@@ -11,8 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from checker.exercise import fault_windows
-from checker.history import History, Operation
-from checker.liveness import final_phase
+from checker.history import History, Operation, final_phase
 from checker.queue_accounting import Accounts, taken
 from checker.verdict import Anomaly, CheckResult, Requirement
 

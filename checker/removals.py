@@ -16,7 +16,11 @@ from checker.verdict import Anomaly, CheckResult
 
 @dataclass(frozen=True)
 class Removal:
-    """A node that another session than its owner's deleted, at ``time`` (nanoseconds)."""
+    """A node that another session than its owner's deleted, at ``time`` (nanoseconds).
+
+    Whose sessions these are the history tells (``check_removals``): a client may well remove, in
+    its next session, what it made in the one before.
+    """
 
     life: ZnodeLife
     time: int
@@ -69,6 +73,8 @@ def check_removals(
         declared: czxid of a node -> when (nanoseconds) its maker began to declare itself dead.
     """
     result = CheckResult(name="removals")
+    clients = history.clients_of_sessions()
+    own = 0
     killed = ends_of_processes(history)
     rightful = 0
     for removal in found:
@@ -77,27 +83,28 @@ def check_removals(
         if declared.get(life.czxid, time) < time or killed.get(life.owner, time) < time:
             rightful += 1
             continue
+        owner, remover = clients.get(life.owner), clients.get(life.deleted_by or "")
+        if owner is not None and owner == remover:
+            own += 1
+            continue
+        if owner is None or remover is None:
+            result.unknown.append(
+                f"{life.path} of session {life.owner} was deleted by session {life.deleted_by}, "
+                "and the history does not tell whose sessions these were"
+            )
+            continue
         result.anomalies.append(
             Anomaly(
                 kind="freed-live-holder",
                 description=(
-                    f"{life.path} of session {life.owner} was deleted by session "
-                    f"{life.deleted_by} at {(removal.time - history.start) / 1e9:.3f} s, although "
-                    "the process that had made it was not dead"
+                    f"{life.path} of c{owner} (session {life.owner}) was deleted by c{remover} "
+                    f"(session {life.deleted_by}) at {(removal.time - history.start) / 1e9:.3f} s, "
+                    "although the process that had made it was not dead"
                 ),
-                clients=_clients(history, life),
+                clients=sorted({owner, remover}),
                 start=removal.time,
                 end=removal.time,
             )
         )
-    result.stats = {"removed by others": len(found), "of dead processes": rightful}
+    result.stats = {"removed by others": len(found) - own, "of dead processes": rightful}
     return result
-
-
-def _clients(history: History, life: ZnodeLife) -> list[int]:
-    sessions = {
-        op.value["session"]: int(op.value["client"])
-        for op in history.events("session", "connected")
-        if op.value.get("session")
-    }
-    return sorted({sessions[s] for s in (life.owner, life.deleted_by) if s in sessions})

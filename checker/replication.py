@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.history import History, Operation
-from checker.liveness import final_phase
+from checker.history import History, Operation, final_phase
 from checker.verdict import Anomaly, CheckResult, Requirement
 
 

@@ -44,7 +44,7 @@ def check_revocations(
         grant = granted.get(process)
         if call.f != words.work or operation.outcome != "ok" or done is None or grant is None:
             continue
-        if done.value["asked"]:
+        if (done.value or {}).get("asked"):
             learned += 1
             continue
         request = requests.get(grant.value["node"])

@@ -74,7 +74,7 @@ def _stands(
     path: str,
 ) -> dict[str, _Stand]:
     """Sequencer -> how long its hold stood."""
-    by_grant = {hold.granted: hold for hold in holds}
+    by_grant = {hold.ops[1]: hold for hold in holds}
     lives = {(life.path, life.czxid): life for life in truth.znodes(path)} if truth else {}
     ends = _releases(history, words)
     stands = {}
@@ -82,7 +82,7 @@ def _stands(
         done = operation.completion
         if operation.invoke.f != words.acquire or done is None or done.type != "ok":
             continue
-        hold = by_grant.get(done.time)
+        hold = by_grant.get(done.index)
         sequencer = (done.value or {}).get("sequencer")
         if hold is None or sequencer is None:
             continue

@@ -223,6 +223,8 @@ class _Replay:
         for path in [*(txn.paths or ()), *self._owned.get(session, ())]:
             self._delete(txn, path, "expired" if expired else "closed", session)
         opened = self.sessions.get(session) or SessionLife(session, None, None, None)
+        if opened.closed_zxid is not None:
+            return  # it had ended already: a client closes what a server expires
         self.sessions[session] = replace(
             opened, closed_zxid=txn.zxid, closed_ms=txn.time_ms, expired=expired
         )

@@ -5,6 +5,8 @@ from records in pieces, in the order of a file, for histories of millions of rec
 property of the records becomes a column at once, and calls are paired with completions by
 sorting, not one at a time.
 
+A completion that names another function or key than its call is refused.
+
 Pairing: with the records in order of time (ties in the order in which they came), and then
 stably in order of process, the records of one process stand side by side. They fit together if
 and only if each completion stands directly after a call; that call is its own. Cost: two stable
@@ -31,6 +33,7 @@ from checker.operation_table import (
     Values,
     ValuesBuilder,
     WrongOperations,
+    other_key,
 )
 
 MAX_FUNCTIONS = 1000
@@ -110,8 +113,8 @@ class TableBuilder:
         """The table.
 
         Raises:
-            ValueError: a process has two operations open, or completes one it never called; the
-                message names the record.
+            ValueError: a process has two operations open, or completes one that it never
+                called, or as something else than it called; the message names the record.
         """
         if not self._count:
             return OperationTable.from_rows([])
@@ -126,7 +129,9 @@ class TableBuilder:
         np.equal(process[beside][1:], process[beside][:-1], out=same[1:])
         after_call = np.zeros(self._count, dtype=np.bool_)
         after_call[1:] = same[1:] & ~completes[:-1]
-        wrong = np.flatnonzero(completes != after_call)
+        other_f = np.zeros(self._count, dtype=np.bool_)
+        np.not_equal(f[beside][1:], f[beside][:-1], out=other_f[1:])
+        wrong = np.flatnonzero((completes != after_call) | (completes & other_f))
         if len(wrong):
             place = np.empty(self._count, dtype=np.int64)
             place[by_time] = np.arange(self._count)
@@ -134,11 +139,15 @@ class TableBuilder:
             names = list(self._functions)
             record, other = beside[first], beside[first - 1]
             who = f"record {index[record]}: process {process[record]}"
-            if completes[first]:
-                raise ValueError(f"{who} completes {names[f[record]]} without having called it")
-            raise ValueError(
-                f"{who} calls {names[f[record]]} while its {names[f[other]]} is still open"
-            )
+            if not completes[first]:
+                raise ValueError(
+                    f"{who} calls {names[f[record]]} while its {names[f[other]]} is still open"
+                )
+            if after_call[first]:
+                raise ValueError(
+                    f"{who} completes {names[f[record]]} while its {names[f[other]]} is open"
+                )
+            raise ValueError(f"{who} completes {names[f[record]]} without having called it")
         calls = by_time[kind[by_time] == _INVOKE]
         row_of = np.full(self._count, -1, dtype=np.int64)
         row_of[calls] = np.arange(len(calls))
@@ -146,6 +155,8 @@ class TableBuilder:
         row_of[beside[completed]] = row_of[beside[completed - 1]]
         completion = np.full(len(calls), -1, dtype=np.int64)
         completion[row_of[beside[completed]]] = beside[completed]
+        if key := self._columns.get("key"):
+            key.refuse_contradictions(len(calls), row_of, kind, index)
 
         has = completion >= 0
         outcome = np.where(has, kind[completion], np.int8(INFO))
@@ -195,6 +206,30 @@ class _Column:
         self.used = self.used or bool(values)
         self._records.append(records)
         self._values.extend(values)
+
+    def refuse_contradictions(
+        self, size: int, row_of: Ints, kind: NDArray[np.int8], index: Ints
+    ) -> None:
+        """Refuse a completion that has another value than its call.
+
+        Raises:
+            ValueError: there is one; the message names the record.
+        """
+        values = self._values.build()
+        records = np.concatenate(self._records)
+        there = values.numbers != MISSING
+        sides = []
+        for chosen in (there & (kind[records] == _INVOKE), there & (kind[records] != _INVOKE)):
+            numbers = np.full(size, MISSING, dtype=np.int64)
+            numbers[row_of[records[chosen]]] = values.numbers[chosen]
+            sides.append(numbers)
+        called, told = sides
+        wrong = np.flatnonzero((called != MISSING) & (told != MISSING) & (called != told))
+        if len(wrong):
+            row = int(wrong[0])
+            record = next(r for r in records.tolist() if row_of[r] == row and kind[r] != _INVOKE)
+            asked, answered = Values(np.array([called[row], told[row]]), values.objects)
+            raise other_key(int(index[record]), asked, answered)
 
     def lay_out(self, size: int, row_of: Ints, kind: NDArray[np.int8]) -> Values:
         """The values by row; those of a completion win over those of its call."""

@@ -5,8 +5,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from checker.measures import Measures
+
 Valid = bool | Literal["unknown"]
 Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
+Blamed = Literal["recipe", "servers"]
 
 ANOMALIES: dict[str, str] = {
     "double-grant": "more live sessions own it at once on the server than may",
@@ -21,9 +24,12 @@ ANOMALIES: dict[str, str] = {
     "leaderless": "no leader could be elected although nothing was in the way",
     "orphan-node": "a node is left that no living operation owns",
     "false-acknowledgement": "a leader was acknowledged that did not lead, or had not said so",
-    "lost-acknowledgement": "a leader's acknowledgement was taken away by another while it led",
+    "lost-acknowledgement": "another client took away a leader's acknowledgement while it led",
     "epoch-regression": "an older leader was seen after a newer one had been",
     "unfair-grant": "granted out of queue order",
+    "unbelieving-holder": "a client was granted it and did not believe that it held",
+    "refused-reentry": "a holder asked for it again and did not get it",
+    "overdue-call": "a call went on after its timeout and grace, though nothing was in its way",
     "herd": "one release woke more clients than promised",
     "early-grant": "granted before the lock-delay after a failed holder was over",
     "stale-sequencer": "a sequencer was called valid after its hold had ended",
@@ -49,18 +55,38 @@ ANOMALIES: dict[str, str] = {
     "lost-job": "a job that was submitted never had its effect",
     "repeated-effect": "a job had its effect twice",
     "unnotified-submitter": "a job was done and its submitter never learned of it",
+    "false-completion": "a submitter was told that its job was done, and it had no effect",
     "not-linearizable": "no order of the operations explains all answers",
     "session-order": "a session saw the state go backwards",
     "missed-event": "a watch was left, its node changed, and no event came",
     "repeated-event": "one watch fired more than once",
     "late-event": "a change was seen before the event of the watch that was left for it",
+    "reordered-event": "the events of two changes came in the wrong order",
+    "stale-sync": "a read after a sync did not see what had been acknowledged before the sync",
     "early-removal": "an ephemeral node went while its session lived",
     "lingering-ephemeral": "an ephemeral node outlived its session",
+    "revived-session": "a session went on after the servers had ended it",
+    "unauthorised-access": "an operation was carried out that the access control list forbids",
+    "refused-access": "an operation was refused that the access control list allows",
+    "wrong-stat": "a znode's Stat contradicts what was done to it",
     "duplicate-sequence": "one sequence number was given out twice",
     "sequence-regression": "a later sequence number is not larger",
     "torn-multi": "a part of a transaction was seen without the rest",
 }
 """Every anomaly a checker can report, with its meaning in one line."""
+
+
+TOLD_BY_LOGS: frozenset[str] = frozenset(
+    {
+        "double-grant",
+        "lost-acknowledgement",
+        "early-grant",
+        "early-removal",
+        "lingering-ephemeral",
+        "revived-session",
+    }
+)
+"""Anomalies that nobody can rule out without the servers' logs, whatever the history says."""
 
 
 class Anomaly(msgspec.Struct, kw_only=True):
@@ -124,17 +150,28 @@ class CheckResult(msgspec.Struct, kw_only=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True):
-    """The judgement over a run: every checker's findings under the recipe's promises."""
+    """The judgement over a run: every checker's findings under the recipe's promises.
+
+    ``measures`` are figures that are not judged; None where nobody took them.
+    ``blamed`` says whose promises are broken if any are: the recipe's, or those of ZooKeeper
+    itself, where the recipe does nothing but ask the servers.
+    """
 
     valid: Valid
     outcome: Outcome
     reasons: list[str]
     checks: list[CheckResult]
+    measures: Measures | None = None
+    blamed: Blamed = "recipe"
 
     @property
     def exit_code(self) -> int:
         """0 valid, 1 violation, 3 unknown or inconclusive."""
         return {"valid": 0, "violation": 1, "unknown": 3, "inconclusive": 3}[self.outcome]
+
+    def stats(self, check: str) -> dict[str, Any]:
+        """The figures of a check by its name; empty if it was not made."""
+        return next((each.stats for each in self.checks if each.name == check), {})
 
     @property
     def anomalies(self) -> list[Anomaly]:

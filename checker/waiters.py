@@ -7,8 +7,7 @@ on, though what it waits for has come: a waiter left over.
 
 from collections.abc import Sequence
 
-from checker.history import History, Op, Operation
-from checker.liveness import final_phase
+from checker.history import History, Op, Operation, final_phase
 from checker.verdict import Anomaly, CheckResult, Requirement
 
 

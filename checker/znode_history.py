@@ -39,7 +39,7 @@ def watches_by_connection(history: History, keys: Collection[str]) -> History:
             key = op.value["path"].rpartition("/")[2]
             if key in keys:
                 ops += _event(op, key, history.clients, connection.get(op.value["client"], 0))
-        elif isinstance(op.process, int) and op.value["key"] in keys:
+        elif isinstance(op.process, int) and (op.value or {}).get("key") in keys:
             client = history.client_of(op.process)
             now = connection.get(client, 0)
             if op.type == "invoke":

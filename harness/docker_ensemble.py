@@ -27,7 +27,7 @@ JVM_FLAGS = (
     "-Dzookeeper.preAllocSize=256"
 )
 FOUR_LETTER_WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,isro,conf"
-START_S = 60.0
+START_S = 180.0
 """How long the servers may take until all of them serve, in seconds."""
 
 _POLL_S = 0.1

@@ -16,7 +16,7 @@ from docker import DockerClient
 from docker.errors import APIError, NotFound
 from docker.types import LogConfig
 
-from harness.ensemble import NodeState
+from harness.ensemble import EnvironmentRefusal, NodeState
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CLIENT_PORT = 2181
 
 _COPY_TRIES = 5
+_EXEC_TRIES = 5
+_LAST_WORD = "rumpus-end-of-output"
 
 
 class DockerNode:
@@ -135,11 +137,27 @@ class DockerNode:
             self._server.unpause()
 
     def run_in_network(self, script: str) -> tuple[int, str]:
-        """Run a bash script in the node's network; its exit code and all that it printed."""
+        """Run a bash script in the node's network; its exit code and all that it printed.
+
+        A busy engine can lose the end of what a command printed. So the script's last word is
+        one of ours, and a script whose last word is missing is run again: scripts have to be such
+        that this does no harm.
+
+        Raises:
+            EnvironmentRefusal: the engine lost the output every time.
+        """
         api = self._client.api
-        command = api.exec_create(self._sidecar.id, ["bash", "-c", script])["Id"]
-        said: bytes = api.exec_start(command)
-        return int(api.exec_inspect(command)["ExitCode"]), said.decode(errors="replace")
+        marked = f"trap 'echo {_LAST_WORD}' EXIT\n{script}"
+        for _ in range(_EXEC_TRIES):
+            command = api.exec_create(self._sidecar.id, ["bash", "-c", marked])["Id"]
+            said = api.exec_start(command).decode(errors="replace")
+            output, last_word, errors = said.rpartition(f"{_LAST_WORD}\n")
+            if last_word:  # errors come through another pipe, and so perhaps after it
+                return int(api.exec_inspect(command)["ExitCode"]), output + errors
+        raise EnvironmentRefusal(
+            f"the Docker engine lost the output of a command in {self.name} {_EXEC_TRIES} times in "
+            "a row: restart the engine, or give it a machine that is less busy"
+        )
 
     def log_tail(self, lines: int) -> str:
         """The last lines that the server printed."""

@@ -19,7 +19,7 @@ from checker.history import Op, Process
 from harness.ensemble import EnvironmentRefusal
 from harness.generator import NEMESIS
 from harness.interpreter import Dispatch, Done, Interpreter, Wait
-from harness.links import Links
+from harness.links import Links, WatchSeen
 from harness.mailbox import Mailbox, StreamMailbox
 from harness.messages import Act, Acted, Open, Ready, Record, Report, Run
 from harness.roles import RoleTracker
@@ -79,6 +79,7 @@ class Driver:
         mailbox: where the driver waits for its clients; closed by ``close``.
         operation_bound: seconds after which an operation counts as hung: its process is
             killed and the operation ends unknown. Paused processes have time.
+        watches_left: whether watches that clients leave are recorded, beside the events.
         stop_requested: asked often; once true everything is healed, nothing more is
             dispatched, and the run ends when what is open has ended.
     """
@@ -94,6 +95,7 @@ class Driver:
         origin: int,
         mailbox: Mailbox | None = None,
         operation_bound: float = 45.0,
+        watches_left: bool = False,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self.progress = Progress()
@@ -103,6 +105,7 @@ class Driver:
         self._roles = roles
         self._nemesis = nemesis
         self._origin = origin
+        self._watches_left = watches_left
         self._operation_bound = int(operation_bound * 1e9)
         self._stop_requested = stop_requested
         self._mailbox = StreamMailbox() if mailbox is None else mailbox
@@ -258,16 +261,15 @@ class Driver:
             self._heed(message)
 
     def _collect_watch_events(self) -> None:
-        for seen in self._links.watch_events():
-            value = {"client": seen.client, "event": seen.event, "path": seen.path}
+        links = self._links
+        for seen in links.watches() if self._watches_left else links.watch_events():
+            value = {"client": seen.client, "connection": seen.connection, "path": seen.path}
+            if isinstance(seen, WatchSeen):
+                f, value = "watch", {**value, "event": seen.event, "shown": seen.shown}
+            else:
+                f, value = "watch-left", {**value, "kind": seen.kind, "zxid": seen.zxid}
             self._append(
-                Op(
-                    time=seen.time - self._origin,
-                    process="link",
-                    type="info",
-                    f="watch",
-                    value=value,
-                )
+                Op(time=seen.time - self._origin, process="link", type="info", f=f, value=value)
             )
 
     def _hear(self, client: int) -> None:

@@ -9,11 +9,12 @@ import errno
 import selectors
 import socket
 import struct
-from collections import deque
+from collections import Counter, deque
 from time import monotonic_ns
 
 from harness import zookeeper_frames
-from harness.links import Cut, WatchSeen
+from harness.links import Cut, WatchLeft, WatchSeen
+from harness.watch_tracing import WatchTracing
 from harness.zookeeper_frames import FrameReader
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -28,12 +29,16 @@ _LOSES_TO_CLIENT: frozenset[Cut | None] = frozenset({"black-hole", "to-client", 
 class Tally:
     """What has been seen of one client, over all its links."""
 
-    __slots__ = ("client", "last_answer", "swallowed")
+    __slots__ = ("client", "connections", "last_answer", "requests", "swallowed")
 
     def __init__(self, client: int) -> None:
         self.client = client
+        self.connections = 0
+        """How many it has had."""
         self.swallowed = 0
         self.last_answer: int | None = None
+        self.requests: Counter[int | None] = Counter()
+        """Requests that were carried to servers, by opcode."""
 
 
 class Traffic:
@@ -44,7 +49,7 @@ class Traffic:
     def __init__(self) -> None:
         self.selector = selectors.DefaultSelector()
         self.delayed: set[End] = set()
-        self.watch_events: deque[WatchSeen] = deque()
+        self.watch_events: deque[WatchSeen | WatchLeft] = deque()
 
 
 class Shot:
@@ -143,6 +148,7 @@ class Connection:
         "_asked",
         "_awaited",
         "_held",
+        "_tracing",
         "_welcomed",
         "client",
         "closed",
@@ -161,6 +167,8 @@ class Connection:
         self._welcomed = False  # so has its answer
         self._awaited: int | None = None  # xid of the reply to lose
         self._held = b""  # incomplete frame held back while a reply is awaited
+        link.tally.connections += 1
+        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
         family, address = link.server
         self.client = End(self, accepted)
         self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
@@ -298,6 +306,9 @@ class Connection:
         if frames and not self._asked:
             self._asked = True
             frames = frames[1:]
+        self.link.tally.requests.update(map(zookeeper_frames.opcode, frames))
+        for frame in frames:
+            self._tracing.request(frame)
         shot = self.link.shot
         if shot is None or shot.connection is not None:
             return
@@ -318,17 +329,15 @@ class Connection:
                     answers = True
                 continue
             xid = zookeeper_frames.xid(frame)
-            if xid == zookeeper_frames.WATCH_XID:
-                self._note_watch(frame)
-            elif xid is not None and xid == self._awaited:
+            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
                 lost = sum(map(len, frames[number:])) + self.server.reader.pending
                 data = (self._held + data)[:-lost]
                 if data:
                     self._send(self.client, data, answers=answers)
                 self._fire(len(frame))
                 return
-            else:
-                answers = True
+            self._note_watch(frame)
+            answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._awaited is not None:
             # Only whole frames pass, so that not even the first byte of the awaited one does.
             data = self._held + data
@@ -338,10 +347,9 @@ class Connection:
             self._send(self.client, data, answers=answers)
 
     def _note_watch(self, frame: bytes) -> None:
-        watched = zookeeper_frames.watched(frame)
-        if watched is not None:
-            seen = WatchSeen(monotonic_ns(), self.link.tally.client, watched.event, watched.path)
-            self.link.traffic.watch_events.append(seen)
+        noted = self._tracing.reply(frame, monotonic_ns())
+        if noted is not None:
+            self.link.traffic.watch_events.append(noted)
 
     def _fire(self, size: int) -> None:
         """Lose the awaited reply, and with that end the cut."""

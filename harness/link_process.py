@@ -25,7 +25,7 @@ import msgspec
 
 from harness.ensemble import EnvironmentRefusal
 from harness.link_proxy import LISTEN_ON, LinkProxy
-from harness.links import Cut, WatchSeen
+from harness.links import Cut, WatchLeft, WatchSeen
 from harness.simulated_faults import AimedLinks
 
 _PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
@@ -162,10 +162,19 @@ class ProcessLinks:
         self._known(client)
         return self._call(int | None, "last_answer", client)  # type: ignore[arg-type]  # as above
 
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        self._known(client)
+        return self._call(dict[str, int], "requests", client)
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
-        events: list[WatchSeen] = []
-        while batch := self._call(list[WatchSeen], "watch_events", _EVENTS_AT_ONCE):
+        return [each for each in self.watches() if isinstance(each, WatchSeen)]
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order."""
+        events: list[WatchSeen | WatchLeft] = []
+        while batch := self._call(list[WatchSeen | WatchLeft], "watches", _EVENTS_AT_ONCE):
             events += batch
         return events
 

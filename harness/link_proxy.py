@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
 from harness.link_connection import ABORT, Connection, Link, Shot, Tally, Traffic
-from harness.links import Cut, WatchSeen
+from harness.links import Cut, WatchLeft, WatchSeen
+from harness.zookeeper_frames import requests_by_name
 
 LISTEN_ON = "127.0.0.1"
 
@@ -157,14 +158,18 @@ class LinkProxy:
         """When a reply last passed to the client, in monotonic nanoseconds."""
         return self._tallies[client].last_answer
 
-    def watch_events(self, size: int) -> list[WatchSeen]:
-        """The oldest watch events not yet taken: at least one if there is one.
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        return requests_by_name(self._tallies[client].requests)
+
+    def watches(self, size: int) -> list[WatchSeen | WatchLeft]:
+        """The oldest of what was seen of watches and not taken yet: at least one if there is one.
 
         Args:
             size: bytes of paths after which to stop.
         """
         events = self._traffic.watch_events
-        taken: list[WatchSeen] = []
+        taken: list[WatchSeen | WatchLeft] = []
         while events and size > 0:
             taken.append(events.popleft())
             size -= len(taken[-1].path)

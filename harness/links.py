@@ -28,13 +28,34 @@ is untouched.
 """
 
 
-class WatchSeen(msgspec.Struct, frozen=True):
-    """A watch event that passed on its way to a client: monotonic nanoseconds, what, where."""
+class WatchSeen(msgspec.Struct, frozen=True, tag="seen"):
+    """A watch event that passed on its way to a client: monotonic nanoseconds, what, where.
+
+    ``connection`` counts the client's connections; ``shown`` is the highest zxid in the header of
+    a reply that passed before the event on that connection.
+    """
 
     time: int
     client: int
     event: Literal["created", "deleted", "changed", "child"]
     path: str
+    connection: int
+    shown: int
+
+
+class WatchLeft(msgspec.Struct, frozen=True, tag="left"):
+    """The reply to a read that left a watch: monotonic nanoseconds, which, where.
+
+    ``zxid`` is that of the reply's header: up to there the server had come when the watch was
+    left. ``kind`` is the read: ``children`` watches children, the others watch the node itself.
+    """
+
+    time: int
+    client: int
+    kind: Literal["data", "exists", "children"]
+    path: str
+    connection: int
+    zxid: int
 
 
 class Links(Protocol):
@@ -92,8 +113,21 @@ class Links(Protocol):
         Answers to pings and a granted handshake are replies; watch events are not.
         """
 
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind.
+
+        Kinds are named as in ``harness.zookeeper_frames.REQUESTS``. Handshakes are not counted,
+        nor is what a cut has swallowed.
+        """
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order.
+
+        What one of these two methods has given the other one does not give again.
+        """
 
     def close(self) -> None:
         """Stop carrying anything and free the ports."""

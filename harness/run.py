@@ -70,6 +70,8 @@ class Run:
         final: what they do afterwards, with every fault healed.
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         fencing: whether the witness checks tokens.
+        watches_left: whether the history has the watches that clients leave, beside the events.
+        test: what the history's first record says of the run.
     """
 
     clients: ClientSpec
@@ -80,6 +82,8 @@ class Run:
     time_limit: float
     cleanup: Mapping[str, str] = field(default_factory=dict)
     fencing: bool = False
+    watches_left: bool = False
+    test: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -202,10 +206,13 @@ def _drive(
         origin=origin,
         mailbox=mailbox,
         stop_requested=stop_requested,
+        watches_left=run.watches_left,
     )
     stack.callback(driver.close)
     status.progress = driver.progress
     stack.callback(pool.stop)
+    if run.test:
+        driver.record("control", "test", run.test)
     pool.start()
     breaker = make_nemesis(ensemble, links, pool, roles)
     driver.open(pool)
@@ -217,6 +224,9 @@ def _drive(
     )
     with _watch_leader(ensemble, driver, status):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
+    for client in range(run.count):
+        counts = {"client": client, "requests": links.requests(client)}
+        driver.record("link", "requests", counts)
     if not interpreter.stopped:
         driver.record("control", "phase-end", {"phase": "final"})
     driver.record("control", "end")

@@ -20,6 +20,7 @@ SERVER_FAULTS = ("kill", "pause", "partition")
 """What docker has, too."""
 
 SIMULATED_FAULTS = (
+    "follower-lag",
     "power-off",
     "file-slow",
     "file-full",
@@ -59,7 +60,7 @@ class SimEnsemble:
     ) -> None:
         self.nodes = tuple(cluster.nodes)
         self.cluster = cluster
-        self.machines: Machines | None = SimMachines(cluster)
+        self.machines: Machines | None = SimMachines(cluster, network)
         self._addresses = dict(zip(cluster.nodes, cluster.addresses, strict=True))
         self._network = network
         self._sleep = sleep

@@ -1,11 +1,12 @@
 """One client's connection through a gate of the simulated network, and what is wrong with it."""
 
-from collections import deque
+from collections import Counter, deque
 from typing import Final
 
 from harness import zookeeper_frames
-from harness.links import Cut, WatchSeen
+from harness.links import Cut, WatchLeft, WatchSeen
 from harness.simulated_faults import Aim
+from harness.watch_tracing import WatchTracing
 from harness.zookeeper_frames import FrameReader
 from simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
 from simulation.network.gate import Link as Passage
@@ -17,12 +18,16 @@ LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-cli
 class Tally:
     """What has been seen of one client, over all its links."""
 
-    __slots__ = ("client", "last_answer", "swallowed")
+    __slots__ = ("client", "connections", "last_answer", "requests", "swallowed")
 
     def __init__(self, client: int) -> None:
         self.client = client
+        self.connections = 0
+        """How many it has had."""
         self.swallowed = 0
         self.last_answer: int | None = None
+        self.requests: Counter[int | None] = Counter()
+        """Requests that were carried to servers, by opcode."""
 
 
 class Shot:
@@ -74,7 +79,11 @@ class Link:
     )
 
     def __init__(
-        self, node: str, tally: Tally, watch_events: deque[WatchSeen], simulator: Simulator
+        self,
+        node: str,
+        tally: Tally,
+        watch_events: deque[WatchSeen | WatchLeft],
+        simulator: Simulator,
     ) -> None:
         self.node = node
         self.tally = tally
@@ -108,6 +117,7 @@ class LinkConnection:
         "_held",
         "_holding",
         "_shot",
+        "_tracing",
         "_welcomed",
         "client_ended",
         "granted",
@@ -124,6 +134,8 @@ class LinkConnection:
         self.spoilt = False
         self.client_ended = False
         self.server_ended = False
+        link.tally.connections += 1
+        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
         self._from_client = FrameReader()
         self._from_server = FrameReader()
         self._asked = False  # the ConnectRequest has come
@@ -150,6 +162,9 @@ class LinkConnection:
         if frames and not self._asked:
             self._asked = True
             frames = frames[1:]
+        link.tally.requests.update(map(zookeeper_frames.opcode, frames))
+        for frame in frames:
+            self._tracing.request(frame)
         if link.shots:
             return self._look_at_requests(chunk, frames)
         return chunk
@@ -170,15 +185,16 @@ class LinkConnection:
                     answers = True
                 continue
             xid = zookeeper_frames.xid(frame)
-            if xid == zookeeper_frames.WATCH_XID:
-                self._note_watch(frame)
-            elif xid is not None and xid == self._awaited:
+            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
                 behind = sum(map(len, frames[number:])) + self._from_server.pending
                 chunk = self._held + chunk
                 self._held = b""
+                if self._shot is not None and self._shot.aim.deed == "hold-reply":
+                    for held in frames[number:]:
+                        self._note_watch(held)
                 return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
-            else:
-                answers = True
+            self._note_watch(frame)
+            answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._holding is not None:
             self._held += chunk
             return b""
@@ -281,12 +297,10 @@ class LinkConnection:
             self.release()
 
     def _note_watch(self, frame: bytes) -> None:
-        watched = zookeeper_frames.watched(frame)
-        if watched is not None:
-            link = self.link
-            link.watch_events.append(
-                WatchSeen(link.monotonic(), link.tally.client, watched.event, watched.path)
-            )
+        link = self.link
+        noted = self._tracing.reply(frame, link.monotonic())
+        if noted is not None:
+            link.watch_events.append(noted)
 
     def _swallow(self, amount: int) -> None:
         self.spoilt = True

@@ -7,7 +7,7 @@ be hoped for with real processes.
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from harness.links import Cut, WatchSeen
+from harness.links import Cut, WatchLeft, WatchSeen
 from harness.sim_link_connection import (
     LOSES_TO_SERVER,
     Link,
@@ -17,7 +17,7 @@ from harness.sim_link_connection import (
 )
 from harness.sim_workers import client_host
 from harness.simulated_faults import Aim, AimedLinks
-from harness.zookeeper_frames import REQUESTS
+from harness.zookeeper_frames import REQUESTS, requests_by_name
 from simulation.kernel.simulator import MILLISECOND, Simulator
 from simulation.network.gate import Link as Passage
 from simulation.network.network import Network
@@ -89,7 +89,7 @@ class SimLinks:
         self._simulator = simulator
         self._network = network
         self._servers = dict(servers)
-        self._watch_events: deque[WatchSeen] = deque()
+        self._watch_events: deque[WatchSeen | WatchLeft] = deque()
         self._tallies = [Tally(client) for client in range(clients)]
         self._afflicted: set[int] = set()
         self._links: list[dict[str, Link]] = []
@@ -213,8 +213,17 @@ class SimLinks:
         self._chosen(client, ())
         return self._tallies[client].last_answer
 
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        self._chosen(client, ())
+        return requests_by_name(self._tallies[client].requests)
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
+        return [each for each in self.watches() if isinstance(each, WatchSeen)]
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order."""
         events = list(self._watch_events)
         self._watch_events.clear()
         return events

@@ -7,6 +7,7 @@ from harness.simulated_faults import DiskTrouble
 from simulation.kernel.clock import Clock
 from simulation.kernel.process import Process
 from simulation.kernel.simulator import SECOND
+from simulation.network.network import Network
 from simulation.zookeeper.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ SLOWNESS = 50.0
 class SimMachines:
     """The machines of a cluster; fulfils ``harness.simulated_faults.Machines``."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, network: Network) -> None:
         self._cluster = cluster
+        self._network = network
         self._troubles: dict[str, DiskTrouble] = {}
 
     def power_off(self, node: str) -> None:
@@ -58,6 +60,23 @@ class SimMachines:
         """How fast its clocks run."""
         process = self._cluster.programs[node].process
         return 1 if process is None else process.clock.rate
+
+    def delay_replication(self, node: str, seconds: float) -> None:
+        """Delay the packets of all other servers to a server."""
+        for source in self._others(node):
+            self._network.delay(source, node, round(seconds * SECOND))
+
+    def replication_delay(self, node: str) -> float:
+        """The longest delay of packets to a server from another, in seconds."""
+        delays = (self._network.path(source, node).delay for source in self._others(node))
+        return max(delays, default=0) / SECOND
+
+    def applied(self, node: str) -> int:
+        """The zxid of the last transaction that a server has applied."""
+        return self._cluster.zxid(node)
+
+    def _others(self, node: str) -> list[str]:
+        return [other for other in self._cluster.nodes if other != node]
 
 
 class SimClientMachines:

@@ -14,7 +14,7 @@ import gc
 import traceback
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +40,8 @@ from simulation.loader.guards import guarded
 from simulation.loader.space import Space
 from simulation.network.network import Network
 from simulation.zookeeper.cluster import Cluster
+from simulation.zookeeper.mutants.server_mutant import ServerMutant
+from simulation.zookeeper.settings import Settings
 
 CONTROL_PRIVATE = ("harness.run", "harness.driver")
 """What the control process has its own copies of. No class of these is known to anyone else, but
@@ -119,6 +121,7 @@ def perform_simulated(
     tick_ms: int = TICK_MS,
     check_invariants: bool = True,
     preemption: Mode | None = None,
+    mutant: ServerMutant | None = None,
     status: Status | None = None,
     step: Callable[[str], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,
@@ -141,6 +144,7 @@ def perform_simulated(
             not where disks lie.
         preemption: where threads lose the processor though they do not block; None: as the seed
             wills (``mode_of_seed``).
+        mutant: a mistake that the servers have; nobody watches over Zab then.
         status: kept up to date.
         step: told in words what is being done now. This and the next are called in the world, but
             belong to the real program.
@@ -167,7 +171,8 @@ def perform_simulated(
                     logs=logs,
                     node_files=node_files,
                     tick_ms=tick_ms,
-                    check_invariants=check_invariants,
+                    check_invariants=check_invariants and mutant is None,
+                    mutant=mutant,
                     status=Status() if status is None else status,
                     step=guards.lend(step),
                     stop_requested=guards.lend(stop_requested),
@@ -187,13 +192,17 @@ def _perform(
     node_files: Path,
     tick_ms: int,
     check_invariants: bool,
+    mutant: ServerMutant | None,
     status: Status,
     step: Callable[[str], None],
     stop_requested: Callable[[], bool],
 ) -> SimulatedRun:
     network = Network(simulator)
+    settings = Settings(tick_time=tick_ms)
+    if mutant is not None:
+        settings = replace(settings, parts=mutant.parts, bugs=mutant.bugs)
     cluster = Cluster(
-        simulator, network, nodes, tick_time=tick_ms, check_invariants=check_invariants
+        simulator, network, nodes, settings=settings, check_invariants=check_invariants
     )
     sleep = sleeper(simulator)
     control = simulator.process("control")

@@ -66,6 +66,15 @@ class Machines(Protocol):
     def clock_rate(self, node: str) -> float:
         """How fast its clocks run; 1: right."""
 
+    def delay_replication(self, node: str, seconds: float) -> None:
+        """Have what other servers send to a server arrive so much later; 0: no later than ever."""
+
+    def replication_delay(self, node: str) -> float:
+        """By how many seconds it arrives later now."""
+
+    def applied(self, node: str) -> int:
+        """The zxid of the last transaction that a server has applied; 0: it has never run."""
+
 
 class ClientMachines(Protocol):
     """The insides of client processes."""

@@ -48,7 +48,41 @@ REQUESTS: Final[Mapping[str, frozenset[int]]] = {
 """Kinds of request that can be told apart, by opcode. A create may also stand inside a multi; a
 multi is a change unless it only checks."""
 
+_NAMES: Final[Mapping[int, str]] = {
+    2: "delete",
+    3: "exists",
+    4: "get-data",
+    5: "set-data",
+    6: "get-acl",
+    7: "set-acl",
+    8: "get-children",
+    9: "sync",
+    11: "ping",
+    12: "get-children",
+    13: "check",
+    14: "multi",
+    16: "reconfig",
+    17: "check-watches",
+    18: "remove-watches",
+    100: "auth",
+    101: "set-watches",
+    102: "sasl",
+    103: "get-ephemerals",
+    104: "count-children",
+    105: "set-watches",
+    106: "add-watch",
+    107: "who-am-i",
+    -11: "close",
+} | dict.fromkeys(_CREATES, "create")
+
 _EVENTS: dict[int, WatchedEvent] = {1: "created", 2: "deleted", 3: "changed", 4: "child"}
+
+_WATCHING: dict[int, Literal["data", "exists", "children"]] = {
+    3: "exists",
+    4: "data",
+    8: "children",
+    12: "children",
+}
 
 # Far above what any server accepts, and below every four-letter word read as a length.
 _LONGEST = 1 << 30
@@ -106,6 +140,22 @@ class FrameReader:
         return frames
 
 
+class Watching(NamedTuple):
+    """What a read that leaves a watch asks for: its xid, and which watch on which znode."""
+
+    xid: int
+    kind: Literal["data", "exists", "children"]
+    path: str
+
+
+class ReplyHeader(NamedTuple):
+    """What every reply begins with."""
+
+    xid: int
+    zxid: int
+    error: int
+
+
 class Watched(NamedTuple):
     """What a watch event tells: what happened, and to which znode."""
 
@@ -116,6 +166,43 @@ class Watched(NamedTuple):
 def xid(frame: bytes) -> int | None:
     """The xid of a request or reply; None if the frame is too short to have a header."""
     return _REQUEST.unpack_from(frame)[1] if len(frame) >= _REQUEST.size else None
+
+
+def opcode(frame: bytes) -> int | None:
+    """The opcode of a request; None if the frame is too short to have one."""
+    return _REQUEST.unpack_from(frame)[2] if len(frame) >= _REQUEST.size else None
+
+
+def request_name(opcode: int | None) -> str:
+    """The name of a kind of request, in the words of ``REQUESTS``; ``opcode-N`` if it has none."""
+    if opcode is None:
+        return "malformed"
+    return _NAMES.get(opcode, f"opcode-{opcode}")
+
+
+def requests_by_name(opcodes: Mapping[int | None, int]) -> dict[str, int]:
+    """Numbers of requests by opcode -> the same by name, in order of name."""
+    named: dict[str, int] = {}
+    for code, number in opcodes.items():
+        name = request_name(code)
+        named[name] = named.get(name, 0) + number
+    return dict(sorted(named.items()))
+
+
+def reply_header(frame: bytes) -> ReplyHeader | None:
+    """The header of a reply; None if the frame is too short to have one."""
+    return ReplyHeader(*_REPLY.unpack_from(frame)[1:]) if len(frame) >= _REPLY.size else None
+
+
+def watching(frame: bytes) -> Watching | None:
+    """The watch that a request is to leave; None if it leaves none."""
+    if len(frame) <= _REQUEST.size + LENGTH_BYTES or not frame[-1]:
+        return None
+    _, number, opcode = _REQUEST.unpack_from(frame)
+    kind = _WATCHING.get(opcode)
+    if kind is None:
+        return None
+    return Watching(number, kind, frame[_REQUEST.size + LENGTH_BYTES : -1].decode(errors="replace"))
 
 
 def session_timeout(frame: bytes) -> int:

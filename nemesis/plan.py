@@ -38,6 +38,7 @@ FAMILIES = {
     "client-pause": "client processes",
     "client-kill": "client processes",
     "client-partition": "the clients' links",
+    "follower-lag": "the servers' network",
     "power-off": "server processes",
     "file-slow": "the servers' disks",
     "file-full": "the servers' disks",
@@ -51,6 +52,12 @@ FAMILIES = {
 
 EVERYWHERE = tuple(FAMILIES)[:6]
 """Kinds that every ensemble offers, real or simulated; random plans have them unless told else."""
+
+SIMULATED = (*EVERYWHERE, "follower-lag")
+"""Kinds of random plans for simulated servers, unless told else.
+
+Without a follower that is behind, reads are fresh whether a recipe asks for it or not.
+"""
 
 SOUND = tuple(kind for kind in FAMILIES if kind != "file-lie")
 """Kinds that leave ZooKeeper's own promises whole, however they are combined."""
@@ -297,8 +304,8 @@ def _check_servers(targets: Targets, nodes: Sequence[str]) -> None:
         raise PlanError(
             f'field "targets.role" is "minority", but of {len(nodes)} servers none can be lost'
         )
-    if targets.role == "followers" and len(nodes) < 2:
-        raise PlanError('field "targets.role" is "followers", but a single server has none')
+    if targets.role in {"follower", "followers"} and len(nodes) < 2:
+        raise PlanError(f'field "targets.role" is "{targets.role}", but a single server has none')
 
 
 def _check_clients(targets: Targets, clients: int) -> None:
@@ -365,8 +372,8 @@ def conflict(earlier: Entry, later: Entry) -> str | None:
     family = FAMILIES[earlier.kind]
     if family != FAMILIES[later.kind]:
         return None
-    if earlier.kind == "partition":
-        return "there can be only one partition at a time"
+    if "partition" in {earlier.kind, later.kind}:
+        return "there can be only one partition at a time, and no follower-lag beside it"
     if earlier.how == "lost-reply" and later.how != "lost-reply":
         return None
     if earlier.targets == later.targets:

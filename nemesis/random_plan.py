@@ -104,6 +104,8 @@ def random_plan(
         return FaultPlan(version=VERSION, seed=seed)
     if "partition" in wanted and nodes < 2:
         raise PlanError("partition: a single server cannot be partitioned; use at least 2 nodes")
+    if "follower-lag" in wanted and nodes < 2:
+        raise PlanError("follower-lag: a single server has no followers; use at least 2 nodes")
     if clients < 1 and any(kind.startswith("client-") for kind in order):
         raise PlanError("faults of clients need at least one client")
     rng = Random(seed)
@@ -208,6 +210,8 @@ class _Drawer:
         if kind == "partition":
             shape = "isolate-leader" if first else self.rng.choice(self._shapes)
             self._place(slot, kind, Targets(shape=shape), depose=shape == "isolate-leader")
+        elif kind == "follower-lag":
+            self._place(slot, kind, Targets(role="follower"), lasting=True)
         elif kind == "client-request":
             self._client_request(slot)
         elif not kind.startswith("client-"):
@@ -254,13 +258,17 @@ class _Drawer:
         how: str | None = None,
         options: Options | None = None,
         depose: bool = False,
+        lasting: bool = False,
         lead: float = 0.0,
     ) -> None:
+        """Enter a fault; ``lasting`` ones, in which load goes on, fill the most of their slot."""
         table, rng = self.table, self.rng
         base = table.first + slot * table.slot
         limit = min(table.longest, table.end - base) - lead
         low = min(max(self.needed, DEPOSE if depose else 0.0), limit)
         usual = max(self.needed + SPREAD, min(table.slot / 2, 3 * self.needed))
+        if lasting:
+            low, usual = 0.8 * limit, limit
         duration = round(rng.uniform(low, max(low, min(usual, limit))), 3)
         at = round(base + rng.uniform(0.0, max(0.0, min(table.slot / 10, limit - duration))), 3)
         if lead:

@@ -11,6 +11,7 @@ from nemesis.client_stall import ClientStall
 from nemesis.clock import ClientClockSkew, ClockSkew
 from nemesis.disk import FileFull, FileLie, FileSlow
 from nemesis.fault import Fault
+from nemesis.follower_lag import FollowerLag
 from nemesis.partition import Partition
 from nemesis.plan import EVERYWHERE, Entry
 from nemesis.scene import Scene
@@ -25,6 +26,7 @@ FAULTS: dict[str, type[Fault]] = {
         ClientPause,
         ClientKill,
         ClientPartition,
+        FollowerLag,
         PowerOff,
         FileSlow,
         FileFull,

@@ -54,6 +54,9 @@ def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
         if (rate := machines.clock_rate(node)) != 1:
             right = partial(machines.skew_clock, node, step=0, rate=1)
             yield Stray(node, f"{node}'s clock ran at {rate:g}", right)
+        if delay := machines.replication_delay(node):
+            words = f"{node} was reached by other servers {delay:g} s late"
+            yield Stray(node, words, partial(machines.delay_replication, node, 0.0))
 
 
 def _of_client_machines(machines: ClientMachines, count: int) -> Iterator[Stray]:

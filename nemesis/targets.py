@@ -9,8 +9,18 @@ import msgspec
 from nemesis.grudges import majority, minority
 from nemesis.scene import Scene
 
-SERVER_ROLES = ("one", "minority", "majority", "leader", "followers", "all", "holder-server")
-"""``one``: any one; ``holder-server``: the server to which the lock's holder is connected."""
+SERVER_ROLES = (
+    "one",
+    "minority",
+    "majority",
+    "leader",
+    "follower",
+    "followers",
+    "all",
+    "holder-server",
+)
+"""``one``: any one; ``follower``: the follower to which most clients are connected;
+``holder-server``: the server to which the lock's holder is connected."""
 
 CLIENT_ROLES = ("one", "holder", "next-in-line", "random", "all")
 """``one``: any one; ``random``: any number of them, but never all where there are several."""
@@ -97,6 +107,9 @@ def choose_servers(targets: Targets, scene: Scene, rng: Random) -> Servers:
         return strike_one(
             holder_server(scene), running, rng, "the holder's server", "nobody held connected"
         )
+    if role == "follower":
+        busiest = busiest_follower(scene)
+        return strike_one(busiest, running, rng, "the busiest follower", "no follower ran")
     if role == "followers":
         leads = leader(scene)
         return Servers([node for node in running if node != leads], "the followers")
@@ -126,6 +139,14 @@ def leader(scene: Scene) -> str | None:
 
     scene.until(look, LEADER_BOUND)
     return found[0]
+
+
+def busiest_follower(scene: Scene) -> str | None:
+    """The follower to which most clients are connected now, the first of several."""
+    leads = leader(scene)
+    connected = [scene.links.connected_to(client) for client in scene.running_clients()]
+    followers = [node for node in scene.running_servers() if node != leads]
+    return max(followers, key=connected.count, default=None)
 
 
 def holder_server(scene: Scene) -> str | None:

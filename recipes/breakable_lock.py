@@ -18,11 +18,12 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, ConnectionClosedError, NoNodeError
 
+from recipes.contest import Entry
 from recipes.deadline import Deadline
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.line_view import Stand, first_in_line
@@ -31,6 +32,9 @@ from recipes.promises import Promises
 from recipes.session import Session, Unanswered
 from recipes.session_blacklist import BlacklistGuard, SessionBlacklist
 from recipes.until_answered import until_answered
+
+BLACKLIST: Final = "blacklist"
+"""Below the lock's path: the list of sessions that are to be ended."""
 
 
 class BreakableLock(FairLock):
@@ -95,7 +99,7 @@ class BlacklistLock(BreakableLock):
         condemned: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self._blacklist = SessionBlacklist(client, f"{path}/blacklist")
+        self._blacklist = SessionBlacklist(client, f"{path}/{BLACKLIST}")
         self._guard = BlacklistGuard(client, self._blacklist, condemned)
 
     def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
@@ -135,6 +139,9 @@ class BlacklistLock(BreakableLock):
     @property
     def _believes(self) -> bool:
         return super()._believes and not self._guard.condemned(self.session)
+
+    def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
+        return not self._guard.condemned(grant.session_id) and super()._still_ours(grant, deadline)
 
 
 def this_process() -> str:

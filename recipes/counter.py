@@ -124,8 +124,7 @@ class Counter:
         with Errand(self._client, timeout, self._grace) as errand:
 
             def read() -> int:
-                # Otherwise a server that lags could answer.
-                errand.settle(f"{self._path}/{uuid.uuid4().hex}")
+                self._catch_up(errand)
                 return self._total(errand)[0]
 
             total: int | None = errand.rounds(read)
@@ -148,6 +147,10 @@ class Counter:
 
             if not errand.rounds(remove):
                 raise TotalUnknown(f"{self._path}: no answer in time, the receipt may be there")
+
+    def _catch_up(self, errand: Errand) -> None:
+        """See to it that the next read shows all that was added before this call."""
+        errand.settle(f"{self._path}/{uuid.uuid4().hex}")
 
     def _add_once(self, errand: Errand, amount: int, key: str) -> int | None:
         """Try until the time is over; see the module.

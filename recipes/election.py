@@ -22,7 +22,7 @@ from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.line_view import Stand, first_in_line
-from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LIVENESS, Promises
+from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
 from recipes.session import Session, Unanswered
 from recipes.unfair_contest import UnfairContest
 from recipes.until_answered import until_answered
@@ -146,8 +146,7 @@ class ContestElection(Contender):
             raise LockUnknown(f"{self._path}: cannot tell who leads") from error
 
     def _see(self, session: Session, deadline: Deadline) -> Leader | None:
-        with suppress(NoNodeError):  # a write of no effect: see Contest._settle_earlier
-            session.ask(deadline, self._client.delete_async, f"{self._path}-{uuid.uuid4().hex}")
+        self._catch_up(session, deadline)
         line = self.line(self._path)
         stand = first_in_line(self._client, session, line, deadline)
         if stand is None:
@@ -156,6 +155,11 @@ class ContestElection(Contender):
         if line.kind == "single":
             name = name.partition(" ")[2]  # the mark goes before it
         return Leader(name, stand.czxid, self._is_acknowledged(stand, session, deadline))
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """See to it that the next read shows all that was committed before this call."""
+        with suppress(NoNodeError):  # a write of no effect: see Contest._settle_earlier
+            session.ask(deadline, self._client.delete_async, f"{self._path}-{uuid.uuid4().hex}")
 
     def _is_acknowledged(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
         return self._acknowledgements.stands(stand.czxid, session, deadline)
@@ -175,11 +179,13 @@ class FairElection(ContestElection):
     contest = FairContest
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION
-        | LIVENESS
+        | HOLDING
+        | LEADERSHIP
         | ACKNOWLEDGEMENT
-        | {"leaderless", "unaware-holder", "token-regression", "unfair-grant", "herd"},
+        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
         wakeups=1,
         tokens=True,
+        reentrant=True,
         notes=_NO_WINDOW,
     )
 
@@ -189,10 +195,11 @@ class UnfairElection(ContestElection):
 
     contest = UnfairContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | LIVENESS
+        prevents=HOLDING
+        | LEADERSHIP
         | ACKNOWLEDGEMENT
-        | {"leaderless", "unaware-holder", "token-regression"},
+        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
         tokens=True,
+        reentrant=True,
         notes="No order, and no bound on wake-ups. " + _NO_WINDOW,
     )

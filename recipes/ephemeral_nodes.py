@@ -13,7 +13,9 @@ class EphemeralNodes(ZnodeAccess):
     """Names that stand for their sessions."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"early-removal", "lingering-ephemeral", "stuck-waiter"}),
+        prevents=frozenset(
+            {"early-removal", "lingering-ephemeral", "revived-session", "stuck-waiter"}
+        ),
         notes=(
             "A session ends when a server says so, which may be up to its timeout and a tick "
             "after its client was last heard; a dead client's nodes stay for so long."

@@ -27,7 +27,7 @@ from recipes.interfaces import LockUnknown, NotHeld
 from recipes.json_lines import LineServer, Message
 from recipes.primary_directory import Primary, PrimaryDirectory
 from recipes.primary_term import PrimaryTerm
-from recipes.promises import EXCLUSION, Line, Promises
+from recipes.promises import Line, Promises
 from recipes.replicated_log import Refused, ReplicatedLog
 from recipes.session import Session, Unanswered
 from recipes.session_validity import SessionValidity
@@ -75,9 +75,10 @@ class FailoverDatabase:
     log: ClassVar[type[ReplicatedLog]] = ReplicatedLog
     term: ClassVar[type[PrimaryTerm]] = PrimaryTerm
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | {"stuck-waiter"}
+        # Two owners on the servers are the election's matter, and do no harm here.
+        prevents=frozenset({"stuck-waiter"})
         | {
+            "split-brain",
             "unaware-holder",
             "leaderless",
             "lost-write",

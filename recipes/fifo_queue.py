@@ -15,10 +15,11 @@ from recipes.ledger import Attempt
 from recipes.promises import Promises
 from recipes.queue_interfaces import Delivery, QueueUnknown
 
-AT_MOST_ONCE = frozenset(
-    {"lost-element", "duplicate-element", "phantom-element", "stuck-waiter", "orphan-node"}
-)
-"""What a queue without claims prevents, its order left aside."""
+AT_MOST_ONCE = frozenset({"lost-element", "duplicate-element", "phantom-element", "stuck-waiter"})
+"""What a queue without claims prevents, its order left aside.
+
+It has no nodes but its elements, so there is none that could be an orphan.
+"""
 
 NO_SECOND_CHANCE = (
     "An element is removed before its consumer works on it, and is gone if that consumer dies. "

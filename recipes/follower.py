@@ -17,10 +17,10 @@ from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
-from kazoo.protocol.states import KeeperState, WatchedEvent
+from kazoo.protocol.states import WatchedEvent
 
 from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
+from recipes.session import Session, Unanswered, started_again
 
 PAUSE: Final = 0.05
 """Seconds between two tries after a lost connection or session."""
@@ -78,14 +78,12 @@ class Follower(ABC):
                 self._look(session, Deadline(PATIENCE))
                 if not self._closed:
                     self._await_news(session)
-            except SessionExpiredError:
+            except SessionExpiredError as error:
                 session.close()
+                if isinstance(error, ConnectionClosedError) and not started_again(self._client):
+                    break  # the client was stopped for good
                 session = self._session = Session(self._client)
                 time.sleep(PAUSE)
             except Unanswered:
-                time.sleep(PAUSE)
-            except ConnectionClosedError:
-                if self._client.client_state == KeeperState.CLOSED:
-                    break  # the client was stopped
                 time.sleep(PAUSE)
         session.close()

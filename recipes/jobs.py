@@ -82,7 +82,9 @@ class Jobs:
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"lost-job", "repeated-effect", "unnotified-submitter"}),
+        prevents=frozenset(
+            {"lost-job", "repeated-effect", "unnotified-submitter", "false-completion"}
+        ),
         tokens=True,
         notes=(
             "No order among jobs. A job may be begun several times, if workers die over it; its "

@@ -17,7 +17,7 @@ from recipes.deadline import Deadline
 from recipes.election import ContestElection
 from recipes.interfaces import NotHeld
 from recipes.kazoo_lock import KazooContest, KazooEntry
-from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LIVENESS, Promises
+from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
 from recipes.session import LONGEST_REQUEST, Unanswered
 
 
@@ -115,10 +115,7 @@ class KazooElection(ContestElection):
 
     contest = KazooElectionContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | LIVENESS
-        | ACKNOWLEDGEMENT
-        | {"leaderless", "unaware-holder", "token-regression"},
+        prevents=EXCLUSION | LEADERSHIP | ACKNOWLEDGEMENT | {"unaware-holder", "token-regression"},
         tokens=True,
         notes=(
             "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues. "

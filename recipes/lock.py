@@ -14,7 +14,7 @@ from recipes.contender import Contender
 from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
 from recipes.interfaces import NotHeld
-from recipes.promises import EXCLUSION, LIVENESS, Promises
+from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 from recipes.unfair_contest import UnfairContest
 
 _NO_WINDOW = (
@@ -125,8 +125,9 @@ class FairLock(ContestLock):
     contest = FairContest
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION
+        | HOLDING
         | LIVENESS
-        | {"unaware-holder", "token-regression", "unfair-grant", "herd"},
+        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
         wakeups=1,
         tokens=True,
         reentrant=True,
@@ -139,7 +140,9 @@ class UnfairLock(ContestLock):
 
     contest = UnfairContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
+        prevents=HOLDING
+        | LIVENESS
+        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
         tokens=True,
         reentrant=True,
         notes="No order, and no bound on wake-ups. " + _NO_WINDOW,

@@ -58,6 +58,7 @@ class Partitioner:
 
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES
+        | {"unbelieving-holder"}
         | {"unaware-holder", "token-regression", "stuck-waiter", "deadlock", "orphan-node"},
         tokens=True,
         notes=(
@@ -164,13 +165,18 @@ class Partitioner:
         Raises:
             LockUnknown: no answer in time. What is ours will be removed once it can be.
         """
-        self._drop(list(self._owned))
+        try:
+            self._drop(list(self._owned))
+        finally:  # else we would stay a member, whose share nobody takes
+            self._deregister(timeout)
+        for contest in self._contests.values():
+            contest.settle()
+
+    def _deregister(self, timeout: float | None) -> None:
         try:
             self._members.deregister(timeout)
         except RegistrationUnknown as error:
             raise LockUnknown(str(error)) from error
-        for contest in self._contests.values():
-            contest.settle()
 
     @property
     def parts(self) -> Mapping[str, Part]:

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 EXCLUSION = frozenset({"double-grant", "split-brain"})
-"""At most one holder while sessions live."""
+"""At most one holder while sessions live. Where all make the same znode, servers that work cannot
+grant it twice, and the first of the two is not promised by the recipe."""
 
 ACKNOWLEDGEMENT = frozenset({"false-acknowledgement", "lost-acknowledgement", "epoch-regression"})
 """Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards."""
 
+HOLDING = frozenset({"unbelieving-holder", "overdue-call"})
+"""Who is granted it believes so, and a call ends within its timeout and a grace."""
+
 LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
 """Once nothing is in the way, everybody proceeds and nothing is left behind."""
+
+LEADERSHIP = frozenset({"stuck-waiter", "leaderless", "orphan-node"})
+"""The same of elections, where it has a name of its own that nobody proceeds."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Promises:
         wakeups: how many waiters one release may wake for each who may hold at once, None if
             there is no bound. Waiters who share what they wait for count as one.
         tokens: whether a grant comes with a fencing token that only grows.
-        reentrant: whether a holder may acquire again.
+        reentrant: whether a holder may acquire again: ``refused-reentry`` is prevented.
         fenced: whether the protected resource checks tokens, with this recipe always.
         lock_delay: seconds for which nobody is granted it after a holder has failed.
         notes: in words, what is not promised and why.

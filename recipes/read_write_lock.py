@@ -14,7 +14,7 @@ from kazoo.client import KazooClient
 
 from recipes.fair_contest import MARK, FairContest
 from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
 
 Mode = Literal["read", "write"]
 
@@ -22,7 +22,10 @@ READ: Final = "-read" + MARK
 WRITE: Final = "-write" + MARK
 
 PROMISES: Final = Promises(
-    prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression", "unfair-grant", "herd"},
+    prevents=EXCLUSION
+    | HOLDING
+    | LIVENESS
+    | {"unaware-holder", "token-regression", "unfair-grant", "herd"},
     wakeups=1,
     notes=(
         "Only writers have tokens, and they only grow; a fence must let readers pass. Not "

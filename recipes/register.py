@@ -104,7 +104,7 @@ class SyncedRegister(LocalRegister):
     """Each read comes after a ``sync``."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=LocalRegister.promises.prevents,
+        prevents=LocalRegister.promises.prevents | {"stale-sync"},
         notes=(
             "A read sees what the leader had committed when it passed the sync on. Linearizable "
             "but for this: a leader that has been deposed and has not noticed answers a sync by "

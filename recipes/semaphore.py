@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from recipes.contest import Contest
 from recipes.fair_contest import FairContest
 from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Promises
+from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 
 class SemaphoreContest(FairContest):
@@ -47,7 +47,7 @@ class Semaphore(ContestLock):
 
     contest: ClassVar[type[SemaphoreContest]] = SemaphoreContest
     promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "unfair-grant", "herd"},
+        prevents=EXCLUSION | HOLDING | LIVENESS | {"unaware-holder", "unfair-grant", "herd"},
         wakeups=1,
         notes=(
             "No tokens: several hold at once, so a fence could not tell a stale one by its "

@@ -24,13 +24,13 @@ from typing import ClassVar, Final, Protocol
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
-from kazoo.protocol.states import KeeperState, WatchedEvent
+from kazoo.protocol.states import WatchedEvent
 
 from recipes.contest import PAUSE, Entry
 from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
 from recipes.promises import Line, Promises
-from recipes.session import Session, Unanswered
+from recipes.session import Session, Unanswered, started_again
 from recipes.view import Children, ChildrenView
 
 PRESENCE: Final = frozenset({"ghost-entry", "missing-entry", "stale-view", "stuck-waiter"})
@@ -114,9 +114,12 @@ class Registration(FairContest):
                     self._note(confirmed=True)
                     if self._wanted:
                         entry.session.wake.wait()
-            except SessionExpiredError:
+            except SessionExpiredError as error:
                 self._note(confirmed=False)
                 self._strike(entry)
+                if self._stopped(error):
+                    self._note(confirmed=False, over=True)
+                    return
                 if not self.reregisters:
                     break
                 self._lost.append(entry.mark)
@@ -127,10 +130,6 @@ class Registration(FairContest):
                 time.sleep(PAUSE)
             except NoNodeError:
                 time.sleep(PAUSE)  # the folder was removed between two requests
-            except ConnectionClosedError:
-                if self._client.client_state == KeeperState.CLOSED:
-                    break  # the client was stopped; its session takes the node along
-                time.sleep(PAUSE)
         self._remove(entry)
         self._note(confirmed=False, over=True)
 
@@ -139,15 +138,18 @@ class Registration(FairContest):
         while True:
             try:
                 self._keep_taking_out(entry, Deadline(None))
-            except SessionExpiredError:
+            except SessionExpiredError as error:
+                if self._stopped(error):
+                    return
                 self._lost.append(entry.mark)
                 entry = self._entry = Entry(self._client)
-            except ConnectionClosedError:
-                if self._client.client_state == KeeperState.CLOSED:
-                    return
             else:
                 return
             time.sleep(PAUSE)
+
+    def _stopped(self, error: SessionExpiredError) -> bool:
+        """Whether the client was stopped for good; its session takes the node along."""
+        return isinstance(error, ConnectionClosedError) and not started_again(self._client)
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         if self._lost:
@@ -320,8 +322,7 @@ class ServiceRegistry:
         deadline = Deadline(timeout)
         session = Session(self._client)
         try:
-            with suppress(NoNodeError):  # a write of no effect: see the module
-                session.ask(deadline, self._client.delete_async, f"{self._path}/{uuid.uuid4().hex}")
+            self._catch_up(session, deadline)
             try:
                 names = session.ask(deadline, self._client.get_children_async, self._path)
             except NoNodeError:
@@ -333,6 +334,11 @@ class ServiceRegistry:
             return sorted(addresses)
         finally:
             session.close()
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """See to it that the next read shows all that was committed before this call."""
+        with suppress(NoNodeError):  # a write of no effect: see the module
+            session.ask(deadline, self._client.delete_async, f"{self._path}/{uuid.uuid4().hex}")
 
     def watch(self) -> Watching:
         """The addresses, kept up to date from the first call on until ``close``."""

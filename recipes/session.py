@@ -9,6 +9,7 @@ enqueue the request", keep every request inside its session: it either fails wit
 """
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,6 +29,10 @@ LONGEST_REQUEST: Final = 10.0
 
 kazoo may forget a request that is enqueued at the very moment in which a session expires.
 """
+
+
+PAUSE: Final = 0.05
+"""Seconds between two looks whether a client that was stopped has been started again."""
 
 
 class Unanswered(Exception):  # noqa: N818 - an outcome, not a fault of the program
@@ -133,3 +138,17 @@ class Session:
                 return True
             if not self.wake.wait(deadline.left()):
                 raise Unanswered("no connection")
+
+
+def started_again(client: KazooClient, patience: float = LONGEST_REQUEST) -> bool:
+    """Wait until a client that was stopped has been started again; False if it is not in time.
+
+    To be asked after ``ConnectionClosedError``. (That is a ``SessionExpiredError`` too: whoever
+    tells the two apart has to catch it first.)
+    """
+    deadline = Deadline(patience)
+    while client.client_state == KeeperState.CLOSED:
+        if deadline.passed:
+            return False
+        time.sleep(PAUSE)
+    return True

@@ -106,18 +106,25 @@ class SessionValidity:
 
     def _run(self) -> None:
         while self._needed():
-            self._session = session = Session(self._client)
+            session = Session(self._client)
+            with self._lock:
+                self._until = -inf  # what was left was the last session's
+                self._session = session
             try:
                 self._beat(session)
-            except SessionExpiredError:
-                time.sleep(PAUSE)  # a new one
-            except ConnectionClosedError:
+            except ConnectionClosedError:  # a SessionExpiredError too, so it comes first
                 with self._lock:
                     self._beating = False
                 return
+            except SessionExpiredError:
+                time.sleep(PAUSE)  # a new one
+            else:
+                return  # nobody needed it; who needs it since has begun anew
             finally:
-                self._session = None
                 session.close()
+                with self._lock:
+                    if self._session is session:
+                        self._session = None
 
     def _needed(self) -> bool:
         """Whether to go on; noted, under the lock, so that the next user begins anew."""
@@ -132,7 +139,6 @@ class SessionValidity:
         Raises:
             SessionExpiredError, ConnectionClosedError: as ``Session.ask``.
         """
-        self._until = -inf
         beat: float | None = None
         while self._needed():
             try:

@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Final, Literal, TypeVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
 from recipes.deadline import Deadline
 from recipes.errand import Errand
@@ -283,6 +283,8 @@ class TwoPhaseCommit(ABC):
                         multi.delete(f"{node}/{child}")
                     multi.delete(node)
                     errand.commit(multi, node)
+                except NotEmptyError:
+                    return None  # somebody was late: look again
                 except NoNodeError:
                     # A child, or all: look again, by all that has been written.
                     return True if errand.read(self._client.exists_async, node) is None else None
@@ -292,8 +294,8 @@ class TwoPhaseCommit(ABC):
                 raise InDoubt(f"{node}: no answer, it may still be there")
 
     @abstractmethod
-    def _stands_by(self, errand: Errand, parties: Parties, node: str) -> bool:
-        """Whether it is somebody else's to collect the votes; if so, leaves a watch on them."""
+    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:
+        """Whether it is another site's to collect the votes; if so, leaves a watch on it."""
 
     def _create_transaction(
         self,
@@ -310,14 +312,14 @@ class TwoPhaseCommit(ABC):
     def _round(self, errand: Errand, call: _Call) -> Decision | None:
         """Look how things stand, and decide if that is possible; else wait for news."""
         errand.session.wake.clear()
-        node = self._node(call.transaction)
         if call.parties is None:
             call.parties = self._told(errand, call.transaction)
-        if not call.patience.passed and self._stands_by(errand, call.parties, node):
+        if self._stands_by(errand, call, call.parties):
             decision = self._read_decision(errand, call.transaction, watch=True)
             if decision is None:
                 errand.wait(call.patience)
             return decision
+        node = self._node(call.transaction)
         children = set(errand.read(self._client.get_children_async, node, errand.news))
         decided = self._decision_node(call.transaction).rpartition("/")[2] in children
         if decided and (decision := self._read_decision(errand, call.transaction)):
@@ -411,7 +413,7 @@ class PeerCommit(TwoPhaseCommit):
     One round trip less than with a collector; each vote wakes everybody: n squared messages.
     """
 
-    def _stands_by(self, errand: Errand, parties: Parties, node: str) -> bool:  # noqa: ARG002 - the base's
+    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:  # noqa: ARG002 - the base's
         return False
 
 
@@ -422,11 +424,11 @@ class CoordinatedCommit(TwoPhaseCommit):
     patience with it, a participant collects.
     """
 
-    def _stands_by(self, errand: Errand, parties: Parties, node: str) -> bool:
-        if parties.coordinator == self._name:
+    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:
+        if parties.coordinator == self._name or call.patience.passed:
             return False
-        alive = errand.read(self._client.exists_async, f"{node}/{COORDINATOR}", errand.news)
-        return alive is not None
+        node = f"{self._node(call.transaction)}/{COORDINATOR}"
+        return errand.read(self._client.exists_async, node, errand.news) is not None
 
 
 def _ballot(*, ballot: bool, author: str) -> bytes:

@@ -8,7 +8,7 @@ anything, of the node or of the connection, reads again.
 import threading
 from typing import ClassVar
 
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 from kazoo.protocol.states import WatchedEvent
 
 from recipes.deadline import Deadline
@@ -25,7 +25,10 @@ class WatchedZnode(LocalRegister):
     """A register whose readers wait until it has another version than one that they saw."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"missed-event", "session-order", "stuck-waiter"}),
+        prevents=frozenset(
+            {"missed-event", "late-event", "repeated-event", "reordered-event"}
+            | {"session-order", "stuck-waiter"}
+        ),
         notes=(
             "Changes in quick succession are seen as one. kazoo hands out events and answers on "
             "different threads: a program can see new data before it is told of the change."
@@ -40,6 +43,49 @@ class WatchedZnode(LocalRegister):
         """
         with self._asking() as ask:
             return self._look(ask, key, threading.Event())
+
+    def make(self, key: str, *, ephemeral: bool) -> bool:
+        """Create a node; False if it is there, or its parent is not.
+
+        Raises:
+            NotAsked: nothing was made.
+            Unanswered: nobody knows.
+        """
+        with self._asking() as ask:
+            try:
+                ask(self._client.create_async, self._node(key), ephemeral=ephemeral)
+            except (NodeExistsError, NoNodeError):
+                return False
+            return True
+
+    def unmake(self, key: str) -> bool:
+        """Delete a node; False if it is not there, or has children.
+
+        Raises:
+            NotAsked, Unanswered: as ``make``.
+        """
+        with self._asking() as ask:
+            try:
+                ask(self._client.delete_async, self._node(key))
+            except (NoNodeError, NotEmptyError):
+                return False
+            return True
+
+    def survey(self, key: str) -> list[str] | None:
+        """Leave a watch of every kind on a node; its children, None if it is not there.
+
+        Raises:
+            NotAsked, Unanswered: there is no telling.
+        """
+        with self._asking() as ask:
+            node = self._node(key)
+            if ask(self._client.exists_async, node, _unheeded) is None:
+                return None
+            try:
+                ask(self._client.get_async, node, _unheeded)
+                return sorted(ask(self._client.get_children_async, node, _unheeded))
+            except NoNodeError:
+                return None
 
     def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
         """Wait until the node has another version; None if it has not in time.
@@ -97,3 +143,7 @@ class WatchedZnode(LocalRegister):
                     return Reading(None, ABSENT, None, ask.session)
             else:
                 return Reading(data.decode(), stat.version, stat.mzxid, ask.session)
+
+
+def _unheeded(event: WatchedEvent) -> None:
+    """What becomes of a watch that is left for the links to see its event."""

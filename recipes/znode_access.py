@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.protocol.connection import _CONNECTION_DROP
 
 from recipes.deadline import Deadline
 from recipes.promises import Line, Promises
@@ -96,6 +97,26 @@ class ZnodeAccess:
             yield Asker(self._client, session, identity, self._path)
         finally:
             session.close()
+
+    def reconnect(self) -> None:
+        """Drop the connection, and wait for the session to go on at whatever server.
+
+        Raises:
+            NotAsked: there was no connection, or none came in time.
+        """
+        with self._asking():
+            session = Session(self._client)
+            try:
+                # As kazoo's own tests do it; clients offer no public way.
+                self._client._call(_CONNECTION_DROP, self._client.handler.async_result())  # noqa: SLF001
+                deadline = Deadline(PATIENCE)
+                while session.connected and not deadline.passed:
+                    session.wake.wait(deadline.left())
+                session.reconnected(deadline)
+            except Unanswered as error:
+                raise NotAsked(str(error)) from error
+            finally:
+                session.close()
 
     def prepare(self) -> None:
         """See that the path is there.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from checker.history import Op, OpType
+from checker.history import Op, OpType, wrong_process
 from checker.operation_table import FIELDS
 from results.edn import MalformedEdn, read_forms
 from results.store_error import UnreadableRun
@@ -87,7 +87,7 @@ class _Records:
             raise MalformedEdn(line, f":index is {_short(index)}")
         time = self._time_of(line, form, client=isinstance(process, int))
         self._count, self._time = self._count + 1, time
-        return Op(
+        op = Op(
             index=index,
             time=time,
             process=process,
@@ -96,6 +96,9 @@ class _Records:
             value=_value(form),
             error=_error(form, kind),
         )
+        if why := wrong_process(op):
+            raise MalformedEdn(line, why)
+        return op
 
     def _time_of(self, line: int, form: dict[Any, Any], *, client: bool) -> int:
         time = form.get("time")

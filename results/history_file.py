@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from checker.history import History, Op
+from checker.history import History, Op, wrong_process
 from results.store_error import StoreError, UnreadableRun
 from results.untrusted_file import open_regular
 
@@ -150,8 +150,8 @@ def read_records(path: Path) -> Iterator[list[Op]]:
     part of one never is: its last brace is missing), and is left out if not.
 
     Raises:
-        UnreadableRun: it cannot be read, or a line before the end is not a record; the message
-            names the line.
+        UnreadableRun: it cannot be read, a line before the end is not a record, or a process is
+            neither a client nor one of those that are known; the message names the line.
     """
     decoder = msgspec.json.Decoder(Op)
     number, previous = 0, -1
@@ -160,6 +160,9 @@ def read_records(path: Path) -> Iterator[list[Op]]:
         indices = [op.index for op in ops]
         if ops and (indices[0] <= previous or any(map(le, indices[1:], indices))):
             ops = _with_indices(path, ops, number, previous)
+        for at, op in enumerate(ops):
+            if type(op.process) is not int and (why := wrong_process(op)):
+                raise _malformed(path, number + at + 1, why)
         number += count
         if ops:
             previous = ops[-1].index

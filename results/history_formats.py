@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from checker.history import Op
-from checker.operation_table import OperationTable
+from checker.operation_table import OperationTable, check_names
 from checker.table_builder import TableBuilder
 from results.edn_history import read_edn_records
 from results.history_file import read_records
@@ -62,7 +62,7 @@ def detect_format(path: Path) -> str | None:
     """
     with open_regular(path, "read the history") as file:
         head = file.read(_HEAD)
-    if any(LINE.fullmatch(line.rstrip(b"\r")) for line in head.split(b"\n")):
+    if any(LINE.fullmatch(line.rstrip()) for line in head.split(b"\n")):
         return "porcupine-etcd"
     if _JSON.match(head):
         return "jsonl"
@@ -84,7 +84,8 @@ def read_table(path: Path, name: str) -> OperationTable:
 
     Raises:
         UnreadableRun: it cannot be read, is not in that format, its calls and completions do not
-            pair, or it holds no operations; the message names the line or the record.
+            pair, it names keys or sessions in several ways, or it holds no operations; the message
+            names the line or the record.
     """
     builder = TableBuilder()
     with _without_collection():
@@ -93,6 +94,7 @@ def read_table(path: Path, name: str) -> OperationTable:
                 builder.add(records)
                 _refuse_more_than(MOST_MEMORY, path)
             table = builder.build()
+            check_names(table)
         except ValueError as error:
             raise UnreadableRun(
                 path, f"no history ({error})", "see docs/history-format.md"

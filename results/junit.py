@@ -31,6 +31,8 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
     properties = ET.SubElement(suite, "properties")
     for key in ("run", "seed", "ensemble", "nodes", "clients"):
         ET.SubElement(properties, "property", name=key, value=_clean(str(getattr(record, key))))
+    for name, version in sorted({"rumpus": record.rumpus, **record.versions}.items()):
+        ET.SubElement(properties, "property", name=_clean(f"version.{name}"), value=_clean(version))
     for check in verdict.checks:
         _add_check(suite, name, check, record)
     for outcome, plural in (("failure", "failures"), ("error", "errors")):

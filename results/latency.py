@@ -7,7 +7,8 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from checker.history import Operation
-from results.operation_statistics import latency_ms, quantile
+from checker.quantile import quantile
+from results.operation_statistics import latency_ms
 from results.scene import Scene
 from results.svg import TimeScale, line, path, picture, text, time_axis
 from results.timeline import fault_bands, fault_labels

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from checker.exercise import FaultWindow
 from checker.history import Operation
+from checker.quantile import quantile
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,6 @@ def latency_ms(operation: Operation) -> float | None:
     if operation.completion is None:
         return None
     return (operation.completion.time - operation.invoke.time) / 1e6
-
-
-def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The smallest value that at least ``share`` of the values do not exceed (nearest rank)."""
-    if not ordered:
-        return None
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
 
 
 def by_function(operations: Iterable[Operation]) -> list[OperationStatistics]:

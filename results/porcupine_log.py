@@ -1,7 +1,7 @@
 """The logs of Jepsen's etcd test that Porcupine is tested with: a compare-and-set register.
 
-A line is ``INFO  jepsen.util - `` and then, with tabs between, process, type, function and value:
-``nil``, a number, two numbers in brackets, or ``:timed-out`` in place of a value. What other
+A line is ``INFO  jepsen.util - `` and then, with white space between, process, type, function and
+value: ``nil``, a number, two numbers in brackets, or ``:timed-out`` in place of a value. What other
 loggers said in between is passed over. The place in the file is the time.
 
 In this test a ``cas`` that failed with its value is an answer: etcd compared, and found another
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker.history import Op
+from checker.history import Op, wrong_process
 from results.store_error import UnreadableRun
 from results.untrusted_file import open_regular
 
@@ -21,13 +21,13 @@ _LONGEST_LINE = 64 * 1024
 _AT_ONCE = 10_000  # records in a piece
 
 LINE = re.compile(
-    rb"INFO\s+jepsen\.util - (?P<process>[0-9]{1,15}|:[a-z-]+)\t:(?P<type>invoke|ok|fail|info)"
-    rb"\t:(?P<f>[a-z-]+)\t(?P<value>.*)"
+    rb"INFO\s+jepsen\.util - (?P<process>[0-9]{1,15}|:[a-z-]+)\s+:(?P<type>invoke|ok|fail|info)"
+    rb"\s+:(?P<f>[a-z-]+)\s+(?P<value>\S.*)"
 )
-"""A record of such a log."""
+"""A record of such a log, without the white space at its end."""
 
 _VALUE = re.compile(r"nil|(-?[0-9]{1,18})|\[(-?[0-9]{1,18}) (-?[0-9]{1,18})\]|:([a-z-]+)")
-_OF_OTHERS = re.compile(rb"\s*$|(?:DEBUG|INFO|WARN|ERROR)\s+(?!jepsen\.util - )")
+_OF_OTHERS = re.compile(rb"\s*$|(?:DEBUG|INFO|WARN|ERROR)\s++(?!jepsen\.util - )")
 
 
 def read_etcd_records(path: Path) -> Iterator[list[Op]]:
@@ -41,12 +41,12 @@ def read_etcd_records(path: Path) -> Iterator[list[Op]]:
     with open_regular(path, "read the log") as file:
         while line := file.readline(_LONGEST_LINE):
             number += 1
-            text = line.rstrip(b"\r\n")
+            text = line.rstrip()
             record = LINE.fullmatch(text)
             if record is None and _OF_OTHERS.match(text) and line.endswith(b"\n"):
                 continue
             op = _op(count, record) if record else None
-            if op is None:
+            if op is None or wrong_process(op):
                 raise UnreadableRun(
                     path,
                     f"line {number} is no record of an etcd log ({text[:60]!r})",

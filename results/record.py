@@ -14,6 +14,7 @@ import msgspec
 from checker.clock import WallClock
 from recipes.promises import Line, Promises
 from results.atomic_file import write_atomically
+from results.first_record import FirstRecord
 from results.store_error import UnreadableRun
 
 FORMAT_VERSION = 1
@@ -53,7 +54,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
         session_timeout: what clients ask for, in seconds.
         tick_ms: the servers' ``tickTime``.
         options: what else was chosen: ``directed``, whether a fault plan was given;
-            ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``).
+            ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
+            ``server_mutant``, the mistake that its servers have (``simulation.zookeeper.mutants``).
         clock_anchors: pairs of the two clocks, so that the wall-clock milliseconds in servers'
             logs can be laid on the run's monotonic clock.
         versions: of what the run stood on: ``python``, ``kazoo``, ``zookeeper`` ...
@@ -101,13 +103,28 @@ class RunRecord(msgspec.Struct, kw_only=True):
         """
         return WallClock((anchor.monotonic, anchor.wall) for anchor in self.clock_anchors)
 
-    def command_line(self) -> str:
-        """What to type to run it again, with the seed spelled out; quoted for a shell.
+    def first_record(self) -> FirstRecord:
+        """What the run's history says of the run."""
+        return FirstRecord(
+            workload=self.workload,
+            recipe=self.recipe,
+            promises=self.promises,
+            clients=self.clients,
+            session_timeout=self.session_timeout,
+            nemesis=self.nemesis,
+            directed=bool(self.options.get("directed")),
+            strict=self.strict,
+        )
 
-        A simulated run says that it was one, and by which schedule: it can be had again to the
-        last byte anywhere.
+    def command_line(self) -> str:
+        """What to type to do it again; quoted for a shell.
+
+        A run's seed is spelled out. A simulated run says that it was one, and by which schedule:
+        it can be had again to the last byte anywhere. A check needs none of that.
         """
         program, *arguments = self.argv or ["rumpus", "run", self.workload]
+        if arguments[:1] == ["check"]:
+            return shlex.join([Path(program).name, *arguments])
         if not any(word == "--seed" or word.startswith("--seed=") for word in arguments):
             arguments += ["--seed", str(self.seed)]
         pinned = {"--preemption": self.options.get("preemption")}

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from checker.history import History, Op
+from results.first_record import first_record
 
 _Client = Annotated[int, msgspec.Meta(ge=0, lt=10_000)]
 _Process = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
@@ -35,8 +36,21 @@ class _WatchEvent(msgspec.Struct):
     path: str
 
 
+class _Requests(msgspec.Struct):
+    client: _Client
+    requests: dict[str, int]
+
+
 class _Leader(msgspec.Struct):
     leader: str | None
+
+
+class _WatchLeft(msgspec.Struct):
+    client: int
+    connection: int
+    path: str
+    kind: str
+    zxid: int
 
 
 class _Phase(msgspec.Struct):
@@ -54,7 +68,7 @@ class _Fault(msgspec.Struct):
 
 
 class _Mended(msgspec.Struct):
-    id: int | str
+    id: int | str | None  # null for what no fault of the plan had left
     verified: bool
 
 
@@ -82,6 +96,8 @@ class _Look(msgspec.Struct):
 _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("session", None): _SessionEvent,
     ("witness", None): _Action,
+    ("link", "requests"): _Requests,
+    ("link", "watch-left"): _WatchLeft,
     ("link", None): _WatchEvent,
     ("nemesis", "start"): _Fault,
     ("nemesis", "stop"): _Healing | None,
@@ -102,7 +118,7 @@ _WHEN_OK: Final[Mapping[str, Any]] = {
 
 
 def check_records(history: History) -> None:
-    """Hold a history to the format: each record's value, and calls paired with completions.
+    """Hold a history to the format: each record's value, one first record, calls paired.
 
     Raises:
         ValueError: it does not keep to it; the message names the record and the field.
@@ -112,6 +128,7 @@ def check_records(history: History) -> None:
             _check(op)
         except ValueError as error:
             raise ValueError(f"record {op.index} ({op.process} {op.f}): {error}") from error
+    first_record(history)
     history.operations()
     history.operations(nemesis=True)
 

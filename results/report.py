@@ -12,6 +12,7 @@ from markupsafe import Markup
 from checker.history import History, Op
 from checker.verdict import ANOMALIES, Anomaly, Verdict
 from results.latency import draw_latency, draw_rate
+from results.measure_text import measure_lines, version_line
 from results.operation_statistics import by_fault, by_function
 from results.record import RunRecord
 from results.results_document import ResultsDocument
@@ -157,6 +158,8 @@ def render_report(
         by_function=by_function(operations),
         by_fault=by_fault(operations, scene.faults),
         configuration=_configuration(record),
+        measures=measure_lines(results.measures),
+        versions=version_line(results.versions),
         drawing=drawing,
         records=len(history),
     )
@@ -303,7 +306,7 @@ def _between(start: int | None, end: int | None) -> str:
 def _configuration(record: RunRecord) -> Iterable[tuple[str, str]]:
     """Everything in ``test.json`` as pairs of words, but for what the page shows elsewhere."""
     plain = msgspec.to_builtins(record, order="deterministic")
-    left_out = {"argv", "format", "clock_anchors", "plan"}
+    left_out = {"argv", "format", "clock_anchors", "plan", "rumpus", "versions"}
     for key, value in plain.items():
         if key not in left_out and value not in (None, {}, []):
             yield key.replace("_", " "), value if isinstance(value, str) else _compact(value)

@@ -7,7 +7,8 @@ import msgspec
 
 from checker.exercise import fault_windows
 from checker.history import History
-from checker.verdict import Anomaly, Outcome, Valid, Verdict
+from checker.measures import Measures
+from checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
 from results.operation_statistics import OperationStatistics, by_fault, by_function, outcomes
 from results.record import FORMAT_VERSION, RunRecord
 
@@ -59,7 +60,10 @@ class CheckFindings(msgspec.Struct, kw_only=True):
 class ResultsDocument(msgspec.Struct, kw_only=True):
     """The outcome of a run. Lengths are milliseconds, times in ``checks`` nanoseconds.
 
-    ``digest`` and ``virtual_seconds`` are those of a simulated run, None elsewhere.
+    ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (those of
+    ZooKeeper itself). ``digest`` and ``virtual_seconds`` are those of a simulated run, None
+    elsewhere. ``measures`` are figures that nobody judges (``checker.measures``); ``versions`` what
+    the run stood on.
     """
 
     format: int = FORMAT_VERSION
@@ -67,6 +71,7 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     outcome: Outcome
     exit_code: int
     reasons: list[str]
+    blamed: Blamed
     run: str
     id: str
     started: str
@@ -85,6 +90,8 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     checks: list[CheckFindings]
     by_function: list[OperationStatistics]
     by_fault: list[OperationStatistics]
+    measures: Measures | None
+    versions: dict[str, str]
 
     def to_json(self) -> bytes:
         """The document, indented, with a newline at its end."""
@@ -112,6 +119,7 @@ def results_document(
         outcome=verdict.outcome,
         exit_code=verdict.exit_code,
         reasons=verdict.reasons,
+        blamed=verdict.blamed,
         run=str(directory),
         id=record.run,
         started=record.started.isoformat(),
@@ -148,6 +156,8 @@ def results_document(
         ],
         by_function=by_function(operations),
         by_fault=by_fault(operations, fault_windows(history)),
+        measures=verdict.measures,
+        versions={"rumpus": record.rumpus, **record.versions},
     )
 
 

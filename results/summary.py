@@ -4,6 +4,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from checker.history import History
 from checker.verdict import ANOMALIES, Verdict
+from results.measure_text import measure_lines, version_line
 from results.record import RunRecord
 from results.results_document import ResultsDocument
 from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
@@ -28,6 +29,8 @@ def summary(record: RunRecord, history: History, verdict: Verdict, results: Resu
         record=record,
         results=results,
         meanings=ANOMALIES,
+        measures=measure_lines(results.measures),
+        versions=version_line(results.versions),
     )
 
 

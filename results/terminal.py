@@ -9,6 +9,7 @@ from rich.text import Text
 
 from checker.history import History
 from checker.verdict import ANOMALIES, Verdict
+from results.measure_text import measure_lines, version_line
 from results.record import RunRecord
 from results.results_document import ResultsDocument
 from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
@@ -22,9 +23,9 @@ def print_verdict(
     history: History,
     verdict: Verdict,
     results: ResultsDocument,
-    report: Path,
+    report: Path | None = None,
 ) -> None:
-    """Print the verdict, anomalies, exercise, operations, faults, and where the report is."""
+    """Print the verdict, tables, operations and measures, and where the report is."""
     style = _STYLES[verdict.outcome]
     line = f"{SYMBOLS[verdict.outcome]} {headline(verdict)}"
     console.print(Text(line, style=f"bold {style}"))
@@ -42,8 +43,12 @@ def print_verdict(
     console.print(
         Text(f"operations: {ops.ok:,} ok, {ops.fail:,} fail, {ops.info:,} info in {duration}")
     )
+    for name, figures in measure_lines(results.measures):
+        console.print(Text(f"{name + ':':<12}{figures}"), soft_wrap=True)
+    console.print(Text(f"versions:   {version_line(results.versions)}"), soft_wrap=True)
     console.print(Text(f"again:      {record.command_line()}"), soft_wrap=True)
-    console.print(Text(f"report:     {report}", style="bold"), soft_wrap=True)
+    if report is not None:
+        console.print(Text(f"report:     {report}", style="bold"), soft_wrap=True)
 
 
 def _anomalies(results: ResultsDocument) -> Table:

@@ -6,9 +6,15 @@ from checker.verdict import Anomaly, Verdict
 SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
 """A sign for each outcome."""
 
-_VALID = "every promise of the recipe was kept"
+_KEPT = {
+    "recipe": "every promise of the recipe was kept",
+    "servers": "the servers kept every promise of ZooKeeper",
+}
+_BROKEN = {
+    "recipe": "the recipe broke a promise",
+    "servers": "the servers broke a promise of ZooKeeper",
+}
 _HEADLINES = {
-    "violation": "the recipe broke a promise",
     "unknown": "the history does not settle the question",
     "inconclusive": "too little happened for a verdict",
 }
@@ -23,9 +29,13 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.outcome == "valid":
         hazards = sum(anomaly.kind != "fenced" for anomaly in verdict.anomalies)
-        return f"Valid: {_VALID}" + (f"; {_counted(hazards, 'hazard')} seen" if hazards else "")
-    if verdict.outcome == "violation" and not any(a.promised for a in verdict.anomalies):
-        return f"Violation: {_VALID}, but hazards count too (--strict)"
+        return f"Valid: {_KEPT[verdict.blamed]}" + (
+            f"; {_counted(hazards, 'hazard')} seen" if hazards else ""
+        )
+    if verdict.outcome == "violation":
+        if any(anomaly.promised for anomaly in verdict.anomalies):
+            return f"Violation: {_BROKEN[verdict.blamed]}"
+        return f"Violation: {_KEPT[verdict.blamed]}, but hazards count too (--strict)"
     return f"{verdict.outcome.capitalize()}: {_HEADLINES[verdict.outcome]}"
 
 

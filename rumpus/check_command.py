@@ -2,13 +2,15 @@
 
 import argparse
 
+from rich.text import Text
+
 from results.history_formats import detect_format
 from results.results_document import results_document
 from results.run_directory import RunDirectory, open_run
 from results.terminal import print_verdict
 from rumpus.check_model import refuse_without_model
-from rumpus.consoles import notices, print_json, shown
-from rumpus.judging import judge_history
+from rumpus.consoles import notices, print_json
+from rumpus.lone_history import ANY, judge_history
 from rumpus.run_command import report
 from rumpus.usage_error import UsageError
 
@@ -26,11 +28,25 @@ def check_command(arguments: argparse.Namespace) -> int:
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
+        for option in ("workload", "recipe"):
+            if getattr(arguments, option) is not None:
+                raise UsageError(
+                    f"--{option}: {run.record} says what was run; check the history alone, by "
+                    "another name than history.jsonl, to judge it as something else"
+                )
         return report(run, console, as_json=arguments.json)
     _refuse_strangers(run, arguments.format)
-    record, history, verdict = judge_history(run)
+    record, history, verdict = judge_history(run, arguments.workload, arguments.recipe)
     results = results_document(run.history, record, history, verdict)
-    print_verdict(console, record, history, verdict, results, shown(run.history))
+    of_whom = "any of its recipes" if record.recipe == ANY else f"its recipe {record.recipe}"
+    console.print(
+        Text(
+            f"a history alone, of {record.workload}: held to what {of_whom} promises"
+            + (" (--recipe NAME for that of one)" if record.recipe == ANY else "")
+        ),
+        soft_wrap=True,
+    )
+    print_verdict(console, record, history, verdict, results)
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code

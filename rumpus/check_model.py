@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from checker.decide import decide
+from checker.decide import count_answered, decide
 from checker.decision import Budget, Decision
 from checker.operation_table import OperationTable, WrongOperations
 from results.atomic_file import write_atomically
@@ -37,6 +37,9 @@ def check_model(arguments: argparse.Namespace) -> int:
         UnreadableRun: the file cannot be read, or the model does not know its operations.
         UsageError: there is no such model, or a model of the user's own fails.
     """
+    for option in ("workload", "recipe"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} says nothing with --model")
     entry = chosen_model(arguments.model)
     initial = initial_value(arguments.initial)
     began = time.monotonic()
@@ -49,6 +52,11 @@ def check_model(arguments: argparse.Namespace) -> int:
         decision = decide(entry, table, initial, Budget(seconds=arguments.budget or BUDGET))
     except WrongOperations as error:
         raise UnreadableRun(path, f"not decided ({error})", which_model(table)) from error
+    if decision.valid is True and not count_answered(entry, table):
+        decision.valid = "unknown"
+        decision.unknown.append(
+            f"no operation of {entry.name} was answered, so nothing could contradict it"
+        )
     document = decision_document(
         shown(path),
         name,

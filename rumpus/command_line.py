@@ -116,14 +116,22 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     listing.add_argument("--json", action="store_true", help=JSON)
 
-    mutants = command("mutants", "hunt the recipes with known mistakes in simulated runs")
+    mutants = command("mutants", "hunt recipes, or servers, with known mistakes in simulated runs")
+    mutants.add_argument("--servers", action="store_true", help="mutant servers (default: recipes)")
     mutants.add_argument("--family", metavar="WORKLOAD", help="of this one only (default: all)")
-    mutants.add_argument(
+    effort = mutants.add_mutually_exclusive_group()
+    effort.add_argument(
         "--budget",
         type=seconds(),
         default=120.0,
         metavar="S",
-        help="seconds for each, after which it counts as missed (default: 120)",
+        help="seconds for each mutant, after which it counts as missed (default: 120)",
+    )
+    effort.add_argument(
+        "--seeds",
+        type=count(1, 10_000),
+        metavar="N",
+        help="runs of each mutant, whatever they show; at least 4 of 5 must catch it",
     )
     mutants.add_argument(
         "--seed",
@@ -195,6 +203,14 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         help="what its operations must follow: see `rumpus list`; or package.module:Class",
+    )
+    check.add_argument(
+        "--workload",
+        metavar="NAME",
+        help="which workload made a history that came alone and does not say it",
+    )
+    check.add_argument(
+        "--recipe", metavar="NAME", help="whose promises it is held to (default: all of them)"
     )
     check.add_argument("--initial", metavar="VALUE", help="the model's first value, JSON or text")
     check.add_argument(

@@ -1,21 +1,22 @@
 """From a run's directory to its verdict: reads everything back from disk."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from checker.history import History
+from checker.history import History, final_phase
+from checker.measures import measure
 from checker.node_files import NodeFiles, read_node_directory
 from checker.server_truth import TRUE_TIMES, ServerTruth, merge
-from checker.verdict import Verdict
-from recipes.promises import EXCLUSION, Promises
+from checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
+from results.first_record import first_record
 from results.record import RunRecord
 from results.run_directory import RunDirectory
 from results.store_error import UnreadableRun
-from rumpus.version import __version__
 from workloads.judgement import Evidence
+from workloads.operation_values import check_operations
 from workloads.registry import WORKLOADS
+from workloads.workload import Workload
 
 
 def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
@@ -33,8 +34,19 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             f"its workload {record.workload!r} is unknown here",
             f"known are {', '.join(WORKLOADS)}",
         )
+    said = first_record(history)
+    if said is not None and (said.workload, said.recipe) != (record.workload, record.recipe):
+        raise UnreadableRun(
+            run.history,
+            f"a history of {said.workload} / {said.recipe}, in the directory of a run of "
+            f"{record.workload} / {record.recipe}",
+            "check the history alone, by another name than history.jsonl",
+        )
     truth, problems = server_truth(run, record.nodes)
-    verdict = workload.judge(
+    verdict = judge_evidence(
+        run.history,
+        workload,
+        record.recipe,
         Evidence(
             history=history,
             promises=record.promises,
@@ -46,7 +58,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             strict=record.strict,
             path=workload.path,
             session_timeout=record.session_timeout,
-        )
+        ),
     )
     if verdict.outcome in ("unknown", "inconclusive"):
         verdict.reasons += problems
@@ -59,6 +71,49 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
     return record, history, verdict
 
 
+def judge_evidence(path: Path, workload: Workload, recipe: str, evidence: Evidence) -> Verdict:
+    """Have a workload judge what there is, and leave open what that cannot tell.
+
+    Args:
+        path: the history's file, for errors.
+        workload: which family it is.
+        recipe: whose promises they are; need not be one that is known here.
+        evidence: what there is.
+
+    Raises:
+        UnreadableRun: the history has operations or values that the workload has not; the message
+            names the record.
+    """
+    try:
+        check_operations(evidence.history, workload.name)
+    except ValueError as error:
+        raise UnreadableRun(
+            path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
+        ) from error
+    verdict = workload.judge(evidence)
+    promised = evidence.promises.prevents
+    open_questions = []
+    untold = sorted(promised & TOLD_BY_LOGS)
+    if untold and (evidence.truth is None or evidence.clock is None):
+        what = f"without these nobody can rule out {', '.join(untold)}"
+        open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
+    if final_phase(evidence.history) is None:
+        asked = Requirement(name="final phase, to ask who can proceed", needed=1, observed=0)
+        open_questions.append(CheckResult(name="final phase", requirements=[asked]))
+    if open_questions:
+        verdict = judge([*verdict.checks, *open_questions], promised, strict=evidence.strict)
+    made = workload.recipes.get(recipe)
+    if workload.plain and made is not None and not made.faulty:
+        verdict.blamed = "servers"
+    verdict.measures = measure(
+        evidence.history,
+        workload.words,
+        contended=workload.contended,
+        per_release=verdict.stats("herd").get("per_release"),
+    )
+    return verdict
+
+
 def weigh_interruption(verdict: Verdict) -> None:
     """What an interrupted run did not show it did not show: only a violation stands."""
     if verdict.outcome == "violation":
@@ -66,53 +121,6 @@ def weigh_interruption(verdict: Verdict) -> None:
     if verdict.outcome == "valid":
         verdict.valid, verdict.outcome = "unknown", "inconclusive"
     verdict.reasons.insert(0, "the run was interrupted")
-
-
-def judge_history(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
-    """Judge a history that came alone: by exclusion, tokens and order, without server logs.
-
-    Returns:
-        A record that says of it what can be said, the history, the verdict.
-
-    Raises:
-        UnreadableRun: it is malformed, or its operations are no workload's.
-    """
-    history = run.read_history()
-    functions = {op.f for op in history if isinstance(op.process, int)}
-    for workload in WORKLOADS.values():
-        if workload.words.acquire in functions:
-            promises = Promises(prevents=EXCLUSION | {"token-regression"}, tokens=True)
-            evidence = Evidence(history=history, promises=promises, whole=False)
-            return (
-                _record_of(run.history, workload.name, promises, history),
-                history,
-                workload.judge(evidence),
-            )
-    known = ", ".join(workload.words.acquire for workload in WORKLOADS.values())
-    raise UnreadableRun(
-        run.history, "none of its operations is known", f"histories with one of {known} are"
-    )
-
-
-def _record_of(path: Path, workload: str, promises: Promises, history: History) -> RunRecord:
-    return RunRecord(
-        run=path.name,
-        rumpus=__version__,
-        started=datetime.fromtimestamp(path.stat().st_mtime, UTC),
-        argv=["rumpus", "check", str(path)],
-        workload=workload,
-        recipe="unknown",
-        promises=promises,
-        ensemble="unknown",
-        nodes=0,
-        clients=history.clients,
-        time_limit=(history.end - history.start) / 1e9,
-        nemesis=[],
-        nemesis_interval=0,
-        seed=0,
-        session_timeout=0,
-        tick_ms=0,
-    )
 
 
 def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:

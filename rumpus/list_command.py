@@ -20,6 +20,7 @@ from rumpus.consoles import answers, print_json
 from simulation.kernel.simulator import Simulator
 from simulation.network.network import Network
 from simulation.zookeeper.cluster import Cluster
+from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from workloads.registry import WORKLOADS
 
 _YES, _NO = "[green]yes[/]", "[red]no [/]"
@@ -76,6 +77,17 @@ def catalogue() -> dict[str, Any]:
             }
             for name in FAULTS
         ],
+        "server_mutants": [
+            {
+                "name": mutant.name,
+                "mistake": mutant.mistake,
+                "source": mutant.source,
+                "workload": mutant.workload,
+                "recipe": mutant.recipe,
+                "expected": sorted(mutant.expected),
+            }
+            for mutant in SERVER_MUTANTS.values()
+        ],
         "models": sorted(MODELS),
     }
 
@@ -125,6 +137,12 @@ def _print(document: dict[str, Any], console: Console) -> None:
         say(f"{marks}  {fault['name']}{f': {escape(why)}' if why else ''}", 2)
     if len(reasons) == 1:
         say(f"[red]{escape(reasons.pop())}[/]", 6)
+    say("[bold]mutant servers[/], for rumpus run --ensemble sim --server-mutant", 0)
+    for mutant in document["server_mutants"]:
+        say(f"[bold]{mutant['name']}[/]: [red]they {escape(mutant['mistake'])}[/]", 2)
+        if mutant["expected"]:
+            shown = f"{mutant['workload']} / {mutant['recipe']}"
+            say(f"shown by {shown}: {', '.join(mutant['expected'])}", 6)
     say("[bold]models[/], for rumpus check --model", 0)
     for name in document["models"]:
         say(f"{name}: {escape(MODELS[name].summary)}", 2)

@@ -17,12 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from rumpus.consoles import answers, notices, print_json
-from rumpus.mutant_hunt import Hunt, Mutant, Told, hunt
+from rumpus.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.usage_error import UsageError
+from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from workloads.registry import WORKLOADS
 
 LAST_WORDS = 2000
-_STYLES = {"caught": "green", "missed": "bold red", "failed": "bold red"}
+_STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": "bold red"}
 
 
 def mutants_command(arguments: argparse.Namespace) -> int:
@@ -31,17 +32,19 @@ def mutants_command(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: there is no such family, or it has no mutants.
     """
-    mutants = chosen(arguments.family)
+    mutants = chosen(arguments.family, servers=arguments.servers)
     console = notices()
     found: list[Hunt] = []
     runs = _Runs()
+
+    def hunted(mutant: Mutant) -> Hunt:
+        first = arguments.seed
+        if arguments.seeds is not None:
+            return survey(mutant, runs.perform, seeds=arguments.seeds, first_seed=first)
+        return hunt(mutant, runs.perform, budget=arguments.budget, first_seed=first)
+
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        hunts = [
-            pool.submit(
-                hunt, mutant, runs.perform, budget=arguments.budget, first_seed=arguments.seed
-            )
-            for mutant in mutants
-        ]
+        hunts = [pool.submit(hunted, mutant) for mutant in mutants]
         try:
             for number, each in enumerate(as_completed(hunts), 1):
                 found.append(each.result())
@@ -58,14 +61,27 @@ def mutants_command(arguments: argparse.Namespace) -> int:
     return int(any(each.outcome != "caught" for each in found))
 
 
-def chosen(family: str | None) -> list[Mutant]:
+def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
     """All mutants, or those of one family, in the order of ``rumpus list``.
+
+    Args:
+        family: its name; None for all.
+        servers: whether mutant servers are meant, and not recipes.
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
     """
     if family is not None and family not in WORKLOADS:
         raise UsageError(f"unknown family {family!r}; there are {', '.join(WORKLOADS)}")
+    if servers:
+        mutants = [
+            Mutant(each.workload, each.name, each.expected, each.recipe, each.options)
+            for each in SERVER_MUTANTS.values()
+            if family in (None, each.workload) and each.expected
+        ]
+        if not mutants:
+            raise UsageError(f"there are no mutant servers that the workload {family} shows")
+        return mutants
     mutants = [
         Mutant(workload.name, name, recipe.expected)
         for workload in WORKLOADS.values()
@@ -87,9 +103,11 @@ def document(found: Sequence[Hunt]) -> dict[str, Any]:
                 "family": each.mutant.family,
                 "mutant": each.mutant.name,
                 "outcome": each.outcome,
-                "anomalies": sorted(each.anomalies),
+                "anomalies": dict(sorted(each.anomalies.items())),
                 "expected": sorted(each.mutant.expected),
+                "unseen": sorted(each.unseen),
                 "runs": each.runs,
+                "caught_in": each.caught,
                 "seconds": round(each.seconds, 1),
                 "command": each.command or None,
                 "why": each.words or None,
@@ -142,35 +160,50 @@ def told(exit_code: int, answer: bytes, said: bytes) -> Told:
     """What a run told that ended with a code, a document and words."""
     if exit_code not in (0, 1, 3):
         return Told(exit_code, words=said.decode(errors="replace")[-LAST_WORDS:].strip())
-    broken = {each["kind"] for each in json.loads(answer)["anomalies"] if each["promised"]}
-    return Told(exit_code, frozenset(broken))
+    document = json.loads(answer)
+    broken = {each["kind"] for each in document["anomalies"] if each["promised"]}
+    return Told(exit_code, frozenset(broken), document["blamed"])
 
 
 def _progress(each: Hunt, number: int, of: int) -> Text:
     name = f"{each.mutant.family} / {each.mutant.name}"
     words = Text(f"{number:3}/{of}  {name}: ")
     words.append(each.outcome, style=_STYLES[each.outcome])
-    runs = "1 run" if each.runs == 1 else f"{each.runs} runs"
-    words.append(f", {runs}, {each.seconds:.1f} s")
+    words.append(f", in {_share(each)} runs, {each.seconds:.1f} s")
     if each.anomalies:
-        words.append(f", {', '.join(sorted(each.anomalies))}")
+        words.append(f", by {_counted(each)}")
+    if each.unseen:
+        words.append(f"; never seen: {', '.join(sorted(each.unseen))}")
     return words
+
+
+def _share(each: Hunt) -> str:
+    return f"{each.caught} of {each.runs}"
+
+
+def _counted(each: Hunt) -> str:
+    """The broken promises, those of the mutant first, with the number of runs of each."""
+    foreign = set(each.anomalies) - each.mutant.expected
+    ordered = sorted(each.anomalies, key=lambda kind: (kind in foreign, kind))
+    return ", ".join(f"{kind} {each.anomalies[kind]}" for kind in ordered)
 
 
 def _print(found: Sequence[Hunt], console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for heading, justify in (("family", "left"), ("mutant", "left"), ("outcome", "left")):
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type] # a literal
+    table.add_column("caught in", justify="right", no_wrap=True)
     table.add_column("by")
-    for heading in ("runs", "seconds"):
-        table.add_column(heading, justify="right")
+    table.add_column("never seen")
+    table.add_column("seconds", justify="right")
     for each in found:
         table.add_row(
             each.mutant.family,
             each.mutant.name,
             Text(each.outcome, style=_STYLES[each.outcome]),
-            ", ".join(sorted(each.anomalies)),
-            str(each.runs),
+            _share(each),
+            _counted(each),
+            ", ".join(sorted(each.unseen)),
             f"{each.seconds:.1f}",
         )
     console.print(table)

@@ -4,7 +4,7 @@ import argparse
 import logging
 import platform
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from rich.text import Text
 from harness.run import Run, Status
 from harness.seed import Seed
 from harness.workers import ClientSpec
-from nemesis.plan import EVERYWHERE, FaultPlan, dump_plan, load_plan
+from nemesis.plan import EVERYWHERE, SIMULATED, FaultPlan, dump_plan, load_plan
 from nemesis.random_plan import random_plan
 from results.record import ClockAnchor, RunRecord
 from results.results_document import results_document
@@ -25,7 +25,7 @@ from results.store_error import StoreError
 from results.terminal import print_verdict
 from rumpus.consoles import notices, print_json, shown
 from rumpus.docker_world import DockerWorld
-from rumpus.ensemble_choice import choose_ensemble
+from rumpus.ensemble_choice import Choice, choose_ensemble
 from rumpus.interruption import Interruption
 from rumpus.judging import judge_run, weigh_interruption
 from rumpus.progress import ProgressDisplay
@@ -34,8 +34,10 @@ from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.world import World
 from simulation.kernel.preemption import mode_of_seed
+from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from simulation.zookeeper.mutants.server_mutant import ServerMutant
 from workloads.registry import WORKLOADS
-from workloads.workload import Setting, Workload
+from workloads.workload import Action, Setting, Workload
 
 TICK_MS = 500
 
@@ -55,10 +57,12 @@ def run_command(arguments: argparse.Namespace) -> int:
     workload = _workload(arguments.workload)
     arguments.recipe = arguments.recipe or next(iter(workload.recipes))
     _check_recipe(workload, arguments.recipe, fencing=arguments.fencing)
+    _check_action(workload, arguments.recipe, arguments.action_time, arguments.guard)
     seed = arguments.seed if arguments.seed is not None else secrets.randbits(32)
-    plan = _plan(arguments, seed)
+    choice = choose_ensemble(arguments.ensemble, arguments.image)
+    plan = _plan(arguments, seed, SIMULATED if choice.kind == "sim" else EVERYWHERE)
     run_id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
-    world = _world(arguments, seed, run_id, display)
+    world = _world(arguments, choice, seed, run_id, display)
     world.prepare(plan)
 
     directory = create(arguments.runs, workload.name, datetime.now(UTC))
@@ -77,7 +81,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     with interruption.listening(display.step):
         with display.following(status):
             world.perform(
-                _run(arguments, seed),
+                _run(arguments, seed, record),
                 plan,
                 seed,
                 directory=directory,
@@ -180,7 +184,7 @@ def _record(
     )
 
 
-def _run(arguments: argparse.Namespace, seed: int) -> Run:
+def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
     """What the harness is to do."""
     workload = WORKLOADS[arguments.workload]
     recipe = workload.recipes[arguments.recipe]
@@ -189,6 +193,7 @@ def _run(arguments: argparse.Namespace, seed: int) -> Run:
         recipe=recipe,
         clients=arguments.clients,
         session_timeout=arguments.session_timeout,
+        action=Action(arguments.action_time, arguments.guard),
     )
     return Run(
         clients=ClientSpec(
@@ -202,7 +207,9 @@ def _run(arguments: argparse.Namespace, seed: int) -> Run:
         final=workload.final(setting),
         time_limit=arguments.time_limit,
         cleanup=workload.cleanup,
-        fencing=arguments.fencing or recipe.promises.fenced,
+        fencing=record.fencing,
+        watches_left=workload.plain,
+        test=record.first_record().value(),
     )
 
 
@@ -225,7 +232,23 @@ def _check_recipe(workload: Workload, name: str, *, fencing: bool) -> None:
         )
 
 
-def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
+def _check_action(workload: Workload, name: str, length: float, guard: float) -> None:
+    if (length or guard) and not workload.timed_actions:
+        timed = [each.name for each in WORKLOADS.values() if each.timed_actions]
+        raise UsageError(
+            f"workload {workload.name} has no actions whose time can be chosen; {', '.join(timed)} "
+            "have"
+        )
+    if guard and not length:
+        raise UsageError("--guard says nothing without --action-time")
+    if guard and "stale-belief" not in workload.recipes[name].promises.prevents:
+        raise UsageError(
+            f"{workload.name} / {name} does not know for how long it holds, so --guard says "
+            "nothing: use a recipe that prevents stale-belief"
+        )
+
+
+def _plan(arguments: argparse.Namespace, seed: int, usual: Sequence[str]) -> FaultPlan:
     if arguments.plan is not None:
         if arguments.nemesis is not None:
             raise UsageError("--plan and --nemesis exclude each other: a plan says which faults")
@@ -235,7 +258,7 @@ def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
             clients=arguments.clients,
             time_limit=arguments.time_limit,
         )
-    kinds = list(EVERYWHERE) if arguments.nemesis is None else arguments.nemesis
+    kinds = list(usual) if arguments.nemesis is None else arguments.nemesis
     return random_plan(
         kinds,
         seed=seed,
@@ -250,26 +273,45 @@ def _plan(arguments: argparse.Namespace, seed: int) -> FaultPlan:
 
 
 def _world(
-    arguments: argparse.Namespace, seed: int, run_id: str, display: ProgressDisplay
+    arguments: argparse.Namespace,
+    choice: Choice,
+    seed: int,
+    run_id: str,
+    display: ProgressDisplay,
 ) -> World:
-    choice = choose_ensemble(arguments.ensemble, arguments.image)
     preemption = arguments.preemption
     if choice.kind != "sim" and preemption != "auto":
         raise UsageError(
             f"--preemption {preemption} is for simulated runs, as nobody but the system decides "
             "when real threads are preempted: leave it out, or use --ensemble sim"
         )
+    mutant = _server_mutant(arguments.server_mutant, choice)
     display.step(f"ensemble: {choice.kind} ({choice.why})")
+    if mutant is not None:
+        display.step(f"mutant servers, {mutant.name}: they {mutant.mistake}")
     if choice.kind == "sim":
         return SimWorld(
             nodes=arguments.nodes,
             tick_ms=TICK_MS,
             preemption=mode_of_seed(seed) if preemption == "auto" else preemption,
+            mutant=mutant,
             say=display.step,
         )
     return DockerWorld(
         run_id, nodes=arguments.nodes, image=arguments.image, tick_ms=TICK_MS, say=display.step
     )
+
+
+def _server_mutant(name: str | None, choice: Choice) -> ServerMutant | None:
+    if name is None:
+        return None
+    if name not in SERVER_MUTANTS:
+        raise UsageError(f"unknown server mutant {name!r}; there are {', '.join(SERVER_MUTANTS)}")
+    if choice.kind != "sim":
+        raise UsageError(
+            f"--server-mutant {name} is for simulated servers: leave it out, or use --ensemble sim"
+        )
+    return SERVER_MUTANTS[name]
 
 
 def _log_to(directory: RunDirectory) -> None:

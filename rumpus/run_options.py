@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from nemesis.plan import EVERYWHERE, SOUND
+from nemesis.plan import EVERYWHERE, SIMULATED, SOUND
 from nemesis.registry import FAULTS
 from rumpus.argument_types import JSON, RUNS, count, name, seconds
 from rumpus.ensemble_choice import ENSEMBLES
@@ -41,7 +41,8 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         type=_kinds,
         metavar="KINDS",
         help=f"faults, with commas between, or none, or all (default: {', '.join(EVERYWHERE)}; "
-        f"of simulated machines only: {', '.join(k for k in FAULTS if k not in EVERYWHERE)})",
+        f"of simulated servers only: {', '.join(k for k in FAULTS if k not in EVERYWHERE)}; "
+        f"of these, {', '.join(k for k in SIMULATED if k not in EVERYWHERE)} by default)",
     )
     run.add_argument(
         "--nemesis-interval",
@@ -64,6 +65,11 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "anyone going on afterwards or who came first (blocking, none), or also at locks, clocks "
         "and sockets, or at any line (default: auto, by the seed)",
     )
+    run.add_argument(
+        "--server-mutant",
+        metavar="NAME",
+        help="simulated servers with one known mistake, see `rumpus list` (default: none)",
+    )
     run.add_argument("--image", type=name, help="another ZooKeeper image (default: our own)")
     run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
     run.add_argument("--fencing", action="store_true", help="the resource checks fencing tokens")
@@ -74,6 +80,22 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         default=2.0,
         metavar="S",
         help="seconds that a session outlives its client (default: 2)",
+    )
+    run.add_argument(
+        "--action-time",
+        type=seconds(0, 30),
+        default=0.0,
+        metavar="S",
+        help="seconds from a holder's look at its lock to the effect of its action, for half of "
+        "the actions (default: 0)",
+    )
+    run.add_argument(
+        "--guard",
+        type=seconds(0, 30),
+        default=0.0,
+        metavar="S",
+        help="seconds for which a holder must be certain to hold on for an action to begin "
+        "(default: 0)",
     )
     run.add_argument("--strict", action="store_true", help="hazards fail the run too")
     run.add_argument("--json", action="store_true", help=JSON)

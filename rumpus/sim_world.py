@@ -13,6 +13,7 @@ from nemesis.runner import Nemesis
 from results.record import ClockAnchor, RunRecord
 from results.run_directory import RunDirectory
 from simulation.kernel.preemption import Mode
+from simulation.zookeeper.mutants.server_mutant import ServerMutant
 
 
 class SimWorld:
@@ -22,6 +23,7 @@ class SimWorld:
         nodes: how many servers.
         tick_ms: their ``tickTime``.
         preemption: where clients' threads lose the processor though they do not block.
+        mutant: a mistake that the servers have, if any.
         say: told of every step.
     """
 
@@ -29,12 +31,21 @@ class SimWorld:
     image: str | None = None
 
     def __init__(
-        self, *, nodes: int, tick_ms: int, preemption: Mode, say: Callable[[str], None]
+        self,
+        *,
+        nodes: int,
+        tick_ms: int,
+        preemption: Mode,
+        mutant: ServerMutant | None = None,
+        say: Callable[[str], None],
     ) -> None:
         self.options: dict[str, Any] = {"preemption": preemption}
+        if mutant is not None:
+            self.options["server_mutant"] = mutant.name
         self._nodes = nodes
         self._tick_ms = tick_ms
         self._preemption: Mode = preemption
+        self._mutant = mutant
         self._say = say
 
     def prepare(self, plan: FaultPlan) -> None:
@@ -90,6 +101,7 @@ class SimWorld:
                 tick_ms=self._tick_ms,
                 check_invariants=set(plan.kinds) <= set(SOUND),
                 preemption=self._preemption,
+                mutant=self._mutant,
                 status=status,
                 step=self._say,
                 stop_requested=stop_requested,

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import time
 from contextlib import closing, contextmanager
 from queue import SimpleQueue
@@ -26,8 +27,30 @@ def why_no_docker():
     return None
 
 
+def pytest_configure():
+    """Have signals do what they do in a shell: jobs in the background may ignore them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items):
+    """Put tests on real servers first, which take longest, and the many short ones last."""
+    items.sort(key=lambda item: (not _is_on_docker(item), "checker" in item.path.parts))
+
+
+def _is_on_docker(item):
+    return item.get_closest_marker("docker") is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from tests.distribution import Distribution  # noqa: PLC0415 - only where there is xdist
+
+    return Distribution(config, log)
+
+
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("docker") is None or why_no_docker() is None:
+    if not _is_on_docker(item) or why_no_docker() is None:
         return
     if os.environ.get("RUMPUS_REQUIRE_DOCKER") == "1":
         pytest.fail(f"RUMPUS_REQUIRE_DOCKER is set, but: {why_no_docker()}", pytrace=False)
@@ -38,7 +61,7 @@ def pytest_runtest_setup(item):
 def eventually():
     """Wait until a condition holds, and give what it returned."""
 
-    def wait(condition, *, within=60.0):
+    def wait(condition, *, within=120.0):
         deadline = time.monotonic() + within
         while not (held := condition()):
             assert time.monotonic() < deadline, f"not within {within:.0f} s"
@@ -64,20 +87,27 @@ def session_ensemble():
         ensemble.tear_down()
 
 
+def mended(ensemble, eventually):
+    """The ensemble, when all servers serve again, whatever was done to it."""
+    if ensemble.grudge():
+        ensemble.heal()
+    for node in ensemble.nodes:
+        ensemble.resume(node)
+        ensemble.restart(node)
+    eventually(lambda: serving(ensemble) == list(ensemble.nodes) and ensemble.leader())
+    return ensemble
+
+
 @pytest.fixture
 def ensemble(session_ensemble, eventually):
     """Three real servers, whole and serving; what a test breaks is mended for the next one."""
-    if session_ensemble.grudge():
-        session_ensemble.heal()
-    for node in session_ensemble.nodes:
-        session_ensemble.resume(node)
-        session_ensemble.restart(node)
-    eventually(
-        lambda: (
-            serving(session_ensemble) == list(session_ensemble.nodes) and session_ensemble.leader()
-        )
-    )
-    return session_ensemble
+    return mended(session_ensemble, eventually)
+
+
+@pytest.fixture(scope="module")
+def peaceful_ensemble(session_ensemble, eventually):
+    """The same for a module whose tests break no servers: looked at once, which takes a while."""
+    return mended(session_ensemble, eventually)
 
 
 @contextmanager

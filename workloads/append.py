@@ -75,6 +75,7 @@ APPENDS = Workload(
     load=log_load,
     final=lambda _: final(("read", {"key": "l0"}), ("read", {"key": "l1"})),
     cleanup={},
+    plain=True,
     requests=("write", "read"),
     judge=judge_logs,
 )

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from checker.exercise import check_exercise
-from checker.history import History, Op, Operation
+from checker.history import History, Op, Operation, final_phase
 from checker.holds import Words
-from checker.liveness import final_phase
 from checker.model_check import check_model
 from checker.specialised.gate import GATE
 from checker.verdict import Requirement, Verdict, judge
@@ -68,7 +67,9 @@ LEAST_PASSES = 10
 class Keeper(msgspec.Struct, frozen=True):
     """Sets a barrier up, keeps it for a while, opens it for a while; until the time is up.
 
-    Two times of ten it is kept so long that faults come and go in front of it.
+    Two times of ten it is kept so long that faults come and go in front of it. Between two steps
+    the keeper waits at the next keeper's barrier, with little patience: whichever server is behind,
+    somebody waits there.
     """
 
     seed: Seed
@@ -76,16 +77,21 @@ class Keeper(msgspec.Struct, frozen=True):
     key: int
     closed: bool = False
     not_before: int = 0
+    look_at: int = 0
 
     def op(self, ctx: Context) -> Answer:
-        """The next step, when it is due."""
+        """The next step, when it is due; a look at the next barrier meanwhile."""
         process = ctx.next_free()
         if process is None:
             return PENDING, self
         if ctx.time >= self.until:
             return None
+        if ctx.time < min(self.look_at, self.not_before):
+            return Pending(min(self.look_at, self.not_before)), self
         if ctx.time < self.not_before:
-            return Pending(self.not_before), self
+            left = (self.not_before - ctx.time) / SECOND
+            look = {"key": (self.key + 1) % KEEPERS, "timeout": round(left / 2, 3), "value": None}
+            return Invocation(WORDS.work, look, process, ctx.time), self
         f = WORDS.release if self.closed else WORDS.acquire
         value = {"key": self.key, "timeout": PATIENCE_S}
         return Invocation(f, value, process, ctx.time), self
@@ -94,14 +100,19 @@ class Keeper(msgspec.Struct, frozen=True):
         """Rest after each step; what is of unknown outcome is the next process's to do again."""
         if event.type == "invoke":
             return self
+        share, seed = self.seed.next()[1].uniform()
+        look_at = ctx.time + int((0.02 + 0.1 * share) * SECOND)
+        if event.f == WORDS.work:
+            return msgspec.structs.replace(self, seed=seed, look_at=look_at)
         closed = event.f == WORDS.acquire
-        dice, seed = self.seed.below(10)
+        dice, seed = seed.below(10)
         share, seed = seed.uniform()
         if not closed:
             rest = 0.05 + 0.3 * share
         else:
             rest = 1.5 + 2.5 * share if dice < 2 else 0.1 + 0.6 * share
-        return Keeper(seed, self.until, self.key, closed, ctx.time + int(rest * SECOND))
+        not_before = ctx.time + int(rest * SECOND)
+        return Keeper(seed, self.until, self.key, closed, not_before, look_at)
 
 
 class Waiter(msgspec.Struct, frozen=True):

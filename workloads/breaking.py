@@ -20,11 +20,12 @@ from checker.blacklisting import Blacklisting, check_blacklisting
 from checker.history import History, Op
 from checker.holds import Words
 from checker.removals import check_removals, removals
+from checker.server_truth import ServerTruth
 from checker.verdict import CheckResult, Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_thread, limit, phases, repeat, until_ok
 from harness.generator import Generator, Invocation
-from recipes.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
+from recipes.breakable_lock import BLACKLIST, BlacklistLock, BreakableLock, IdentityLock
 from recipes.catalogue.breaking import BREAKABLE_LOCKS
 from recipes.interfaces import LockUnknown
 from recipes.line_view import Stand
@@ -226,7 +227,14 @@ def judge(evidence: Evidence) -> Verdict:
         if named or removed:
             silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
         quick = Requirement(name=QUICK, needed=LEAST_QUICK, observed=len(named) + len(removed))
-        return judge_contention(evidence, WORDS, "deadlock", more=[silent], happened=[quick])
+        return judge_contention(
+            evidence,
+            WORDS,
+            "deadlock",
+            more=[silent],
+            happened=[quick],
+            dismissed={entry.session for entry in named},
+        )
     line = evidence.line
     found = removals(evidence.truth, evidence.clock, line.path, line.mark)
     checks = [check_removals(history, found, declared)]
@@ -247,7 +255,14 @@ def judge(evidence: Evidence) -> Verdict:
         more=checks,
         happened=[Requirement(name=QUICK, needed=LEAST_QUICK, observed=quickly)],
         tolerance=TOLD_NS,
+        dismissed=_listed(evidence.truth, line.path),
     )
+
+
+def _listed(truth: ServerTruth, path: str) -> set[str]:
+    """The sessions that were put on the list, whether or not that was acknowledged."""
+    below = f"{path}/{BLACKLIST}/"
+    return {life.path.removeprefix(below) for life in truth.znodes(below.rstrip("/"))}
 
 
 def _done(history: History, f: str) -> list[Op]:
@@ -271,4 +286,5 @@ BREAKING = Workload(
     final=last,
     cleanup={WORDS.acquire: WORDS.release},
     judge=judge,
+    contended=True,
 )

@@ -14,11 +14,11 @@ from harness.combinators import any_of, each_process, each_thread, on_threads, u
 from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from harness.workers import CLIENT_KILLED
-from workloads.contention import LONG_PATIENCE_S
+from workloads.contention import LONG_PATIENCE_S, REENTRY_PATIENCE_S
 from workloads.workload import Setting
 
-HANG_S: Final = 3.0
-"""How long a hung holder hangs: its client goes on renewing the session."""
+HANG_S: Final = (3.0, 3.0, 8.0)
+"""How long a hung holder hangs, by turns of chance: its client goes on renewing the session."""
 
 LOOKS: Final = 12
 """How often a supervisor looks for a dead process before it gives up: it may hold nothing."""
@@ -34,7 +34,7 @@ class Mishaps(msgspec.Struct, frozen=True):
 class MortalCycle(msgspec.Struct, frozen=True):
     """One process's load: acquire, work (and perhaps hang), release (or die); and again.
 
-    One attempt in six has little patience.
+    One attempt in six has little patience; one hold in eight is entered twice.
     """
 
     words: Words
@@ -42,6 +42,7 @@ class MortalCycle(msgspec.Struct, frozen=True):
     mishaps: Mishaps
     until: int
     stage: str = "acquire"
+    depth: int = 0
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
@@ -50,25 +51,32 @@ class MortalCycle(msgspec.Struct, frozen=True):
             return PENDING, self
         value: dict[str, Any] | None = None
         if self.stage == self.words.acquire:
-            if ctx.time >= self.until:
+            if ctx.time >= self.until and not self.depth:
                 return None
-            value = {"timeout": self._patience()}
+            patience = min(self._patience(), REENTRY_PATIENCE_S if self.depth else LONG_PATIENCE_S)
+            value = {"timeout": patience}
         elif self.stage == self.words.work:
             value = {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
             if self._befalls("hang", self.mishaps.hang):
-                value["hang"] = HANG_S
+                value["hang"] = self.seed.child("hang for").choose(HANG_S)[0]
         return Invocation(self.stage, value, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """What comes next depends on what came of this."""
         if event.type == "invoke":
             return self
-        stage = self.words.acquire
+        stage, depth = self.words.acquire, 0
         if event.f == self.words.acquire and event.type == "ok":
-            stage = self.words.work
+            again = not self.depth and self.seed.child("again").below(8)[0] == 0
+            stage, depth = self.words.acquire if again else self.words.work, self.depth + 1
+        elif event.f == self.words.acquire and self.depth:
+            stage, depth = self.words.release, self.depth
         elif event.f == self.words.work:
-            stage = "die" if self._befalls("die", self.mishaps.die) else self.words.release
-        return MortalCycle(self.words, self.seed.next()[1], self.mishaps, self.until, stage)
+            dies = self._befalls("die", self.mishaps.die)
+            stage, depth = "die" if dies else self.words.release, self.depth
+        elif event.f == self.words.release and self.depth > 1 and event.type == "ok":
+            stage, depth = self.words.release, self.depth - 1
+        return MortalCycle(self.words, self.seed.next()[1], self.mishaps, self.until, stage, depth)
 
     def _patience(self) -> float:
         dice, seed = self.seed.below(6)

@@ -11,16 +11,18 @@ import msgspec
 from kazoo.exceptions import KazooException, NoNodeError
 
 from checker.grants import sequence_number
-from checker.history import Op
+from checker.history import Op, Process
 from checker.holds import Words
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
+    any_of,
     each_process,
     each_thread,
     limit,
     on_threads,
     phases,
     repeat,
+    sequence,
     until_ok,
 )
 from harness.generator import PENDING, Answer, Context, Generator, Invocation
@@ -28,19 +30,30 @@ from harness.messages import Acted
 from harness.seed import Seed
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.promises import Line
-from workloads.workload import Setting
+from workloads.workload import Action, Setting
 
 LONG_PATIENCE_S = 5.0
 """How long most attempts wait."""
+
+REENTRY_PATIENCE_S = 1.0
+"""How long a holder waits that enters again: it needs nobody else."""
+
+SHORT_PATIENCE_S = 0.2
+"""How long attempts wait in the end, while others hold it."""
+
+HELD_S = 4.0
+"""For how long these hold it: longer than an attempt may last with its grace."""
+
+HELD_PAUSE_S = 0.1
 
 FINAL_BOUND_S = 15.0
 """How long a client may take to be granted once more when every fault is healed."""
 
 REQUEST_PATIENCE_S = 5.0
 
-LINGER_S = 6.0
+LINGER_S = 10.0
 """How long a client with broken links goes on acting: past its session's expiry, and past the
-time by which it should have known."""
+time by which it should have known, where ``CUT_OFF_NS`` is allowed for that."""
 
 LINGER_PAUSE_S = 0.05
 
@@ -76,6 +89,7 @@ class HoldCycle(msgspec.Struct, frozen=True):
     longest: float = 0.0
     one_in: int = 4
     parts: int = 0
+    action: Action = Action()
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
@@ -85,7 +99,8 @@ class HoldCycle(msgspec.Struct, frozen=True):
         if self.stage == "acquire" and not self.depth and ctx.time >= self.until:
             return None
         if self.stage == "acquire":
-            f, value = self.words.acquire, {"timeout": self._patience(), **self._mode()}
+            patience = min(self._patience(), REENTRY_PATIENCE_S if self.depth else LONG_PATIENCE_S)
+            f, value = self.words.acquire, {"timeout": patience, **self._mode()}
         elif self.stage == "work":
             f, value = self.words.work, self._work()
         else:
@@ -99,8 +114,8 @@ class HoldCycle(msgspec.Struct, frozen=True):
         _, seed = self.seed.next()
         stage, depth, parts = "acquire", self.depth, 0
         if event.f == self.words.acquire and event.type == "ok":
-            depth += 1
-            enter_again = self.reentrant and depth == 1 and seed.below(8)[0] == 0
+            enter_again = self.reentrant and not depth and seed.below(8)[0] == 0
+            depth = depth + 1 if self.words.counted else 1
             stage = "acquire" if enter_again else "work"
             parts = self._parts(seed)
         elif event.f == self.words.work and event.type == "ok" and self.parts:
@@ -131,7 +146,37 @@ class HoldCycle(msgspec.Struct, frozen=True):
     def _work(self) -> dict[str, Any]:
         if self.parts:
             return {"acts": 1 + int(PART_S / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
+        if self.action.seconds:
+            slow = self.seed.child("slow").below(2)[0] == 0
+            length = self.action.seconds if slow else 0.0
+            return {"acts": 1, "pause": 0.0, "seconds": length, "guard": self.action.guard}
         return {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
+
+
+class Impatient(msgspec.Struct, frozen=True):
+    """One attempt with little patience while others hold; what is granted is let go of."""
+
+    words: Words
+    value: dict[str, Any]
+    stage: str = "acquire"
+
+    def op(self, ctx: Context) -> Answer:
+        """The next step; exhausted after the attempt, or the release."""
+        if self.stage == "done":
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        if self.stage == "acquire":
+            return Invocation(self.words.acquire, self.value, process, ctx.time), self
+        return Invocation(self.words.release, None, process, ctx.time), self
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """Granted: let go. Refused: done."""
+        if event.type == "invoke":
+            return self
+        granted = event.f == self.words.acquire and event.type == "ok"
+        return msgspec.structs.replace(self, stage="release" if granted else "done")
 
 
 class GrantedOnce(msgspec.Struct, frozen=True):
@@ -193,12 +238,18 @@ def load(
             modes=modes,
             longest=longest,
             one_in=one_in,
+            action=setting.action,
         )
     )
 
 
-def final(words: Words, setting: Setting, modes: tuple[str, ...] = ()) -> Generator:
-    """Everybody is granted once more; then somebody looks what is left in the line."""
+def final(
+    words: Words, setting: Setting, modes: tuple[str, ...] = (), permits: int = 1
+) -> Generator:
+    """Everybody is granted once more; then some hold it for long, and all others lose patience.
+
+    In the end somebody looks what is left in the line.
+    """
     inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
     return phases(
         each_thread(
@@ -207,7 +258,27 @@ def final(words: Words, setting: Setting, modes: tuple[str, ...] = ()) -> Genera
                 mode=modes[thread % len(modes)] if modes and isinstance(thread, int) else None,
             )
         ),
+        *_impatience(words, {"mode": "write"} if modes else {}, permits),
         on_threads(lambda thread: thread == 0, until_ok(limit(5, repeat(inspect)))),
+    )
+
+
+def _impatience(words: Words, mode: dict[str, str], permits: int) -> tuple[Generator, ...]:
+    """As many hold as may, for longer than any attempt of the others may last."""
+
+    def holds(thread: Process) -> bool:
+        return isinstance(thread, int) and thread < permits
+
+    acquire = Invocation(words.acquire, {"timeout": LONG_PATIENCE_S, **mode})
+    acts = round(HELD_S / HELD_PAUSE_S)
+    work = Invocation(words.work, {"acts": acts, "pause": HELD_PAUSE_S})
+    impatient = Impatient(words, {"timeout": SHORT_PATIENCE_S, **mode})
+    return (
+        on_threads(holds, each_thread(acquire)),
+        any_of(
+            on_threads(holds, each_thread(sequence(work, Invocation(words.release)))),
+            on_threads(lambda thread: not holds(thread), each_thread(impatient)),
+        ),
     )
 
 
@@ -254,7 +325,7 @@ class ContentionClient:
         if f == self._words.acquire:
             return self._do_acquire(value["timeout"])
         if f == self._words.work:
-            return self._do_work(value["acts"], value["pause"])
+            return self._do_work(value)
         if f == self._words.release:
             return self._do_release()
         if f == "inspect":
@@ -280,19 +351,26 @@ class ContentionClient:
             },
         )
 
-    def _do_work(self, acts: int, pause: float) -> Outcome:
+    def _do_work(self, value: dict[str, Any]) -> Outcome:
         """Act as holders do: look whether we still hold, do some work, then touch the resource.
 
         The first action comes at once. Between the look and the action lies the gap that no
         look can close. A client whose links are broken goes on for as long as it believes, up
         to ``LINGER_S``: a sound one will not for long.
         """
+        acts, pause = value["acts"], value["pause"]
+        seconds, guard = value.get("seconds", 0.0), value.get("guard", 0.0)
         token = self._grant.token
         done = 0
         linger_until: float | None = None
         while done < acts or (linger_until is not None and time.monotonic() < linger_until):
-            if not self._held():
+            held = self._held()
+            if not held:
                 return Outcome("fail", {"acts": done}, "no longer held")
+            if guard and held <= guard:
+                return Outcome("fail", {"acts": done}, "too little of the window is left")
+            if seconds:
+                time.sleep(seconds)
             if done:
                 time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
             answer = self._act(token)

@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from checker.exercise import check_exercise
-from checker.history import History, Op
+from checker.history import History, Op, final_phase
 from checker.holds import Words
-from checker.liveness import final_phase
 from checker.model_check import check_model
 from checker.specialised.counter import COUNTER as MODEL
 from checker.verdict import Requirement, Verdict, judge

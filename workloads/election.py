@@ -25,7 +25,7 @@ from workloads.contention import ContentionClient, final, load
 from workloads.judgement import Evidence, judge_contention
 from workloads.workload import Setting, Workload
 
-WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership")
+WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership", counted=False)
 
 OBSERVATION_PERIOD_S: Final = 0.05
 
@@ -138,4 +138,6 @@ ELECTION = Workload(
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=judge,
+    contended=True,
+    timed_actions=True,
 )

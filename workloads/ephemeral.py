@@ -74,5 +74,6 @@ EPHEMERAL = Workload(
     load=lambda setting: load(setting, draw),
     final=lambda _: final(("look", None)),
     cleanup={},
+    plain=True,
     judge=judge_ephemerals,
 )

@@ -44,14 +44,14 @@ class FencedClient(ContentionClient):
         self._writes: list[tuple[int, int]] = []
         self._refused = False
 
-    def _do_work(self, acts: int, pause: float) -> Outcome:
+    def _do_work(self, value: dict[str, Any]) -> Outcome:
         self._writes, self._refused = [], False
         token = self._grant.token
-        outcome = super()._do_work(acts, pause)
-        value = {**outcome.value, "writes": self._writes}
+        outcome = super()._do_work(value)
+        told = {**outcome.value, "writes": self._writes}
         if self._refused:
-            value["refused"] = token
-        return Outcome(outcome.type, value, outcome.error)
+            told["refused"] = token
+        return Outcome(outcome.type, told, outcome.error)
 
     def _act(self, token: int | None) -> Acted:
         try:

@@ -56,12 +56,17 @@ CLAIM_TIMEOUT_S: Final = 0.8
 FINAL_BOUND_S: Final = 15.0
 """How long it may take to do all that is left, and to be told, once every fault is healed."""
 
+QUIET_NS: Final = 2_000_000_000
+"""How long nobody claims, every other time, so that jobs wait on the board when faults strike."""
+
 LEAST_EFFECTS: Final = 20
 LEAST_TOLD: Final = 5
 
 
 class JobCycle(msgspec.Struct, frozen=True):
     """One process's load: hand in, wait to be told, or claim, work and complete.
+
+    For half of the time nobody claims, and a client that handed a job in waits for it instead.
 
     Args:
         seed: of every choice.
@@ -86,7 +91,7 @@ class JobCycle(msgspec.Struct, frozen=True):
             return PENDING, self
         if self.stage == "free" and ctx.time >= self.until:
             return None
-        f, value = self._next()
+        f, value = self._next(quiet=ctx.time // QUIET_NS % 2 == 1)
         return Invocation(f, value, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
@@ -104,7 +109,7 @@ class JobCycle(msgspec.Struct, frozen=True):
             stage = "complete"
         return JobCycle(seed, self.process, self.until, number, stage, latest)
 
-    def _next(self) -> tuple[str, dict[str, Any]]:
+    def _next(self, *, quiet: bool) -> tuple[str, dict[str, Any]]:
         dice, seed = self.seed.below(12)
         share = seed.uniform()[0]
         if self.stage == "work":
@@ -113,7 +118,7 @@ class JobCycle(msgspec.Struct, frozen=True):
             return "complete", {"undone": dice == 0}
         if dice < 4:
             return "submit", {"key": f"p{self.process}-{self.number}", "timeout": TIMEOUT_S}
-        if dice < 6 and self.latest is not None:
+        if self.latest is not None and (dice < 6 or quiet):
             return "await", {"key": self.latest, "timeout": TIMEOUT_S if dice == 4 else 0.2}
         return "claim", {"timeout": CLAIM_TIMEOUT_S}
 
@@ -302,12 +307,13 @@ def _effects(truth: ServerTruth, path: str) -> dict[str, int]:
 
 
 def _expired_claims(truth: ServerTruth | None, path: str) -> int | None:
-    """How many claims, and so jobs, were taken from workers whose sessions had expired."""
+    """How many claims, and so jobs, were taken from workers whose sessions had expired.
+
+    Their folder, which is not ephemeral, is no claim though its maker's session may expire.
+    """
     if truth is None:
         return None
-    claims = truth.znodes(f"{path}/{BOARD}/claims")
-    expired = {session.session for session in truth.sessions().values() if session.expired}
-    return sum(life.created_by in expired for life in claims if life.how in ("expired", None))
+    return sum(life.how == "expired" for life in truth.znodes(f"{path}/{BOARD}/claims"))
 
 
 JOBS = Workload(

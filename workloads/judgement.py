@@ -1,24 +1,30 @@
 """From what a run left to its verdict: which checkers a family's histories go through."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from checker.clock import WallClock
+from checker.entitlement import check_entitlement
 from checker.exclusion import TOLERANCE_NS, ServerView, check_exclusion
-from checker.exercise import check_exercise
+from checker.exercise import check_exercise, count_elections, count_lost_sessions
 from checker.grants import check_order, check_tokens, sequence_number
 from checker.herd import check_herd
 from checker.history import History
 from checker.holds import Hold, Words, extract_holds
 from checker.liveness import check_liveness
 from checker.overdue import check_overdue
+from checker.overdue_calls import check_overdue_calls
 from checker.server_truth import ServerTruth
 from checker.server_view import server_view
+from checker.session_proofs import lives_by_grants
 from checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
 from recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
 """How many contended handovers make a run meaningful."""
+
+LEAST_ACTIONS = 10
+"""How many actions of holders must have been accepted."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,7 @@ class Evidence:
         strict: whether hazards are violations.
         path: the znode below which everything happened.
         session_timeout: the clients', in seconds.
-        whole: whether this is a run of ours from start to end, of which liveness and enough
-            exercise can be asked; false for a history that came alone.
+        whole: whether liveness and enough exercise are asked for.
     """
 
     history: History
@@ -53,21 +58,18 @@ class Evidence:
     whole: bool = True
 
     @property
-    def expiries(self) -> int | None:
-        """How many sessions the servers ended by themselves; None without their logs."""
-        return sum(s.expired for s in self.truth.sessions().values()) if self.truth else None
-
-    @property
-    def leader_changes(self) -> int | None:
-        """How often another leader got something committed; None without the servers' logs."""
-        return len(self.truth.epochs()) - 1 if self.truth else None
-
-    @property
-    def expired_sessions(self) -> int | None:
-        """How many sessions a server ended; None without the servers' logs."""
+    def expiries(self) -> int:
+        """How many sessions expired: by the servers' logs, or else those that clients lost."""
         if self.truth is None:
-            return None
+            return count_lost_sessions(self.history)
         return sum(life.expired for life in self.truth.sessions().values())
+
+    @property
+    def leader_changes(self) -> int:
+        """How often another leader got something committed; without logs: was seen to lead."""
+        if self.truth is None:
+            return count_elections(self.history) - 1
+        return len(self.truth.epochs()) - 1
 
 
 def judge_contention(
@@ -80,6 +82,7 @@ def judge_contention(
     tolerance: int = TOLERANCE_NS,
     more: Sequence[CheckResult] = (),
     happened: Sequence[Requirement] = (),
+    dismissed: Collection[str] = (),
 ) -> Verdict:
     """Judge a run in which clients contended for one thing (a lock, the leadership).
 
@@ -92,29 +95,35 @@ def judge_contention(
         tolerance: nanoseconds that a client may take to notice that its session has ended.
         more: what a family's own checks found.
         happened: what must have happened beside contended handovers.
+        dismissed: sessions whose clients were asked to let go.
     """
     history, promises = evidence.history, evidence.promises
     holds = extract_holds(history, words)
     server = _server(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)
+    sessions = server or lives_by_grants(holds)
     exclusion = check_exclusion(
         history,
         holds,
-        server,
+        sessions,
         words,
         permits=permits,
         tolerance=tolerance,
         lateness_matters="unaware-holder" in promises.prevents,
     )
+    if server is None:
+        exclusion.stats["expiries_while_holding"] = None
     _draw_owners(server, history, exclusion)
     checks = [exclusion]
     if promises.tokens:
         checks.append(check_tokens(history, holds))
     if "unfair-grant" in promises.prevents:
-        checks.append(check_order(history, holds, server, permits))
+        checks.append(check_order(history, holds, sessions, permits))
     wakeups = promises.wakeups * permits if promises.wakeups is not None else None
-    checks.append(check_herd(history, holds, words, wakeups))
+    checks.append(check_herd(history, holds, words, wakeups, server, permits=permits))
+    checks.append(check_entitlement(history, holds, server, words, dismissed=dismissed))
+    checks.append(check_overdue_calls(history))
     checks += more
     if prompt:
         checks.append(check_overdue(history, server, words))
@@ -129,6 +138,7 @@ def judge_contention(
                         needed=LEAST_HANDOVERS,
                         observed=exclusion.stats["handovers"],
                     ),
+                    accepted_actions(history),
                     *happened,
                 ],
                 expiries=exclusion.stats["expiries_while_holding"],
@@ -138,6 +148,15 @@ def judge_contention(
             )
         )
     return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+def accepted_actions(history: History) -> Requirement:
+    """That holders acted: holds in which nobody does anything say nothing."""
+    return Requirement(
+        name="accepted actions of holders",
+        needed=LEAST_ACTIONS,
+        observed=sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
+    )
 
 
 def _server(evidence: Evidence, permits: int) -> ServerView | None:
@@ -166,11 +185,7 @@ def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
 def _draw_owners(server: ServerView | None, history: History, result: CheckResult) -> None:
     if server is None:
         return
-    clients = {
-        op.value["session"]: op.value["client"]
-        for op in history.events("session", "connected")
-        if op.value.get("session")
-    }
+    clients = history.clients_of_sessions()
     result.intervals += [
         Interval(
             kind="grant",

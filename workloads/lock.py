@@ -136,4 +136,6 @@ LOCK = Workload(
     final=lambda setting: final(WORDS, setting),
     cleanup={WORDS.acquire: WORDS.release},
     judge=_judge,
+    contended=True,
+    timed_actions=True,
 )

@@ -101,6 +101,7 @@ MULTI = Workload(
     load=lambda setting: load(setting, draw),
     final=lambda _: final(("read", None)),
     cleanup={},
+    plain=True,
     requests=("multi", "read"),
     judge=judge_multi,
 )

@@ -15,11 +15,13 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException
 
+from checker.entitlement import check_entitlement
 from checker.exclusion import ServerView
 from checker.exercise import check_exercise
 from checker.history import Op
-from checker.holds import Words
+from checker.holds import Words, extract_holds
 from checker.liveness import check_liveness
+from checker.overdue_calls import check_overdue_calls
 from checker.partitions import check_ownership, check_shares
 from checker.server_view import server_view
 from checker.verdict import Requirement, Verdict, judge
@@ -38,7 +40,7 @@ from harness.seed import Seed
 from recipes.catalogue.partitioners import PARTITIONERS
 from recipes.interfaces import LockUnknown, NotHeld
 from workloads.contention import LINGER_S, ContentionClient
-from workloads.judgement import LEAST_HANDOVERS, Evidence
+from workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions
 from workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="share")
@@ -232,6 +234,8 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
         lateness_matters="unaware-holder" in promises.prevents,
     )
     shares = checks[0]
+    holds = extract_holds(history, WORDS)
+    checks += [check_entitlement(history, holds, None, WORDS), check_overdue_calls(history)]
     if evidence.whole:
         checks.append(check_liveness(history, WORDS))
         checks.append(check_ownership(history, PARTS))
@@ -243,7 +247,8 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
                         name="parts that got another owner",
                         needed=LEAST_HANDOVERS,
                         observed=shares.stats["handovers"],
-                    )
+                    ),
+                    accepted_actions(history),
                 ],
                 expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
                 leader_changes=evidence.leader_changes,

@@ -5,8 +5,7 @@ from typing import Any
 
 from checker.decide import ModelEntry
 from checker.exercise import check_exercise
-from checker.history import History, Op
-from checker.liveness import final_phase
+from checker.history import History, Op, final_phase
 from checker.model_check import check_model
 from checker.queue_accounting import (
     Accounts,
@@ -74,7 +73,7 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
                         observed=_awaited(books.elements.values()),
                     ),
                 ],
-                expiries=evidence.expired_sessions,
+                expiries=evidence.expiries,
                 leader_changes=evidence.leader_changes,
                 kinds=evidence.kinds,
                 directed=evidence.directed,
@@ -122,11 +121,7 @@ def _removals(evidence: Evidence, books: Accounts) -> Mapping[Any, Removal] | No
     """Which client removed which element, as far as the servers' logs tell."""
     if evidence.truth is None or evidence.clock is None:
         return None
-    clients = {
-        op.value["session"]: op.value["client"]
-        for op in evidence.history.events("session", "connected")
-        if op.value.get("session")
-    }
+    clients = evidence.history.clients_of_sessions()
     found: dict[Any, Removal] = {}
     for life in evidence.truth.znodes(evidence.path):
         value = (life.data or b"").decode(errors="replace")

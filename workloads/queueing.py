@@ -15,7 +15,16 @@ from kazoo.exceptions import KazooException, NoNodeError
 from checker.history import Op
 from checker.holds import Words
 from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_thread, limit, on_threads, phases, repeat, stagger, until_ok
+from harness.combinators import (
+    each_thread,
+    limit,
+    on_threads,
+    one_at_a_time,
+    phases,
+    repeat,
+    stagger,
+    until_ok,
+)
 from harness.generator import (
     PENDING,
     SECOND,
@@ -35,12 +44,27 @@ WORDS: Final = Words(acquire="dequeue", work="work", release="acknowledge", thin
 PRIORITIES: Final = 12
 """How many priorities there are: enough for two digits."""
 
+URGENT: Final = 4
+"""How many of them are put in turns, the most urgent last."""
+
 RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
-TIDE_S: Final = 6.0
-"""For so long more elements are put than asked for, and then fewer. Where elements are claimed
-they are put for half as long: who claims one is busy with it for three operations."""
+FLOOD_S: Final = 1.5
+"""Length of a phase in which more elements are put than asked for, in seconds."""
+
+EBB_S: Final = 1.5
+"""Length of the phase after it, in which fewer or none are put. Longer where elements are claimed:
+a consumer that claims one is busy with it for three operations."""
+
+CLAIMED_FLOOD_S: Final = 3.0
+CLAIMED_EBB_S: Final = 6.0
+"""The same where elements are claimed."""
+
+TURNS_S: Final = 2.5
+"""Length of the phase after that, in which clients put and take in turns: a client that lists by a
+server that is behind is wrong then. There is none where elements are claimed: nobody is promised to
+find what is there. A ``follower-lag`` of the default plan is about as long as the three phases."""
 
 VIGIL_S: Final = 9.0
 """So long before the load's end all but the feeders only take, and those put little."""
@@ -106,7 +130,7 @@ class Traffic(msgspec.Struct, frozen=True):
         if self.stage == "served" or ctx.time >= end:
             return None
         if ctx.time < self.until - int(VIGIL_S * SECOND):
-            puts, left = self.seed.below(4)[0] < self._tide(ctx.time), self._patience()
+            puts, left = self.seed.below(4)[0] < self._tide(ctx.time), self._patience(ctx.time)
         elif self.hungry:
             if ctx.time < self.rested:
                 return Pending(self.rested), self
@@ -115,7 +139,7 @@ class Traffic(msgspec.Struct, frozen=True):
             puts, left = False, (end - ctx.time) / SECOND
         if puts:
             value = {"value": f"{process}.{self.puts}", "timeout": round(left, 3)}
-            return Invocation("enqueue", value | self._priority(), process, ctx.time), self
+            return Invocation("enqueue", value | self._priority(ctx.time), process, ctx.time), self
         return Invocation("dequeue", {"timeout": round(left, 3)}, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
@@ -154,23 +178,46 @@ class Traffic(msgspec.Struct, frozen=True):
 
     def _tide(self, time: int) -> int:
         """How many of four operations are to be puts."""
-        ahead = (self.until - time) / SECOND - VIGIL_S
-        flood = TIDE_S / 2 if self.claims else TIDE_S
-        return 1 if ahead % (TIDE_S + flood) < TIDE_S else 3
+        left = self._left_of_period(time)
+        if self.claims:
+            return 1 if left < CLAIMED_EBB_S else 3
+        # In turns less urgent ones are to be left; or none, where only "empty" can be wrong.
+        ebb = 2 if self.priorities else 0
+        return 2 if left < TURNS_S else ebb if left < TURNS_S + EBB_S else 3
 
-    def _patience(self) -> float:
-        """One in three has little, so that waiters give up while elements come in."""
+    def _left_of_period(self, time: int) -> float:
+        """Seconds until the next flood."""
+        ahead = (self.until - time) / SECOND - VIGIL_S
+        if self.claims:
+            return ahead % (CLAIMED_FLOOD_S + CLAIMED_EBB_S)
+        return ahead % (FLOOD_S + EBB_S + TURNS_S)
+
+    def _in_turns(self, time: int) -> bool:
+        return not self.claims and self._left_of_period(time) < TURNS_S
+
+    def _patience(self, time: int) -> float:
+        """One in three has little, so that waiters give up while elements come in.
+
+        In turns everybody has little, for others wait; and nobody keeps them from beginning.
+        """
         dice, seed = self.seed.child("patience").below(3)
-        return 0.02 + 0.3 * seed.uniform()[0] if dice == 0 else 2.0
+        share = seed.uniform()[0]
+        if self._in_turns(time):
+            return 0.02 + share / 10
+        usual = 0.02 + 0.3 * share if dice == 0 else 2.0
+        return usual if self.claims else min(usual, self._left_of_period(time) - TURNS_S + 0.02)
 
     def _work(self) -> float:
         """One in sixteen takes long, so that faults find somebody at work."""
         dice, seed = self.seed.child("work").below(16)
         return round(seed.uniform()[0] * (1.5 if dice == 0 else 0.03), 4)
 
-    def _priority(self) -> dict[str, int]:
+    def _priority(self, time: int) -> dict[str, int]:
+        """Any; in turns each is more urgent than those before, so that it must come out first."""
         if not self.priorities:
             return {}
+        if time < self.until - int(VIGIL_S * SECOND) and self._in_turns(time):
+            return {"priority": int(self._left_of_period(time) / TURNS_S * URGENT)}
         return {"priority": self.seed.child("priority").below(PRIORITIES)[0]}
 
 
@@ -253,19 +300,20 @@ def _hungry(thread: Thread, clients: int) -> int:
 
 def load(setting: Setting, *, priorities: bool) -> Generator:
     """Everybody puts and takes; then all but two wait, and these feed them."""
-    return stagger(
-        RATE_S,
-        each_thread(
-            lambda thread: Traffic(
-                setting.seed.child(thread),
-                claims(setting.recipe),
-                priorities,
-                setting.until,
-                _hungry(thread, setting.clients),
-            )
-        ),
-        seed=setting.seed.child("rate"),
+    claimed = claims(setting.recipe)
+    traffic: Generator = each_thread(
+        lambda thread: Traffic(
+            setting.seed.child(thread),
+            claimed,
+            priorities,
+            setting.until,
+            _hungry(thread, setting.clients),
+        )
     )
+    if not claimed:
+        vigil = setting.until - int(VIGIL_S * SECOND)
+        traffic = one_at_a_time(TURNS_S, traffic, every=FLOOD_S + EBB_S + TURNS_S, until=vigil)
+    return stagger(RATE_S, traffic, seed=setting.seed.child("rate"))
 
 
 def final(setting: Setting, *, priorities: bool) -> Generator:

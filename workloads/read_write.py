@@ -210,4 +210,6 @@ READ_WRITE = Workload(
     final=lambda setting: final(WORDS, setting, MODES),
     cleanup={WORDS.acquire: WORDS.release},
     judge=_judge,
+    contended=True,
+    timed_actions=True,
 )

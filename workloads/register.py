@@ -1,7 +1,8 @@
 """Registers: znodes that are read, written, and compared and set by version.
 
 Operations, all with a ``key``: ``read`` -> {value, version, zxid, session}; ``write`` {value} and
-``cas`` {value: [expected version, new value]} -> {version, zxid, session}.
+``cas`` {value: [expected version, new value]} -> {version, zxid, session}. ``reconnect`` {} drops
+the client's connection: its session goes on at another server, which may be behind.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
 from checker.specialised.versioned_register import VERSIONED_REGISTER
+from checker.sync_freshness import check_sync_freshness
 from checker.verdict import Verdict
 from checker.znode_history import writes_by_comparison
 from harness.client_body import ClientContext
@@ -30,7 +32,7 @@ from workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="write", work="read", release="cas", thing="register")
 KEYS = ("r0", "r1", "r2")
-SHARES = ((5, "read"), (2, "write"), (3, "cas"))
+SHARES = ((49, "read"), (20, "write"), (29, "cas"), (2, "reconnect"))
 LEAST = 100
 
 
@@ -51,7 +53,7 @@ class Registers(msgspec.Struct, frozen=True):
             return PENDING, self
         at, seed = self.seed.below(len(KEYS))
         f = pick(seed, SHARES)
-        value: dict[str, Any] = {"key": KEYS[at]}
+        value: dict[str, Any] = {} if f == "reconnect" else {"key": KEYS[at]}
         if f == "write":
             value["value"] = f"v{self.number}"
         elif f == "cas":
@@ -86,9 +88,14 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
             written = register.cas(value["key"], *value["value"])
             return REFUSED if written is None else told(value["key"], written)
 
+        def reconnect(value: Any) -> Any:
+            register.reconnect()
+            return value
+
         return ZnodeClient(
             register,
             {
+                "reconnect": reconnect,
                 "read": lambda v: told(v["key"], register.read(v["key"]), value=True),
                 "write": lambda v: told(v["key"], register.write(v["key"], v["value"])),
                 "cas": cas,
@@ -109,7 +116,10 @@ def judge_registers(evidence: Evidence) -> Verdict:
     )
     sessions = check_model(writes_by_comparison(history), SEQUENTIAL_CONSISTENCY, "session-order")
     answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
-    return judge_znodes(evidence, [by_version, sessions], answered=answered, least=LEAST)
+    checks = [by_version, sessions]
+    if "stale-sync" in evidence.promises.prevents:
+        checks.append(check_sync_freshness(history))
+    return judge_znodes(evidence, checks, answered=answered, least=LEAST)
 
 
 def load(setting: Setting) -> Generator:
@@ -129,6 +139,7 @@ REGISTER = Workload(
     load=load,
     final=lambda _: final(*(("read", {"key": key}) for key in KEYS)),
     cleanup={},
+    plain=True,
     requests=("write", "read"),
     judge=judge_registers,
 )

@@ -26,6 +26,7 @@ from workloads.two_phase_commit import TWO_PHASE_COMMIT
 from workloads.view import VIEW
 from workloads.watch import WATCH
 from workloads.workload import Workload
+from workloads.znode import ZNODE
 
 WORKLOADS: Final[Mapping[str, Workload]] = {
     workload.name: workload
@@ -51,6 +52,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         EPHEMERAL,
         SEQUENCE,
         MULTI,
+        ZNODE,
         FAILOVER_WORKLOAD,
     )
 }

@@ -54,9 +54,11 @@ SEMAPHORE = Workload(
     model="semaphore",
     words=WORDS,
     load=lambda setting: load(WORDS, setting, longest=LONGEST_HOLD_S, one_in=ONE_LONG_IN),
-    final=lambda setting: final(WORDS, setting),
+    final=lambda setting: final(WORDS, setting, permits=PERMITS),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(
         evidence, WORDS, nobody="deadlock", permits=PERMITS, prompt=True, tolerance=CUT_OFF_NS
     ),
+    contended=True,
+    timed_actions=True,
 )

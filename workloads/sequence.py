@@ -56,6 +56,7 @@ SEQUENCE = Workload(
     load=lambda setting: load(setting, draw),
     final=lambda _: final(("generate", None)),
     cleanup={},
+    plain=True,
     requests=("write",),
     judge=judge_sequences,
 )

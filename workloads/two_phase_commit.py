@@ -2,12 +2,17 @@
 
 Operations:
 
-- ``begin`` {key, participants, writes}: create a transaction; with ``writes`` the coordinator
-  dies on purpose at that write (`workloads.mortal_client`), and the outcome is unknown;
+- ``begin`` {key, participants, coordinator, site, writes}: create a transaction as the site of
+  that name; with ``writes`` the site dies on purpose at that write (`workloads.mortal_client`), and
+  then the outcome is unknown;
 - ``vote`` {key, value: yes or no}: a participant's vote; every other transaction is joined first;
 - ``decide`` {key, timeout} -> {key, value: commit or abort}: the decision, learned or made;
-- ``abandon`` {key, writes}: the coordinator sets out to decide and dies at that write;
+- ``abandon`` {key, site, writes}: the coordinating site sets out to decide and dies at that write;
 - ``outcomes`` {patience} -> {outcomes: {key: decision}, blocked: [key]}: in the end, all of them.
+
+A site that died on purpose stays dead to the end: it is a site of its own, named after its client
+and its transaction, and no operation is called under its name again. A site that waits for it waits
+for ever.
 """
 
 import time
@@ -18,13 +23,14 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import NodeExistsError
 
-from checker.commitments import check_commitments, check_ends
+from checker.commitments import Decided, check_commitments, check_ends
 from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
 from checker.registry import MODELS
 from checker.server_truth import ServerTruth
+from checker.txnlog import session_hex
 from checker.verdict import Requirement, Verdict, judge
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_thread, limit, repeat, until_ok
@@ -39,7 +45,8 @@ from workloads.workload import Setting, Workload
 WORDS = Words(acquire="begin", work="vote", release="decide", thing="transaction")
 
 PARTICIPANTS: Final = 3
-"""How many sites vote on each transaction, if there are so many clients."""
+"""How many sites vote on each transaction at least, if there are so many clients. More than half of
+the clients do, so that the cost of a transaction can be measured by the number of clients."""
 
 MOST_OPEN: Final = 3
 """How many transactions clients are at work on at a time: more would wait for each other."""
@@ -59,6 +66,11 @@ FINAL_PATIENCE_S: Final = 0.2
 FINAL_BOUND_S: Final = 15.0
 """How long a client may take to learn all outcomes once every fault is healed."""
 
+DIES_BEGINNING: Final = 0
+DIES_DECIDING: Final = 1
+FATAL: Final = frozenset({DIES_BEGINNING, DIES_DECIDING})
+"""Of eight fates of a transaction, those by which its coordinator dies and stays dead."""
+
 LEAST_COMMITS: Final = 5
 LEAST_ABORTS: Final = 5
 
@@ -75,8 +87,9 @@ class Task(msgspec.Struct, frozen=True):
 class Transactions(msgspec.Struct, frozen=True):
     """All clients' load: transactions are begun, voted on and decided until the time is up.
 
-    Of eight coordinators one dies while it begins, and one while it decides; of eight votes one
-    comes late, so that others lose their patience, and one is a no.
+    Of eight coordinators one dies while it begins or right after, and one while it decides, for
+    good; of eight votes one comes late, so that others lose their patience, and one is a no. Of
+    four transactions whose coordinator lives one is decided only when every vote was answered.
 
     Args:
         seed: of every choice.
@@ -85,6 +98,8 @@ class Transactions(msgspec.Struct, frozen=True):
         tasks: what is to be done, earliest first as it was found out.
         running: key -> when it began, while it keeps others from beginning.
         beginning: the ``begin`` of each client that has one open: who is killed tells no value.
+        voting: the key of each client that has a vote open, likewise.
+        held: key, votes that were not answered yet, what is asked once all were.
     """
 
     seed: Seed
@@ -93,6 +108,8 @@ class Transactions(msgspec.Struct, frozen=True):
     tasks: tuple[Task, ...] = ()
     running: tuple[tuple[str, int], ...] = ()
     beginning: tuple[tuple[int, dict[str, Any]], ...] = ()
+    voting: tuple[tuple[int, str], ...] = ()
+    held: tuple[tuple[str, int, tuple[Task, ...]], ...] = ()
 
     def op(self, ctx: Context) -> Answer:
         """A task that is due, votes first; else a new transaction."""
@@ -105,7 +122,10 @@ class Transactions(msgspec.Struct, frozen=True):
             task = min(due, key=lambda task: task.f != "vote")
             left = tuple(other for other in self.tasks if other is not task)
             invocation = Invocation(task.f, task.value, ctx.processes[task.client], ctx.time)
-            return invocation, msgspec.structs.replace(self, tasks=left)
+            voting = self.voting
+            if task.f == "vote":
+                voting = (*voting, (task.client, task.value["key"]))
+            return invocation, msgspec.structs.replace(self, tasks=left, voting=voting)
         fresh = [each for each in self.running if ctx.time - each[1] < OPEN_S * 1e9]
         if free and len(fresh) < MOST_OPEN:
             return self._begin(ctx, free[0], fresh)
@@ -125,6 +145,8 @@ class Transactions(msgspec.Struct, frozen=True):
             if event.type == "fail":
                 return _without(after, value["key"])
             return _begun(after, ctx, value)
+        if event.f == "vote":
+            return _voted(self, ctx.position_of(event.process))
         if event.f == "decide" and event.type == "ok":
             return _without(self, event.value["key"])
         return self
@@ -133,10 +155,19 @@ class Transactions(msgspec.Struct, frozen=True):
         key = f"t{self.number:05d}"
         dice = self.seed.child(key)
         sites, _ = dice.child("sites").shuffle(range(ctx.clients))
-        names = [f"c{site}" for site in sorted(sites[:PARTICIPANTS])]
+        parties = max(PARTICIPANTS, ctx.clients // 2 + 1)
+        names = [f"c{site}" for site in sorted(sites[:parties])]
         fate = dice.child("fate").below(8)[0]
-        writes = dice.child("writes").below(PARTICIPANTS + 1)[0] if fate == 0 else None
-        value = {"key": key, "participants": names, "writes": writes, "coordinator": f"c{client}"}
+        dies = fate == DIES_BEGINNING
+        writes = dice.child("writes").below(len(names) + 1)[0] if dies else None
+        name = f"c{client}"
+        value = {
+            "key": key,
+            "participants": names,
+            "coordinator": name,
+            "site": f"{name}-{key}" if fate in FATAL else name,
+            "writes": writes,
+        }
         running = (*fresh, (key, ctx.time))
         after = msgspec.structs.replace(
             self,
@@ -157,6 +188,7 @@ def _begun(load: Transactions, ctx: Context, value: dict[str, Any]) -> Transacti
     dice = load.seed.child(key)
     coordinator = int(value["coordinator"].removeprefix("c"))
     fate = dice.child("fate").below(8)[0]
+    in_step = fate not in FATAL and dice.child("in step").below(4)[0] == 0
     votes, decides = [], []
     for name in value["participants"]:
         client = int(name.removeprefix("c"))
@@ -167,23 +199,40 @@ def _begun(load: Transactions, ctx: Context, value: dict[str, Any]) -> Transacti
         ballot = "no" if kind == 1 else "yes"
         votes.append(Task(client, "vote", {"key": key, "value": ballot}, at))
         decides.append(client)
-    if coordinator not in decides:
+    if coordinator not in decides and fate not in FATAL:
         decides.append(coordinator)
     asked = []
+    if fate == DIES_DECIDING:
+        writes = dice.child("writes").below(len(value["participants"]))[0]
+        last = {"key": key, "site": value["site"], "writes": writes}
+        asked.append(Task(coordinator, "abandon", last, ctx.time))
     for client in decides:
-        if client == coordinator and fate == 1:
-            writes = dice.child("writes").below(PARTICIPANTS)[0]
-            asked.append(Task(client, "abandon", {"key": key, "writes": writes}, ctx.time))
-            continue
         short = dice.child(f"patience{client}").below(6)[0] == 0
         timeout = PATIENCE_S / 4 if short else DECIDE_TIMEOUT_S
         asked.append(Task(client, "decide", {"key": key, "timeout": timeout}, ctx.time))
+    if in_step:
+        held = (*load.held, (key, len(votes), tuple(asked)))
+        return msgspec.structs.replace(load, tasks=(*load.tasks, *votes), held=held)
     return msgspec.structs.replace(load, tasks=(*load.tasks, *votes, *asked))
 
 
+def _voted(load: Transactions, client: int) -> Transactions:
+    """A client's vote was answered: the last one that was waited for releases what was held."""
+    voted = dict(load.voting)[client]
+    voting = tuple(each for each in load.voting if each[0] != client)
+    held, tasks = [], load.tasks
+    for key, missing, asked in load.held:
+        left = missing - (key == voted)
+        if left:
+            held.append((key, left, asked))
+        else:
+            tasks = (*tasks, *asked)
+    return msgspec.structs.replace(load, tasks=tasks, voting=voting, held=tuple(held))
+
+
 def _lateness(share: float) -> float:
-    """Seconds after the beginning for a late vote: half of them just as patience ends."""
-    return PATIENCE_S * (1 + share / 50 if share < 0.5 else 0.5 + share)
+    """Seconds after the beginning for a late vote: most come just as patience ends."""
+    return PATIENCE_S * (1 + share / 30 if share < 0.75 else 0.5 + share)
 
 
 class SiteClient:
@@ -213,7 +262,7 @@ class SiteClient:
             if f == "decide":
                 return self._decide(value["key"], value["timeout"])
             if f == "abandon":
-                self._mortal(value["writes"]).decide(
+                self._at(value["site"], value["writes"]).decide(
                     value["key"], DECIDE_TIMEOUT_S, patience=PATIENCE_S
                 )
                 return Outcome("info", value, "lived to the end, and tells nobody")
@@ -225,12 +274,15 @@ class SiteClient:
             return Outcome("info", value, f"{type(error).__name__}: {error}")
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
-    def _mortal(self, writes: int) -> Any:
-        mortal = MortalClient(self._context.kazoo, writes)
-        return self._kind(mortal, self._path, name=self._name, grace=GRACE_S)
+    def _at(self, site: str, writes: int | None) -> Any:
+        """The site of a name; it dies at a write if that is said."""
+        kazoo: Any = self._context.kazoo
+        if writes is not None:
+            kazoo = MortalClient(kazoo, writes)
+        return self._kind(kazoo, self._path, name=site, grace=GRACE_S)
 
     def _begin(self, value: Any) -> Outcome:
-        site = self._site if value["writes"] is None else self._mortal(value["writes"])
+        site = self._at(value["site"], value["writes"])
         try:
             site.begin(value["participants"], transaction=value["key"], timeout=VOTE_TIMEOUT_S)
         except NodeExistsError as error:
@@ -309,12 +361,14 @@ def judge_commits(evidence: Evidence) -> Verdict:
         happened = [
             Requirement(name="commits", needed=LEAST_COMMITS, observed=stats["commits"]),
             Requirement(name="aborts", needed=LEAST_ABORTS, observed=stats["aborts"]),
-            Requirement(
-                name="decided without the coordinator",
-                needed=1,
-                observed=stats["decided without the coordinator"],
+            *(
+                Requirement(name=name, needed=1, observed=stats[name])
+                for name in ("coordinators dead to the end", "decided without the coordinator")
+                if stats[name] is not None
             ),
         ]
+        if logged is None:
+            commitments.unknown.append("without the servers' logs nobody can tell who decided")
         checks.append(
             check_exercise(
                 history,
@@ -329,9 +383,9 @@ def judge_commits(evidence: Evidence) -> Verdict:
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
-def _decisions(truth: ServerTruth, path: str) -> dict[str, list[str]]:
+def _decisions(truth: ServerTruth, path: str) -> dict[str, list[Decided]]:
     """Key -> the different decisions that the servers committed for it, in their order."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Decided]] = {}
     for txn in truth.committed:
         for effect in txn.effects:
             below = (effect.path or "").removeprefix(f"{path}/")
@@ -339,8 +393,9 @@ def _decisions(truth: ServerTruth, path: str) -> dict[str, list[str]]:
             if below == effect.path or not node.startswith("decision"):
                 continue
             decision = (effect.data or b"").decode()
-            if decision in ("commit", "abort") and decision not in found.setdefault(key, []):
-                found[key].append(decision)
+            earlier = found.setdefault(key, [])
+            if decision in ("commit", "abort") and all(e.decision != decision for e in earlier):
+                earlier.append(Decided(decision, session_hex(txn.session)))
     return found
 
 

@@ -2,9 +2,11 @@
 
 Operations, all with a ``key``: ``write`` {value} -> {version, zxid, session}; ``read`` and
 ``watch``, a read that leaves a watch -> {value, version, zxid, session}; ``await`` {version,
-timeout} -> the same once there is another version than that.
+timeout} -> the same once there is another version than that. ``make`` {ephemeral} and ``unmake``
+create and delete nodes that have children; ``survey`` leaves watches of all kinds on one -> its
+children. ``reconnect`` {} drops the client's connection, and with it all of its watches.
 
-What watches promise is held against keys that nobody awaits, for to await is to leave many watches.
+What ZooKeeper promises of watches is held against what the links see and the servers' logs.
 """
 
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from checker.holds import Words
 from checker.missed_changes import check_missed_changes
 from checker.model_check import check_model
 from checker.verdict import Verdict
+from checker.watch_delivery import check_watch_delivery
 from checker.znode_history import watches_by_connection, writes_by_comparison
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_process, stagger
@@ -27,12 +30,16 @@ from recipes.catalogue.znodes import WATCHED_ZNODES
 from recipes.register import Reading
 from workloads.judgement import Evidence
 from workloads.workload import Setting, Workload
-from workloads.znode_client import ZnodeClient, hexadecimal
+from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
 from workloads.znode_judgement import judge_znodes
 from workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="await", work="watch", release="write", thing="change")
 WATCHED = ("w0", "w1")
+GROWN = ("t0", "t1")
+"""Nodes that come and go, each with a child."""
+CHILD = "x"
+TREE_SHARES = ((3, "make"), (3, "unmake"), (4, "survey"))
 AWAITED = ("a0", "a1", "a2")
 LONGEST_WAIT_S = 12.0
 SHARES = ((3, "read"), (4, "watch"), (2, "write"))
@@ -55,7 +62,9 @@ class Changes(msgspec.Struct, frozen=True):
             return PENDING, self
         dice, seed = self.seed.below(10)
         value: dict[str, Any]
-        if dice < 3:
+        if dice == 9 and self.seed.child("reconnect").below(5)[0] == 0:
+            f, value = "reconnect", {}
+        elif dice < 3:
             at, seed = seed.below(len(AWAITED))
             wait = 0.5 + seed.uniform()[0] * (LONGEST_WAIT_S if dice == 0 else 2.0)
             f = "await"
@@ -67,6 +76,13 @@ class Changes(msgspec.Struct, frozen=True):
         elif dice == 3:
             key, _ = seed.choose(AWAITED)
             f, value = "write", {"key": key, "value": f"{process}-{ctx.time}"}
+        elif dice < 7:
+            key, seed = seed.choose(GROWN)
+            f = pick(seed, TREE_SHARES)
+            below, seed = seed.child("below").below(2)
+            value = {"key": f"{key}/{CHILD}" if below and f != "survey" else key}
+            if f == "make":
+                value["ephemeral"] = bool(below)
         else:
             key, seed = seed.choose(WATCHED)
             f = pick(seed, SHARES)
@@ -79,7 +95,7 @@ class Changes(msgspec.Struct, frozen=True):
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """Remember the versions that were seen."""
         version = event.value.get("version") if event.type == "ok" else None
-        if version is None or event.value["key"] not in AWAITED:
+        if version is None or event.value.get("key") not in AWAITED:
             return self
         at = AWAITED.index(event.value["key"])
         versions = [*self.versions]
@@ -108,9 +124,21 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
                 return Outcome("fail", value, "timed out")
             return told(value["key"], seen)
 
+        def make(value: Any) -> Any:
+            made = znode.make(value["key"], ephemeral=value["ephemeral"])
+            return value if made else REFUSED
+
+        def reconnect(value: Any) -> Any:
+            znode.reconnect()
+            return value
+
         return ZnodeClient(
             znode,
             {
+                "reconnect": reconnect,
+                "make": make,
+                "unmake": lambda v: v if znode.unmake(v["key"]) else REFUSED,
+                "survey": lambda v: {"key": v["key"], "children": znode.survey(v["key"])},
                 "write": lambda v: told(v["key"], znode.write(v["key"], v["value"])),
                 "read": lambda v: told(v["key"], znode.read(v["key"])),
                 "watch": lambda v: told(v["key"], znode.watch(v["key"])),
@@ -124,9 +152,8 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
 def judge_watches(evidence: Evidence) -> Verdict:
     """What ZooKeeper promises of watches, and that nobody who waits misses a change."""
     history = evidence.history
-    watched = watches_by_connection(history, WATCHED)
     checks = [
-        check_model(watched, SESSION_GUARANTEES, "late-event"),
+        check_watch_delivery(history, evidence.truth),
         check_model(
             writes_by_comparison(history),
             SEQUENTIAL_CONSISTENCY,
@@ -135,6 +162,9 @@ def judge_watches(evidence: Evidence) -> Verdict:
         ),
         check_missed_changes(history, bound_s=2 * evidence.session_timeout + 2.0),
     ]
+    if evidence.truth is None:  # what the clients' answers say of it without the servers' logs
+        watched = watches_by_connection(history, WATCHED)
+        checks.append(check_model(watched, SESSION_GUARANTEES, "late-event"))
     answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
     return judge_znodes(evidence, checks, answered=answered, least=LEAST)
 
@@ -158,10 +188,11 @@ WATCH = Workload(
     words=WORDS,
     load=load,
     final=lambda _: final(
-        *(("await", {"key": key, "version": -2, "timeout": 5.0}) for key in AWAITED),
+        *(("await", {"key": key, "version": -2, "timeout": 0.5}) for key in AWAITED),
         *(("watch", {"key": key}) for key in WATCHED),
     ),
     cleanup={},
+    plain=True,
     requests=("write", "read"),
     judge=judge_watches,
 )

@@ -13,6 +13,23 @@ from workloads.judgement import Evidence
 
 
 @dataclass(frozen=True)
+class Action:
+    """What a holder does to the protected resource, in workloads with ``timed_actions``.
+
+    Args:
+        seconds: from the look whether it still holds to the moment at which a slow action takes
+            effect, whatever has become of the hold meanwhile. Every other action is slow, by the
+            seed; the others take effect at once.
+        guard: seconds for which the holder must be certain to hold on for the action to begin. Only
+            recipes that know for how long they hold can be asked (those that prevent
+            ``stale-belief``).
+    """
+
+    seconds: float = 0.0
+    guard: float = 0.0
+
+
+@dataclass(frozen=True)
 class Setting:
     """What the operations of a run depend on.
 
@@ -24,6 +41,7 @@ class Setting:
         until: when new operations of the load may no longer begin (nanoseconds on the run's
             clock). What waits for others must end soon after it: the final phase begins when
             every client's load is exhausted.
+        action: how holders act.
     """
 
     seed: Seed
@@ -31,6 +49,7 @@ class Setting:
     clients: int
     session_timeout: float
     until: int = 0
+    action: Action = Action()
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,11 @@ class Workload:
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         judge: from what a run left to its verdict.
         sized: whether clients have to know how many they are.
+        contended: whether what ``acquire`` gets lasts until ``release`` and keeps others waiting,
+            so that handovers and wake-ups can be measured (``checker.measures``).
+        timed_actions: whether the time of holders' actions can be chosen (``Setting.action``).
+        plain: whether its sound recipes do nothing but ask the servers, so that a promise that is
+            broken is one of ZooKeeper itself.
         requests: kinds of request that every recipe's clients are sure to make under load
             (``harness.zookeeper_frames.REQUESTS``): what the fault ``client-request`` strikes at.
     """
@@ -68,6 +92,9 @@ class Workload:
     cleanup: Mapping[str, str]
     judge: Callable[[Evidence], Verdict]
     sized: bool = False
+    contended: bool = False
+    timed_actions: bool = False
+    plain: bool = False
     requests: Sequence[str] = ("create", "delete", "get-children")
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def judge_znodes(
             check_exercise(
                 evidence.history,
                 happened=[Requirement(name="operations answered", needed=least, observed=answered)],
-                expiries=evidence.expired_sessions,
+                expiries=evidence.expiries,
                 expired="sessions that expired",
                 leader_changes=evidence.leader_changes,
                 kinds=evidence.kinds,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 
-from checker.decide import Algorithm, ModelEntry
+from checker.decide import NO_PART, Algorithm, ModelEntry
 from checker.decision import Budget, Decision, accepted
 from checker.guarantees.session_order import check_session_order
 from checker.guarantees.watch_events import check_watch_events
@@ -122,7 +122,7 @@ _FUNCTIONS = {
 SEQUENTIAL_CONSISTENCY = ModelEntry(
     name="sequential-consistency",
     summary="ZooKeeper's order: writes linearizable by zxid, each session's view goes forward",
-    functions=_FUNCTIONS,
+    functions={**_FUNCTIONS, "event": NO_PART, "sync": NO_PART},
     algorithms=(_ORDER,),
     decide=_decider(SEQUENTIAL, _ORDER.name),
 )

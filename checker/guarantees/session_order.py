@@ -3,7 +3,8 @@
 **Decided**, for each session by itself: whether its operations can be placed in the order of
 transactions, each after those of its session that returned before it was called:
 
-- a write where its own zxid is;
+- a write where its own zxid is (a write below what its session has seen contradicts the order of
+  zxids already, which `checker.guarantees.zxid_order` looks at);
 - a read where the state holds what it read: not before the zxid that it saw, and before the
   znode's next one (**monotonic reads**, **read your writes**);
 - a sync after every write that was acknowledged, to anybody, before the sync was called.
@@ -134,11 +135,9 @@ def _went_back(
         if returning:
             if furthest is None or view.zxid > furthest.zxid:
                 furthest = view
-        elif furthest is None or isinstance(view, Synced) or view.zxid > furthest.zxid:
+        elif isinstance(view, Synced) or view.kind == "write" or furthest is None:
             continue
-        elif view.kind == "write":
-            return _refused(operations, furthest, view, view)
-        else:
+        elif view.zxid <= furthest.zxid:
             later = next_writes.after(view.key, view.zxid)
             if later is not None and later.zxid <= furthest.zxid:
                 return _refused(operations, furthest, view, later)
@@ -146,7 +145,7 @@ def _went_back(
 
 
 def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sight) -> Decision:
-    """The refusal of a view that lies behind one before it, by what came later than it saw."""
+    """The refusal of a read that lies behind one before it, by what came later than it saw."""
     table = operations.table
     call, returned = operations.call[view.row], operations.returned[before.row]
     rows = [before.row, view.row, later.row]
@@ -157,18 +156,12 @@ def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sigh
         "sync": f"had synced by {by}, after zxid {before.zxid} was acknowledged",
     }[before.kind]
     of = "" if view.key is None else f" of {view.key!r}"
-    if view.kind == "write":
-        promise = "writes follow reads"
-        then = f"its write, called at {at(table, call, returned)}, was zxid {view.zxid}"
-    else:
-        promise = {"write": "read your writes", "read": "monotonic reads", "sync": "sync"}[
-            before.kind
-        ]
-        saw = "no node" if view.zxid == NOTHING else f"zxid {view.zxid}"
-        then = (
-            f"its read{of}, called at {at(table, call, returned)}, saw {saw}, older than zxid "
-            f"{later.zxid}"
-        )
+    promise = {"write": "read your writes", "read": "monotonic reads", "sync": "sync"}[before.kind]
+    saw = "no node" if view.zxid == NOTHING else f"zxid {view.zxid}"
+    then = (
+        f"its read{of}, called at {at(table, call, returned)}, saw {saw}, older than zxid "
+        f"{later.zxid}"
+    )
     if isinstance(before, Synced):
         rows.append(before.because.row)
     return refused(

@@ -244,7 +244,7 @@ def _parts(
 def _spent(budget: Budget, size: int) -> str | None:
     """Why the search has to end now; None if it may go on."""
     if budget.spent:
-        return f"the time budget of {budget.seconds:g} s is spent"
+        return f"the time budget of {budget.seconds:.3g} s is spent"
     if budget.bytes is not None and size > budget.bytes:
         return f"the memory budget of {budget.bytes / 1e6:,.0f} MB is spent"
     return None

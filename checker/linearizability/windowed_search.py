@@ -26,6 +26,10 @@ with the reason why it loses no solution:
   later, over another value. Only a model's declaration counts.)
 - **Useless unknowns**. One that leaves the state as it is is dominated by not using it; likewise
   a blind write of unknown outcome right before another blind write.
+- **Twins**. Of open operations of one type only the one that returns first is tried. For in an
+  order that has another one of them here and that one later, the two can change places: both are
+  called by now, and what could come later than the return of the first can come later than its
+  own.
 - **Absorption**. An open blind write whose state nobody to come can see (only blind writes are
   legal in it) is linearized together with another blind write, right before it. For in an order
   that has it later, it stands before a blind write or at the end, so nothing depends on it, and

@@ -72,6 +72,7 @@ class Windows:
         self._observers: list[list[_Open]] = []
         self._called: list[list[_Open]] = []
         self._blind: list[list[_Open]] = []
+        self._twins: list[dict[int, int]] = []
         mutators: dict[int, _Open] = {}
         observers: dict[int, _Open] = {}
         free: list[int] = []
@@ -102,6 +103,7 @@ class Windows:
                 self._mutators.append(list(mutators.values()))
             blind = [entry for entry in self._mutators[-1] if overwrites[entry[1]]]
             self._blind.append(blind if len(blind) > 1 else [])
+            self._twins.append(_earlier_twins(self._mutators[-1], returned))
             self._bits.append(first[0])
             free.append(first[0])
         self.slots = slots
@@ -169,8 +171,11 @@ class Windows:
         rows, overwrites = self._transitions.rows, self._transitions.overwrites
         row = rows[state]
         blind_open = self._blind[index]
+        twins = self._twins[index]
         for bit, type_, position in self._mutators[index]:
             if mask & bit or (idle and overwrites[type_]):
+                continue
+            if twins and twins.get(position, 0) & ~mask:
                 continue
             after = row[type_]
             if after >= 0:
@@ -280,3 +285,16 @@ class Windows:
                 changed = position
             index, mask = self._settle(index, mask, state, order)
         return order, changed
+
+
+def _earlier_twins(mutators: Sequence[_Open], returned: Sequence[int]) -> dict[int, int]:
+    """For positions of open operations, the bits of those of their type that return before them."""
+    if len({type_ for _, type_, _ in mutators}) == len(mutators):
+        return {}
+    twins: dict[int, int] = {}
+    before: dict[int, int] = {}
+    for bit, type_, position in sorted(mutators, key=lambda each: (returned[each[2]], each[2])):
+        if bits := before.get(type_, 0):
+            twins[position] = bits
+        before[type_] = before.get(type_, 0) | bit
+    return twins

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.models.counter import Counter
@@ -70,7 +70,7 @@ def decide_counter(
     initial = 0 if initial is None else initial
     if not _is_number(initial):
         raise WrongOperations(f"a counter begins with a number, not with {initial!r}")
-    return by_key(table, lambda part: _decide(part, initial, budget or Budget()))
+    return in_turns(table, lambda part, share: _decide(part, initial, share), budget or Budget())
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:

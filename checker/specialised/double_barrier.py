@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.model import ILLEGAL, Model
@@ -350,7 +350,7 @@ def _steps(
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
     number = parties(initial, "double-barrier")
-    return by_key(table, lambda part: decide_double_barrier(part, number, budget))
+    return in_turns(table, lambda part, share: decide_double_barrier(part, number, share), budget)
 
 
 DOUBLE_BARRIER = ModelEntry(

@@ -15,21 +15,24 @@ Expiry changes nothing else: a session may be taken to expire right after the la
 proves it alive, and a hold's end is then as early as can be, independently of all others. That
 needs that no other hold of the session has to be placed later than that. Where a session has
 several holds that are not known to be released the answer "no violation" would be a guess, and
-is not given; nor is it if a process goes on after an operation of unknown outcome.
+is not given; nor is it if a process goes on after an operation of unknown outcome. Such a history
+is searched if it is short (`checker.specialised.lock_search`), and else unknown.
 
-**Cost**: O(n log n), by sorting; no search.
+**Cost**: O(n log n), by sorting; a search only where that leaves the answer open.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 
 import numpy as np
 
-from checker.decide import Algorithm
-from checker.decision import Decision, accepted, undecided
+from checker.decide import Algorithm, in_turns
+from checker.decision import Budget, Decision, accepted, undecided
 from checker.operation_table import Flags, OperationTable
 from checker.specialised.exclusion_witness import Conflict, Lock, explain
 from checker.specialised.hold_loads import Loads, Pulses
 from checker.specialised.holds_table import HoldsTable, extract_holds
+from checker.specialised.lock_search import settle_by_search
 from checker.wording import who
 
 OVERLAP = Algorithm(
@@ -42,7 +45,7 @@ OVERLAP = Algorithm(
 
 
 def decide_exclusion(
-    table: OperationTable, lock: Lock, acquires: Flags, releases: Flags
+    table: OperationTable, lock: Lock, acquires: Flags, releases: Flags, budget: Budget
 ) -> Decision:
     """Whether a lock's holds exclude each other as they should.
 
@@ -51,12 +54,33 @@ def decide_exclusion(
         lock: its kind.
         acquires: rows that acquire, or may have.
         releases: rows that release, or may have.
+        budget: of a search where the holds leave the answer open.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
     """
     holds = extract_holds(table, acquires, releases, lock.nesting, lock.weight)
-    return decide_holds(table, lock, (acquires, releases), holds)
+    operations = acquires, releases
+    decision = decide_holds(table, lock, operations, holds)
+    return settle_by_search(table, lock, operations, NO_TRIES, decision, budget)
+
+
+NO_TRIES = np.zeros(0, dtype=np.int64)
+
+
+def decide_locks(
+    table: OperationTable,
+    decide_part: Callable[[OperationTable, Budget], Decision],
+    budget: Budget,
+) -> Decision:
+    """Each lock judged by itself (`checker.decide.in_turns`)."""
+
+    def named(part: OperationTable, share: Budget) -> Decision:
+        decision = decide_part(part, share)
+        decision.algorithm = decision.algorithm or OVERLAP.name
+        return decision
+
+    return in_turns(table, named, budget)
 
 
 def decide_holds(

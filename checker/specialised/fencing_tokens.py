@@ -21,7 +21,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import NO_PART, Algorithm, ModelEntry, by_key
 from checker.decision import Budget, Decision, accepted, refused, undecided
 from checker.operation_table import MISSING, OK, Ints, OperationTable
 from checker.specialised.granted_tokens import (
@@ -172,7 +172,7 @@ FENCING_TOKENS = ModelEntry(
     functions={
         **dict.fromkeys(GRANTS, "() -> token, or {token}"),
         **dict.fromkeys(RELEASES, "() -> nothing; tells a re-entrant acquire from a new grant"),
-        **dict.fromkeys(IGNORED, "ignored"),
+        **dict.fromkeys(IGNORED, NO_PART),
     },
     algorithms=(_ALGORITHM,),
     decide=_decide,

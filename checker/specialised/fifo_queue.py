@@ -32,7 +32,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.models.fifo_queue import FifoQueue
@@ -54,7 +54,7 @@ def decide_fifo_queue(
     Raises:
         WrongOperations: an enqueue without a value.
     """
-    return by_key(table, lambda part: _decide(part, budget or Budget()))
+    return in_turns(table, _decide, budget or Budget())
 
 
 def _decide(table: OperationTable, budget: Budget) -> Decision:

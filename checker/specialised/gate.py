@@ -19,7 +19,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.model import ILLEGAL, UNKNOWN, Model
@@ -165,7 +165,9 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
             "gate takes as initial value whether it is there at first, true or false, and "
             f"{initial!r} is neither"
         )
-    return by_key(table, lambda part: decide_gate(part, there=bool(initial), budget=budget))
+    return in_turns(
+        table, lambda part, share: decide_gate(part, there=bool(initial), budget=share), budget
+    )
 
 
 GATE = ModelEntry(

@@ -27,7 +27,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, Witness, accepted, undecided
 from checker.linearizability.search import check_linearizable
 from checker.models.multiset_queue import MultisetQueue
@@ -57,7 +57,7 @@ def decide_multiset_queue(
     Raises:
         WrongOperations: an enqueue without a value; a drain that answered no list.
     """
-    return by_key(table, lambda part: _decide(part, budget or Budget()))
+    return in_turns(table, _decide, budget or Budget())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

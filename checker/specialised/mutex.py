@@ -3,17 +3,19 @@
 **Decided** as a lock of capacity one (`checker.specialised.exclusion`: the algorithm and why it
 is right), with tries to acquire that were refused (`checker.specialised.refused_tries`).
 
-**Cost**: O(n log n) by sorting, O(n) where times come in order. No search.
+**Cost**: O(n log n) by sorting, O(n) where times come in order. A search only where
+that leaves the answer open.
 """
 
 from collections.abc import Hashable
 
-from checker.decide import ModelEntry, by_key
+from checker.decide import NO_PART, ModelEntry
 from checker.decision import Budget, Decision, undecided
 from checker.operation_table import OperationTable
-from checker.specialised.exclusion import OVERLAP, decide_holds
+from checker.specialised.exclusion import OVERLAP, decide_holds, decide_locks
 from checker.specialised.exclusion_witness import Lock
 from checker.specialised.holds_table import IGNORED, extract_holds, granted
+from checker.specialised.lock_search import LOCK_SEARCH, settle_by_search
 from checker.specialised.process_walk import Nesting
 from checker.specialised.refused_tries import decide_refused_tries
 
@@ -27,12 +29,16 @@ FUNCTIONS = {
     "campaign": "as acquire",
     "resign": "as release",
     "try_acquire": "ok: got it; refused, or ok with false: it was held",
-    **dict.fromkeys(IGNORED, "no part of the model"),
+    **dict.fromkeys(IGNORED, NO_PART),
 }
 
 
-def decide_mutex(table: OperationTable) -> Decision:
+def decide_mutex(table: OperationTable, budget: Budget) -> Decision:
     """Whether the operations of one mutex follow the model.
+
+    Args:
+        table: the operations.
+        budget: of a search where the holds leave the answer open.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
@@ -43,25 +49,23 @@ def decide_mutex(table: OperationTable) -> Decision:
     if decision.valid is False:
         return decision
     refusals = decide_refused_tries(table, (acquires, releases), holds, tries)
-    if refusals is None:
-        return decision
-    if refusals.witness is not None:
+    if refusals is not None and refusals.witness is not None:
         # What leaves questions open among the holds may contradict without the try.
         refusals.witness.minimal &= decision.valid is True
         return refusals
-    return undecided(*decision.unknown, *refusals.unknown)
+    if refusals is not None:
+        decision = undecided(*decision.unknown, *refusals.unknown)
+    return settle_by_search(table, LOCK, (acquires, releases), tries, decision, budget)
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    decision = by_key(table, decide_mutex)
-    decision.algorithm = OVERLAP.name
-    return decision
+    return decide_locks(table, decide_mutex, budget)
 
 
 MUTEX = ModelEntry(
     name="mutex",
     summary="a lock that one process holds at a time",
     functions=FUNCTIONS,
-    algorithms=(OVERLAP,),
+    algorithms=(OVERLAP, LOCK_SEARCH),
     decide=_decide,
 )

@@ -31,7 +31,7 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.models.priority_queue import PriorityQueue
@@ -52,7 +52,7 @@ def decide_priority_queue(
     Raises:
         WrongOperations: an enqueue without a value, or without an integer priority.
     """
-    return by_key(table, lambda part: _decide(part, budget or Budget()))
+    return in_turns(table, _decide, budget or Budget())
 
 
 def _decide(table: OperationTable, budget: Budget) -> Decision:

@@ -5,19 +5,21 @@ one (`checker.specialised.exclusion`: the algorithm and why it is right): so a w
 everybody, and readers exclude writers only. No process can turn what it holds from the one into
 the other: that is a violation like any other.
 
-**Cost**: O(n log n) by sorting. No search.
+**Cost**: O(n log n) by sorting. A search only where
+that leaves the answer open.
 """
 
 from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import ModelEntry, by_key
+from checker.decide import NO_PART, ModelEntry
 from checker.decision import Budget, Decision
 from checker.operation_table import Ints, OperationTable, WrongOperations
-from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion import OVERLAP, decide_exclusion, decide_locks
 from checker.specialised.exclusion_witness import Lock
 from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
+from checker.specialised.lock_search import LOCK_SEARCH
 from checker.specialised.process_walk import Nesting
 
 MODES = ("read", "write")
@@ -25,8 +27,12 @@ ACQUIRE_MODES = tuple(f"acquire_{mode}" for mode in MODES)
 RELEASE_MODES = tuple(f"release_{mode}" for mode in MODES)
 
 
-def decide_read_write_lock(table: OperationTable) -> Decision:
+def decide_read_write_lock(table: OperationTable, budget: Budget) -> Decision:
     """Whether the operations of one read-write lock follow the model.
+
+    Args:
+        table: the operations.
+        budget: of a search where the holds leave the answer open.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open, or
@@ -47,7 +53,7 @@ def decide_read_write_lock(table: OperationTable) -> Decision:
         weight=np.array([1, everybody, 0])[mode],
         share=lambda weight: "to read" if weight == 1 else "to write",
     )
-    return decide_exclusion(table, lock, acquires, releases)
+    return decide_exclusion(table, lock, acquires, releases, budget)
 
 
 def _modes(table: OperationTable) -> Ints:
@@ -75,9 +81,7 @@ def _modes(table: OperationTable) -> Ints:
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    decision = by_key(table, decide_read_write_lock)
-    decision.algorithm = OVERLAP.name
-    return decision
+    return decide_locks(table, decide_read_write_lock, budget)
 
 
 READ_WRITE_LOCK = ModelEntry(
@@ -88,8 +92,8 @@ READ_WRITE_LOCK = ModelEntry(
         **dict.fromkeys(RELEASES, '"read" or "write"; whatever the process holds without'),
         **dict.fromkeys(ACQUIRE_MODES, "as acquire"),
         **dict.fromkeys(RELEASE_MODES, "as release"),
-        **dict.fromkeys(IGNORED, "no part of the model"),
+        **dict.fromkeys(IGNORED, NO_PART),
     },
-    algorithms=(OVERLAP,),
+    algorithms=(OVERLAP, LOCK_SEARCH),
     decide=_decide,
 )

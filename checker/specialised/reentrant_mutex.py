@@ -4,36 +4,40 @@
 why it is right): what a process acquires within a hold of its own is always granted, and so only
 counts towards the release that ends the hold.
 
-**Cost**: O(n log n) by sorting. No search.
+**Cost**: O(n log n) by sorting. A search only where
+that leaves the answer open.
 """
 
 from collections.abc import Hashable
 
-from checker.decide import ModelEntry, by_key
+from checker.decide import NO_PART, ModelEntry
 from checker.decision import Budget, Decision
 from checker.operation_table import OperationTable
-from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion import OVERLAP, decide_exclusion, decide_locks
 from checker.specialised.exclusion_witness import Lock
 from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
+from checker.specialised.lock_search import LOCK_SEARCH
 from checker.specialised.process_walk import Nesting
 
 LOCK = Lock(capacity=1, nesting=Nesting.OUTERMOST)
 
 
-def decide_reentrant_mutex(table: OperationTable) -> Decision:
+def decide_reentrant_mutex(table: OperationTable, budget: Budget) -> Decision:
     """Whether the operations of one re-entrant mutex follow the model.
+
+    Args:
+        table: the operations.
+        budget: of a search where the holds leave the answer open.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
     """
     acquires, releases, _ = granted(table)
-    return decide_exclusion(table, LOCK, acquires, releases)
+    return decide_exclusion(table, LOCK, acquires, releases, budget)
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    decision = by_key(table, decide_reentrant_mutex)
-    decision.algorithm = OVERLAP.name
-    return decision
+    return decide_locks(table, decide_reentrant_mutex, budget)
 
 
 REENTRANT_MUTEX = ModelEntry(
@@ -42,8 +46,8 @@ REENTRANT_MUTEX = ModelEntry(
     functions={
         **dict.fromkeys(ACQUIRES, "ok: an object of session, token, node, or nothing"),
         **dict.fromkeys(RELEASES, "by the holder, as often as it acquired"),
-        **dict.fromkeys(IGNORED, "no part of the model"),
+        **dict.fromkeys(IGNORED, NO_PART),
     },
-    algorithms=(OVERLAP,),
+    algorithms=(OVERLAP, LOCK_SEARCH),
     decide=_decide,
 )

@@ -3,32 +3,33 @@
 **Decided** as a lock of that capacity (`checker.specialised.exclusion`: the algorithm and why it
 is right). A process may hold several permits, and releases those that it acquired last.
 
-**Cost**: O(n log n) by sorting. No search.
+**Cost**: O(n log n) by sorting. A search only where that leaves the answer open.
 """
 
 from collections.abc import Hashable
-from functools import partial
 
 import numpy as np
 
-from checker.decide import ModelEntry, by_key
+from checker.decide import NO_PART, ModelEntry
 from checker.decision import Budget, Decision
 from checker.operation_table import Ints, OperationTable, WrongOperations
-from checker.specialised.exclusion import OVERLAP, decide_exclusion
+from checker.specialised.exclusion import OVERLAP, decide_exclusion, decide_locks
 from checker.specialised.exclusion_witness import Lock
 from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
+from checker.specialised.lock_search import LOCK_SEARCH
 from checker.specialised.process_walk import Nesting
 
 MOST = 2**31 - 1
 """So many permits a semaphore has at most."""
 
 
-def decide_semaphore(table: OperationTable, permits: int) -> Decision:
+def decide_semaphore(table: OperationTable, permits: int, budget: Budget) -> Decision:
     """Whether the operations of one semaphore follow the model.
 
     Args:
         table: the operations.
         permits: how many there are.
+        budget: of a search where the holds leave the answer open.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open, or
@@ -42,7 +43,7 @@ def decide_semaphore(table: OperationTable, permits: int) -> Decision:
         share=lambda weight: f"{weight} permit{'s' if weight > 1 else ''}",
         crowd=lambda held: f"{held} permits were held of {permits}",
     )
-    return decide_exclusion(table, lock, acquires, releases)
+    return decide_exclusion(table, lock, acquires, releases, budget)
 
 
 def _weights(table: OperationTable) -> Ints | None:
@@ -61,15 +62,13 @@ def _weights(table: OperationTable) -> Ints | None:
     return weight
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
     if type(initial) is not int or not 0 < initial <= MOST:
         raise WrongOperations(
             "a semaphore needs its number of permits as the initial value, a positive integer "
             f"up to {MOST}, and {initial!r} is none"
         )
-    decision = by_key(table, partial(decide_semaphore, permits=initial))
-    decision.algorithm = OVERLAP.name
-    return decision
+    return decide_locks(table, lambda part, share: decide_semaphore(part, initial, share), budget)
 
 
 SEMAPHORE = ModelEntry(
@@ -78,9 +77,9 @@ SEMAPHORE = ModelEntry(
     functions={
         **dict.fromkeys(ACQUIRES, "number of permits, as argument or field permits; else 1"),
         **dict.fromkeys(RELEASES, "number of permits, as above, of those that the process holds"),
-        **dict.fromkeys(IGNORED, "no part of the model"),
+        **dict.fromkeys(IGNORED, NO_PART),
     },
     initial="the number of permits",
-    algorithms=(OVERLAP,),
+    algorithms=(OVERLAP, LOCK_SEARCH),
     decide=_decide,
 )

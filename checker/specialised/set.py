@@ -26,7 +26,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.models.set import Set
@@ -52,7 +52,7 @@ def decide_set(
             that answers neither true nor false.
     """
     model = Set(initial)
-    return by_key(table, lambda part: _decide(part, model, budget or Budget()))
+    return in_turns(table, lambda part, share: _decide(part, model, share), budget or Budget())
 
 
 class _SetOfOne(Set):

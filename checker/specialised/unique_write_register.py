@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
+from checker.decide import Algorithm, ModelEntry, in_turns
 from checker.decision import Budget, Decision, accepted, refused
 from checker.linearizability.search import check_linearizable
 from checker.model import Model
@@ -192,7 +192,9 @@ def _decider(
     """Zones where they apply, else the search."""
 
     def decide_(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-        return by_key(table, lambda part: _decide_part(part, initial, budget, model))
+        return in_turns(
+            table, lambda part, share: _decide_part(part, initial, share, model), budget
+        )
 
     return decide_
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.barrier import Barrier
-from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier
+from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier, UnsyncedBarrier
 from recipes.kazoo_barrier import KazooBarrier
 
 BARRIERS: Final[Mapping[str, type[Barrier]]] = {
@@ -12,4 +12,5 @@ BARRIERS: Final[Mapping[str, type[Barrier]]] = {
     "kazoo": KazooBarrier,
     "sleeps-through": SleepsThroughBarrier,
     "any-event": AnyEventBarrier,
+    "unsynced": UnsyncedBarrier,
 }

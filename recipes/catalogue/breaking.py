@@ -6,12 +6,22 @@ from typing import Final
 from recipes.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
 from recipes.faulty.breakable_locks import (
     BlacklistDeletesLock,
+    CountsGrantsBreakable,
+    FirstSessionOnlyBreakable,
     FreesFirstLock,
+    IgnoresTimeoutBreakable,
+    KeepsPlaceBreakable,
+    NeverHeldBreakable,
     NoIncarnationLock,
     NotificationsOnlyLock,
+    PersistentNodeBreakable,
+    RefusesReentryBreakable,
     ReusedPathLock,
+    SortsByNameBreakable,
     TellsNobodyLock,
+    WatchesFirstBreakable,
 )
+from recipes.published.breakable_locks import CooperativeBlacklistLock
 
 BREAKABLE_LOCKS: Final[Mapping[str, type[BreakableLock]]] = {
     "blacklist": BlacklistLock,
@@ -22,4 +32,14 @@ BREAKABLE_LOCKS: Final[Mapping[str, type[BreakableLock]]] = {
     "frees-first": FreesFirstLock,
     "reused-path": ReusedPathLock,
     "no-incarnation": NoIncarnationLock,
+    "persistent-node": PersistentNodeBreakable,
+    "first-session-only": FirstSessionOnlyBreakable,
+    "keeps-place": KeepsPlaceBreakable,
+    "sorts-by-name": SortsByNameBreakable,
+    "watches-first": WatchesFirstBreakable,
+    "counts-grants": CountsGrantsBreakable,
+    "never-held": NeverHeldBreakable,
+    "refuses-reentry": RefusesReentryBreakable,
+    "ignores-timeout": IgnoresTimeoutBreakable,
+    "cooperative-blacklist": CooperativeBlacklistLock,
 }

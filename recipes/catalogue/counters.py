@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.counter import Counter
-from recipes.faulty.counters import AddsAgainCounter, BlindWriteCounter
+from recipes.faulty.counters import AddsAgainCounter, BlindWriteCounter, UnsyncedCounter
 from recipes.kazoo_counter import KazooCounter
 
 COUNTERS: Final[Mapping[str, type[Counter]]] = {
@@ -12,4 +12,5 @@ COUNTERS: Final[Mapping[str, type[Counter]]] = {
     "kazoo": KazooCounter,
     "adds-again": AddsAgainCounter,
     "blind-write": BlindWriteCounter,
+    "unsynced": UnsyncedCounter,
 }

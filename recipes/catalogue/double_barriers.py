@@ -11,12 +11,20 @@ from recipes.faulty.double_barriers import (
     WaitsForOneBarrier,
 )
 from recipes.kazoo_double_barrier import KazooDoubleBarrier
+from recipes.published.double_barriers import (
+    LowestLeavesLast,
+    PublishedDoubleBarrier,
+    PublishedEntry,
+)
 
 DOUBLE_BARRIERS: Final[Mapping[str, type[DoubleBarrier]]] = {
     "roll": DoubleBarrier,
+    "lowest-last": LowestLeavesLast,
     "kazoo": KazooDoubleBarrier,
     "ready-stays": ReadyStaysBarrier,
     "counts-ready": CountsReadyBarrier,
     "waits-for-one": WaitsForOneBarrier,
     "sleeps-through": SleepsThroughDoubleBarrier,
+    "published": PublishedDoubleBarrier,
+    "published-entry": PublishedEntry,
 }

@@ -7,11 +7,23 @@ from recipes.election import ContestElection, FairElection, UnfairElection
 from recipes.faulty.elections import (
     AcknowledgesEarlyElection,
     BelievesAfterLostElection,
+    CountsReignsElection,
+    FirstSessionOnlyElection,
+    IgnoresTimeoutElection,
+    KeepsPlaceElection,
+    NeverLeadingElection,
+    PersistentNodeElection,
+    RemembersLeaderElection,
+    ResignsByPathElection,
+    RunsAgainstItselfElection,
     SharedAcknowledgementElection,
+    SortsByNameElection,
+    UnsyncedElection,
     UntiedAcknowledgementElection,
     WatchLeaderElection,
 )
 from recipes.kazoo_election import KazooElection
+from recipes.published.elections import WatchesSmallestElection
 
 ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
     "fair": FairElection,
@@ -22,4 +34,16 @@ ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
     "acknowledges-early": AcknowledgesEarlyElection,
     "untied-acknowledgement": UntiedAcknowledgementElection,
     "shared-acknowledgement": SharedAcknowledgementElection,
+    "persistent-node": PersistentNodeElection,
+    "first-session-only": FirstSessionOnlyElection,
+    "keeps-place": KeepsPlaceElection,
+    "sorts-by-name": SortsByNameElection,
+    "counts-reigns": CountsReignsElection,
+    "remembers-leader": RemembersLeaderElection,
+    "resigns-by-path": ResignsByPathElection,
+    "never-leading": NeverLeadingElection,
+    "runs-against-itself": RunsAgainstItselfElection,
+    "ignores-timeout": IgnoresTimeoutElection,
+    "watches-smallest": WatchesSmallestElection,
+    "unsynced": UnsyncedElection,
 }

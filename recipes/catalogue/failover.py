@@ -7,8 +7,15 @@ from recipes.failover import FailoverDatabase
 from recipes.faulty.failover import (
     AcknowledgesFirst,
     BelievesTheNext,
+    NeverStepsDown,
     NoCatchUp,
     NoEpochCheck,
+    PersistentCandidates,
+    ReadsCached,
+    ReadsMarks,
+    ReadsSorted,
+    RemembersAddresses,
+    RepeatsTail,
     ShrinkingQuorum,
 )
 from recipes.kazoo_failover import KazooElectionDatabase
@@ -21,4 +28,11 @@ FAILOVER: Final[Mapping[str, type[FailoverDatabase]]] = {
     "no-catch-up": NoCatchUp,
     "shrinking-quorum": ShrinkingQuorum,
     "no-recheck": BelievesTheNext,
+    "repeats-tail": RepeatsTail,
+    "reads-marks": ReadsMarks,
+    "reads-cached": ReadsCached,
+    "reads-sorted": ReadsSorted,
+    "remembers-addresses": RemembersAddresses,
+    "persistent-candidates": PersistentCandidates,
+    "never-steps-down": NeverStepsDown,
 }

@@ -11,6 +11,7 @@ from recipes.faulty.jobs import (
     WatchOnlyJobs,
 )
 from recipes.jobs import Jobs
+from recipes.published.jobs import EphemeralJobs, EphemeralWorkJobs
 
 BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "fenced": Jobs,
@@ -19,4 +20,6 @@ BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "effect-first": EffectFirstJobs,
     "watch-only": WatchOnlyJobs,
     "submits-again": SubmitsAgainJobs,
+    "ephemeral-job": EphemeralJobs,
+    "ephemeral-work": EphemeralWorkJobs,
 }

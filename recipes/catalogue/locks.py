@@ -12,10 +12,15 @@ from recipes.faulty.fenced_locks import (
     RefusesEqualLock,
 )
 from recipes.faulty.locks import (
+    IgnoresTimeoutLock,
+    KeepsPlaceLock,
+    NeverHeldLock,
     NoLookupLock,
     NoRecheckLock,
     PersistentNodeLock,
+    RefusesReentryLock,
     ReleaseByPathLock,
+    SortsByNameLock,
     WatchFirstLock,
 )
 from recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
@@ -28,6 +33,7 @@ from recipes.kazoo_bare_lock import KazooBareLock
 from recipes.kazoo_lease import KazooLease
 from recipes.kazoo_lock import KazooLock
 from recipes.lock import ContestLock, FairLock, UnfairLock
+from recipes.published.locks import TrustsItsMapLock, WatchesParentLock
 from recipes.sequencer import SequencerLock
 from recipes.validity_lock import ValidityLock
 
@@ -46,6 +52,11 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "watch-first": WatchFirstLock,
     "release-by-path": ReleaseByPathLock,
     "no-lookup": NoLookupLock,
+    "keeps-place": KeepsPlaceLock,
+    "sorts-by-name": SortsByNameLock,
+    "never-held": NeverHeldLock,
+    "refuses-reentry": RefusesReentryLock,
+    "ignores-timeout": IgnoresTimeoutLock,
     "countdown": CountdownLock,
     "counts-from-now": CountsFromNowLock,
     "local-counter": LocalCounterLock,
@@ -56,4 +67,6 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "delay-since-taken": DelaySinceTakenLock,
     "verified-by-path": VerifiedByPathLock,
     "verified-once": VerifiedOnceLock,
+    "trusts-its-map": TrustsItsMapLock,
+    "watches-parent": WatchesParentLock,
 }

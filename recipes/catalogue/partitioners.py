@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from recipes.faulty.partitioners import (
+    BelievesForGoodPartitioner,
+    CountsSharesPartitioner,
     EvictingPartitioner,
+    NeverHeldPartitioner,
     NoLockPartitioner,
+    PersistentNodePartitioner,
     UnnoticedChangePartitioner,
 )
 from recipes.kazoo_partitioner import KazooPartitioner
@@ -17,4 +21,8 @@ PARTITIONERS: Final[Mapping[str, type[Any]]] = {
     "no-lock": NoLockPartitioner,
     "evicting": EvictingPartitioner,
     "unnoticed-change": UnnoticedChangePartitioner,
+    "persistent-node": PersistentNodePartitioner,
+    "counts-shares": CountsSharesPartitioner,
+    "believes-for-good": BelievesForGoodPartitioner,
+    "never-held": NeverHeldPartitioner,
 }

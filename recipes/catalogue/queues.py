@@ -6,13 +6,20 @@ from typing import Final
 from recipes.acknowledged_queue import AcknowledgedQueue
 from recipes.faulty.queues import (
     CachedListQueue,
+    EphemeralElementPriorityQueue,
     EphemeralElementQueue,
+    FailsUnansweredPriorityQueue,
+    FailsUnansweredQueue,
+    GetThenDeletePriorityQueue,
     GetThenDeleteQueue,
     NoLookupQueue,
+    NotificationOnlyPriorityQueue,
     NotificationOnlyQueue,
     PersistentClaimQueue,
     SortsByNameQueue,
     TextPriorityQueue,
+    UnsyncedPriorityQueue,
+    UnsyncedQueue,
     UntiedAcknowledgementQueue,
 )
 from recipes.fifo_queue import FifoQueue
@@ -32,6 +39,8 @@ QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
     "notification-only": NotificationOnlyQueue,
     "untied-acknowledgement": UntiedAcknowledgementQueue,
     "persistent-claim": PersistentClaimQueue,
+    "fails-unanswered": FailsUnansweredQueue,
+    "unsynced": UnsyncedQueue,
 }
 
 PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
@@ -39,4 +48,9 @@ PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = 
     "kazoo": KazooQueue,
     "cached-list": CachedListQueue,
     "text-priority": TextPriorityQueue,
+    "unsynced": UnsyncedPriorityQueue,
+    "ephemeral-elements": EphemeralElementPriorityQueue,
+    "get-then-delete": GetThenDeletePriorityQueue,
+    "notification-only": NotificationOnlyPriorityQueue,
+    "fails-unanswered": FailsUnansweredPriorityQueue,
 }

@@ -5,9 +5,17 @@ from typing import Final
 
 from recipes.faulty.read_write_locks import (
     BargingReaders,
+    BelievesForGoodReadWriteLock,
+    CountsWritesLock,
+    FirstSessionOnlyReadWriteLock,
     HastyWriter,
+    IgnoresTimeoutReadWriteLock,
+    KeepsPlaceReadWriteLock,
     MislabelledWriter,
+    NeverHeldReadWriteLock,
     NotifiedOnlyLock,
+    PersistentNodeReadWriteLock,
+    WatchesFirstReadWriteLock,
     WriterAmongReaders,
 )
 from recipes.kazoo_read_write_lock import KazooReadWriteLock
@@ -23,4 +31,12 @@ READ_WRITE_LOCKS: Final[Mapping[str, type[ReadWriteLock]]] = {
     "writer-among-readers": WriterAmongReaders,
     "hasty-writer": HastyWriter,
     "notified-only": NotifiedOnlyLock,
+    "persistent-node": PersistentNodeReadWriteLock,
+    "keeps-place": KeepsPlaceReadWriteLock,
+    "watches-first": WatchesFirstReadWriteLock,
+    "first-session-only": FirstSessionOnlyReadWriteLock,
+    "counts-writes": CountsWritesLock,
+    "believes-for-good": BelievesForGoodReadWriteLock,
+    "never-held": NeverHeldReadWriteLock,
+    "ignores-timeout": IgnoresTimeoutReadWriteLock,
 }

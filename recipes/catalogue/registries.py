@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.faulty.registries import (
+    FirstSessionRegistry,
     NoLookupRegistry,
     NotifiedOnlyRegistry,
     PersistentRegistry,
     RegisteredOnceRegistry,
+    UnsyncedRegistry,
 )
 from recipes.kazoo_registry import ChildrenWatchRegistry, PartyRegistry, TreeCacheRegistry
 from recipes.service_registry import ServiceRegistry
@@ -21,4 +23,6 @@ REGISTRIES: Final[Mapping[str, type[ServiceRegistry]]] = {
     "registered-once": RegisteredOnceRegistry,
     "no-lookup": NoLookupRegistry,
     "notified-only": NotifiedOnlyRegistry,
+    "unsynced": UnsyncedRegistry,
+    "first-session": FirstSessionRegistry,
 }

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.faulty.semaphores import (
+    BelievesForGoodSemaphore,
     CountsAllSemaphore,
     CountsFirstSemaphore,
+    IgnoresTimeoutSemaphore,
+    NeverHeldSemaphore,
     NoLookupSemaphore,
     ReleaseByPlaceSemaphore,
+    SortsByNameSemaphore,
     WatchesOneSemaphore,
 )
 from recipes.kazoo_semaphore import KazooSemaphore
@@ -21,4 +25,8 @@ SEMAPHORES: Final[Mapping[str, type[Semaphore]]] = {
     "watches-one": WatchesOneSemaphore,
     "no-lookup": NoLookupSemaphore,
     "release-by-place": ReleaseByPlaceSemaphore,
+    "sorts-by-name": SortsByNameSemaphore,
+    "believes-for-good": BelievesForGoodSemaphore,
+    "never-held": NeverHeldSemaphore,
+    "ignores-timeout": IgnoresTimeoutSemaphore,
 }

@@ -5,10 +5,13 @@ from typing import Final
 
 from recipes.faulty.two_phase_commit import (
     AbortsAloneCommit,
+    NeedsPresenceCommit,
     OneByOneCommit,
     OverwritesCommit,
     PiecemealCommit,
+    WaitsForCoordinatorCommit,
 )
+from recipes.published.two_phase_commits import SiteNodesCommit
 from recipes.two_phase_commit import CoordinatedCommit, PeerCommit, TwoPhaseCommit
 
 TWO_PHASE_COMMITS: Final[Mapping[str, type[TwoPhaseCommit]]] = {
@@ -18,4 +21,7 @@ TWO_PHASE_COMMITS: Final[Mapping[str, type[TwoPhaseCommit]]] = {
     "one-by-one": OneByOneCommit,
     "aborts-alone": AbortsAloneCommit,
     "overwrites": OverwritesCommit,
+    "site-nodes": SiteNodesCommit,
+    "waits-for-coordinator": WaitsForCoordinatorCommit,
+    "needs-presence": NeedsPresenceCommit,
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.faulty.views import (
+    FallsBackDataView,
     NotifiedOnlyChildrenView,
     NotifiedOnlyDataView,
     WatchAfterReadChildrenView,
@@ -23,4 +24,5 @@ VIEWS: Final[Mapping[str, type[Recipe]]] = {
     "notified-only-children": NotifiedOnlyChildrenView,
     "watch-after-read-data": WatchAfterReadDataView,
     "watch-after-read-children": WatchAfterReadChildrenView,
+    "falls-back": FallsBackDataView,
 }

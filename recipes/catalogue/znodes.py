@@ -7,9 +7,20 @@ from recipes.append_log import AppendLog
 from recipes.ephemeral_nodes import EphemeralNodes
 from recipes.faulty.znodes import (
     BlindAppendLog,
+    CachesReadsRegister,
+    CachesReadsWatch,
     CountsChildrenSequence,
+    CountsVersionsZnodes,
     EventOnlyWatch,
+    FirstSessionAppendLog,
+    FirstSessionNodes,
+    FirstSessionRegister,
+    FirstSessionSequence,
+    FirstSessionWatch,
+    FirstSessionWrite,
+    FirstSessionZnodes,
     IgnoresVersionRegister,
+    ListsOnParentZnodes,
     OneByOneWrite,
     PersistentNodes,
     ReadsThenSetsSequence,
@@ -17,8 +28,12 @@ from recipes.faulty.znodes import (
     RetriesCasRegister,
     TidiesUpNodes,
     UncheckedReadWrite,
+    UnguardedZnodes,
+    UnsyncedAppendLog,
+    UnsyncedRegister,
     WatchesOnceWatch,
 )
+from recipes.guarded_znodes import GuardedZnodes
 from recipes.multi_write import MultiWrite
 from recipes.register import LinearizableRegister, LocalRegister, SyncedRegister
 from recipes.sequence import SequentialNodes, VersionNumbers
@@ -30,24 +45,32 @@ REGISTERS: Final[Mapping[str, type[LocalRegister]]] = {
     "local": LocalRegister,
     "ignores-version": IgnoresVersionRegister,
     "retries-cas": RetriesCasRegister,
+    "unsynced": UnsyncedRegister,
+    "caches-reads": CachesReadsRegister,
+    "first-session": FirstSessionRegister,
 }
 
 APPEND_LOGS: Final[Mapping[str, type[AppendLog]]] = {
     "by-version": AppendLog,
     "blind": BlindAppendLog,
     "retries": RetriesAppendLog,
+    "unsynced": UnsyncedAppendLog,
+    "first-session": FirstSessionAppendLog,
 }
 
 WATCHED_ZNODES: Final[Mapping[str, type[WatchedZnode]]] = {
     "looks-again": WatchedZnode,
     "event-only": EventOnlyWatch,
     "watches-once": WatchesOnceWatch,
+    "caches-reads": CachesReadsWatch,
+    "first-session": FirstSessionWatch,
 }
 
 EPHEMERALS: Final[Mapping[str, type[EphemeralNodes]]] = {
     "ephemeral": EphemeralNodes,
     "persistent": PersistentNodes,
     "tidies-up": TidiesUpNodes,
+    "first-session": FirstSessionNodes,
 }
 
 SEQUENCES: Final[Mapping[str, type[SequentialNodes | VersionNumbers]]] = {
@@ -55,10 +78,20 @@ SEQUENCES: Final[Mapping[str, type[SequentialNodes | VersionNumbers]]] = {
     "version": VersionNumbers,
     "counts-children": CountsChildrenSequence,
     "reads-then-sets": ReadsThenSetsSequence,
+    "first-session": FirstSessionSequence,
 }
 
 MULTI_WRITES: Final[Mapping[str, type[MultiWrite]]] = {
     "multi": MultiWrite,
     "one-by-one": OneByOneWrite,
     "unchecked-read": UncheckedReadWrite,
+    "first-session": FirstSessionWrite,
+}
+
+GUARDED_ZNODES: Final[Mapping[str, type[GuardedZnodes]]] = {
+    "guarded": GuardedZnodes,
+    "unguarded": UnguardedZnodes,
+    "lists-on-parent": ListsOnParentZnodes,
+    "counts-versions": CountsVersionsZnodes,
+    "first-session": FirstSessionZnodes,
 }

@@ -45,3 +45,17 @@ class AnyEventBarrier(Barrier):
             return True
         errand.wait()
         return bool(told)
+
+
+class UnsyncedBarrier(Barrier):
+    """It believes any server that there is no barrier."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.1"
+    mistake: ClassVar[str] = (
+        "looks without a sync: a server that is behind has not heard of the barrier yet"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
+
+    def _catch_up(self, errand: Errand) -> None:
+        """Nothing: the mistake."""

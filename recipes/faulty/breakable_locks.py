@@ -9,6 +9,19 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.breakable_lock import BlacklistLock, IdentityLock
 from recipes.deadline import Deadline
+from recipes.faulty.contenders import (
+    CountsItsOwnGrants,
+    IgnoresTimeout,
+    NeverBelieves,
+    WaitsForItself,
+)
+from recipes.faulty.contests import (
+    FirstSessionOnly,
+    KeepsPlace,
+    PersistentNode,
+    SortsByName,
+    WatchesFirst,
+)
 from recipes.line_view import Stand
 from recipes.promises import Promises
 from recipes.session import Session
@@ -120,7 +133,7 @@ class ReusedPathLock(IdentityLock):
 
     contest = UnfairContest  # type: ignore[assignment]  # a fair lock in all but the line
     promises: ClassVar[Promises] = Promises(
-        prevents=IdentityLock.promises.prevents - {"unfair-grant", "herd"},
+        prevents=IdentityLock.promises.prevents - {"double-grant", "unfair-grant", "herd"},
         tokens=True,
         reentrant=True,
         notes=IdentityLock.promises.notes,
@@ -151,3 +164,93 @@ class NoIncarnationLock(IdentityLock):
     @staticmethod
     def _identify(name: str) -> str:
         return name
+
+
+class PersistentNodeBreakable(BlacklistLock):
+    """Ending its session does not free it."""
+
+    contest = PersistentNode
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the node is persistent: it outlives the session that is on the list"
+    expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "orphan-node"})
+
+
+class FirstSessionOnlyBreakable(BlacklistLock):
+    """A client whose session was ended once contends no more."""
+
+    contest = FirstSessionOnly
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "remembers that its session was on the list, and not that the client has a new one: it "
+        "never contends again"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class KeepsPlaceBreakable(BlacklistLock):
+    """A holder comes back to its old place."""
+
+    contest = KeepsPlace
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a holder whose session was on the list creates its node anew under the old name: the "
+        "lock has passed on meanwhile"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
+
+
+class SortsByNameBreakable(IdentityLock):
+    """Its line is in no order."""
+
+    contest = SortsByName
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "sorts the nodes by their whole names, which begin with a random mark, not by their "
+        "sequence numbers"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})
+
+
+class WatchesFirstBreakable(IdentityLock):
+    """Everybody watches the holder."""
+
+    contest = WatchesFirst
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "every waiter watches the holder, to see at once when it is freed: all of them are woken"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"herd"})
+
+
+class CountsGrantsBreakable(CountsItsOwnGrants, IdentityLock):
+    """Its tokens are each client's own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the token is how often this client was granted the lock"
+    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
+
+
+class NeverHeldBreakable(NeverBelieves, IdentityLock):
+    """Its holder does not know that it holds."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "held is always false: a holder does nothing with the lock"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+
+class RefusesReentryBreakable(WaitsForItself, IdentityLock):
+    """Its holder waits for itself."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a thread that holds the lock and asks for it again waits until its timeout, for itself"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"refused-reentry"})
+
+
+class IgnoresTimeoutBreakable(IgnoresTimeout, IdentityLock):
+    """Its waiters do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

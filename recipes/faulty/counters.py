@@ -38,3 +38,16 @@ class BlindWriteCounter(Counter):
         receipt_version: int,
     ) -> None:
         super()._write(errand, total, -1, receipt, receipt_version)
+
+
+class UnsyncedCounter(Counter):
+    """It reads what its server has."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "reads the total without a sync: a server that is behind lacks what was added before"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
+
+    def _catch_up(self, errand: Errand) -> None:
+        """Nothing: the mistake."""

@@ -10,6 +10,7 @@ class ReadyStaysBarrier(DoubleBarrier):
     """Once open, it is never closed again."""
 
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.2"
     mistake: ClassVar[str] = (
         "what says that the barrier is open is never taken away, as in the published recipe, whose "
         "node 'ready' nobody removes: from the second round on everybody walks in"
@@ -24,6 +25,7 @@ class CountsReadyBarrier(DoubleBarrier):
     """It counts one too many."""
 
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.2"
     mistake: ClassVar[str] = (
         "counts the node that says that the barrier is open among the members, once there is one"
     )

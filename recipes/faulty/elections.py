@@ -1,16 +1,24 @@
 """Elections with one known mistake each, which the harness must find."""
 
+import time
 from contextlib import suppress
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from recipes.acknowledgement import Acknowledgements
 from recipes.contest import Entry
 from recipes.deadline import Deadline
-from recipes.election import FairElection
+from recipes.election import FairElection, Leader, UnfairElection
 from recipes.fair_contest import FairContest
-from recipes.faulty.locks import WatchFirst
+from recipes.faulty.contenders import (
+    CampaignsForEver,
+    CountsItsOwnGrants,
+    NeverBelieves,
+    RunsAgainstItself,
+)
+from recipes.faulty.contests import FirstSessionOnly, KeepsPlace, PersistentNode, SortsByName
+from recipes.faulty.locks import ReleaseByPath, WatchFirst
 from recipes.session import Session
 
 
@@ -31,6 +39,7 @@ class WatchLeaderElection(FairElection):
 
     contest = WatchFirst
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.9"
     mistake: ClassVar[str] = (
         "all candidates watch the leader, and take the lead when it vanishes, without looking"
     )
@@ -81,6 +90,7 @@ class UntiedAcknowledgementElection(FairElection):
 
     acknowledgements = _Untied
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "P Leader Election"
     mistake: ClassVar[str] = (
         "the acknowledgement is one lasting node, tied neither to the leader's session nor to its "
         "epoch: the next leader passes for acknowledged at once"
@@ -118,3 +128,129 @@ class SharedAcknowledgementElection(FairElection):
         """Tidy up, then campaign."""
         self._acknowledgements.withdraw(0)
         return super().campaign(timeout)
+
+
+class UnsyncedElection(FairElection):
+    """It sees who leads where its server is."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "looks who leads without a sync: a server that is behind shows a leader of the past"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"epoch-regression"})
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """Nothing: the mistake."""
+
+
+class NeverLeadingElection(NeverBelieves, FairElection):
+    """Its leader does not know that it leads."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "leading is always false: whoever wins does nothing with it"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+
+class RunsAgainstItselfElection(RunsAgainstItself, FairElection):
+    """Its leader is its own successor."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a leader that campaigns again joins the line behind its own node, and waits for it until "
+        "the timeout"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"refused-reentry"})
+
+
+class IgnoresTimeoutElection(CampaignsForEver, FairElection):
+    """Its candidates do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "campaign takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class PersistentNodeElection(FairElection):
+    """Its node is not ephemeral."""
+
+    contest = PersistentNode
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the node is persistent: a leader that died leads for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"leaderless", "orphan-node"})
+
+
+class FirstSessionOnlyElection(FairElection):
+    """A candidate whose session has ended once is one no more."""
+
+    contest = FirstSessionOnly
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "remembers that its session is lost, and not that the client has a new one: it never "
+        "campaigns again"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class KeepsPlaceElection(FairElection):
+    """A candidate comes back to its old place."""
+
+    contest = KeepsPlace
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a candidate whose session ended creates its node anew under the old name, to keep its "
+        "place in the line: somebody else leads meanwhile"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
+
+
+class SortsByNameElection(FairElection):
+    """Its line is in no order."""
+
+    contest = SortsByName
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "sorts the candidates by the whole names of their nodes, which begin with a random mark"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})
+
+
+class CountsReignsElection(CountsItsOwnGrants, FairElection):
+    """Its epochs are each client's own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the epoch is how often this client has led: it knows of no other's"
+    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
+
+
+REMEMBERED_S: Final = 0.5
+"""For how long an observer takes its last answer for good."""
+
+
+class RemembersLeaderElection(FairElection):
+    """Its observers do not ask every time."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        f"who leads is remembered for {REMEMBERED_S} s, to save requests: an observer names an "
+        "old leader after a new one was known"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"epoch-regression"})
+    _remembered: tuple[float, Leader | None] = (float("-inf"), None)
+
+    def leader(self, timeout: float | None = 5.0) -> Leader | None:
+        """The last answer, if it is fresh enough."""
+        if time.monotonic() > self._remembered[0] + REMEMBERED_S:
+            self._remembered = (time.monotonic(), super().leader(timeout))
+        return self._remembered[1]
+
+
+class ResignsByPathElection(UnfairElection):
+    """Its resignation removes whoever leads."""
+
+    contest = ReleaseByPath
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "resigns by deleting the path in whatever session the client has by then, without looking "
+        "whose node it is"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})

@@ -1,13 +1,19 @@
 """Databases with one known mistake each in how their primary fails over."""
 
-from typing import ClassVar
+import time
+from functools import cached_property
+from typing import Any, ClassVar
 
 from recipes.deadline import Deadline
 from recipes.election import ContestElection, FairElection
 from recipes.failover import FailoverDatabase
-from recipes.faulty.locks import NoRecheckLock
+from recipes.faulty.locks import NoRecheckLock, PersistentNodeLock
+from recipes.json_lines import Address
 from recipes.primary_term import PrimaryTerm
 from recipes.replicated_log import Entry, ReplicatedLog
+
+CACHED_S = 1.0
+"""For so long a cached answer is given."""
 
 
 class _AcknowledgesFirst(PrimaryTerm):
@@ -29,6 +35,51 @@ class _NoRecheckElection(FairElection):
     contest = NoRecheckLock.contest
 
 
+class _ReadsCached(PrimaryTerm):
+    _cached: tuple[float, list[Any]] | None = None
+
+    def read(self, deadline: Deadline) -> list[Any] | None:
+        now = time.monotonic()
+        if self._cached is None or now - self._cached[0] > CACHED_S:
+            values = super().read(deadline)
+            if values is None:
+                return None
+            self._cached = (now, values)
+        return self._cached[1]
+
+
+class _ReadsMarks(PrimaryTerm):
+    def read(self, deadline: Deadline) -> list[Any] | None:
+        values = super().read(deadline)
+        return None if values is None else [*values, -self.epoch]
+
+
+class _RepeatsTail(PrimaryTerm):
+    def _begin_if_promised(self) -> None:
+        begun = self._begun
+        super()._begin_if_promised()
+        if begun is None and self._begun:
+            _, last = self._log.entries[self._begun - 1]
+            self._log.append(self.epoch, [last])
+
+
+class _ReadsSorted(PrimaryTerm):
+    def read(self, deadline: Deadline) -> list[Any] | None:
+        values = super().read(deadline)
+        return None if values is None else sorted(values)
+
+
+class _RemembersAddresses(PrimaryTerm):
+    remembered: dict[str, Address]
+
+    def find(self, name: str, address: Address) -> None:
+        super().find(name, self.remembered.setdefault(name, address))
+
+
+class _PersistentElection(FairElection):
+    contest = PersistentNodeLock.contest
+
+
 class AcknowledgesFirst(FailoverDatabase):
     """It says yes as soon as its own disk does."""
 
@@ -45,6 +96,7 @@ class NoEpochCheck(FailoverDatabase):
 
     log: ClassVar[type[ReplicatedLog]] = _NoEpochCheck
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 4.2"
     mistake: ClassVar[str] = (
         "replicas do not compare epochs: a deposed primary goes on shipping, and they take it"
     )
@@ -56,6 +108,7 @@ class NoCatchUp(FailoverDatabase):
 
     term: ClassVar[type[PrimaryTerm]] = _NoCatchUp
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 4.2"
     mistake: ClassVar[str] = (
         "a new primary serves from its own log, without taking the best one of a majority first"
     )
@@ -85,3 +138,90 @@ class BelievesTheNext(FailoverDatabase):
         "is first: fencing keeps the data safe, but two are the primary at once"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})
+
+
+class RepeatsTail(FailoverDatabase):
+    """Its new primary writes its predecessor's last entry again."""
+
+    term: ClassVar[type[PrimaryTerm]] = _RepeatsTail
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a new primary may not count the copies of an older epoch's entry, so it writes the last "
+        "one again under its own epoch, instead of an empty entry that takes it along"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-element"})
+
+
+class ReadsMarks(FailoverDatabase):
+    """It shows what is none of the users' business."""
+
+    term: ClassVar[type[PrimaryTerm]] = _ReadsMarks
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "hands out its own marks of terms as if users had written them"
+    expected: ClassVar[frozenset[str]] = frozenset({"phantom-element"})
+
+
+class ReadsCached(FailoverDatabase):
+    """It reads from a cache."""
+
+    term: ClassVar[type[PrimaryTerm]] = _ReadsCached
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "answers reads by what it read a moment ago, whatever came since"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+
+class ReadsSorted(FailoverDatabase):
+    """It keeps no order."""
+
+    term: ClassVar[type[PrimaryTerm]] = _ReadsSorted
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "hands out what was written sorted by value, as a map would"
+    expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
+
+
+class RemembersAddresses(FailoverDatabase):
+    """It looks up each replica once."""
+
+    term: ClassVar[type[PrimaryTerm]] = _RemembersAddresses
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "keeps the address at which it first found a member for ever: one that was started again "
+        "elsewhere gets nothing any more"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+    def _begin(self) -> PrimaryTerm | None:
+        term = super()._begin()
+        if isinstance(term, _RemembersAddresses):
+            term.remembered = self._remembered
+        return term
+
+    @cached_property
+    def _remembered(self) -> dict[str, Address]:
+        return {}
+
+
+class PersistentCandidates(FailoverDatabase):
+    """Its candidates stay in line."""
+
+    election: ClassVar[type[ContestElection]] = _PersistentElection
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "candidates are persistent nodes: a primary that died stays the first"
+    expected: ClassVar[frozenset[str]] = frozenset({"leaderless"})
+
+
+class NeverStepsDown(FailoverDatabase):
+    """Once the primary, always the primary."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "remembers that it was appointed, and never that it is no more: it believes on after its "
+        "session has expired and after another was appointed"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder", "split-brain"})
+    _appointed = False
+
+    def remaining(self) -> float:
+        """For ever, from the first time on."""
+        self._appointed = self._appointed or super().remaining() > 0
+        return 1.0 if self._appointed else 0.0

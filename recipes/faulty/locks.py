@@ -7,14 +7,11 @@ from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredE
 from recipes.contest import Entry
 from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
+from recipes.faulty.contenders import IgnoresTimeout, NeverBelieves, WaitsForItself
+from recipes.faulty.contests import KeepsPlace, PersistentNode, SortsByName
 from recipes.lock import FairLock, UnfairLock
 from recipes.session import Session, Unanswered
 from recipes.unfair_contest import UnfairContest
-
-
-class _PersistentNode(FairContest):
-    def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = False) -> str:
-        return super()._create(entry, deadline, ephemeral=ephemeral)
 
 
 class _NoRecheck(FairContest):
@@ -36,7 +33,9 @@ class _NoLookup(FairContest):
         return None
 
 
-class _ReleaseByPath(UnfairContest):
+class ReleaseByPath(UnfairContest):
+    """Deletes the path in whatever session the client has, whosever node is there."""
+
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         if entry.node is None:
             return super()._take_out(entry, deadline)
@@ -57,10 +56,10 @@ class _ReleaseByPath(UnfairContest):
 class PersistentNodeLock(FairLock):
     """Its node is not ephemeral."""
 
-    contest = _PersistentNode
+    contest = PersistentNode
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "the node is persistent: it outlives its holder and its session"
-    expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "stuck-waiter", "orphan-node"})
+    expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "orphan-node"})
 
 
 class NoRecheckLock(FairLock):
@@ -89,8 +88,9 @@ class WatchFirstLock(FairLock):
 class ReleaseByPathLock(UnfairLock):
     """Its release removes whatever node is there."""
 
-    contest = _ReleaseByPath
+    contest = ReleaseByPath
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "G 7"
     mistake: ClassVar[str] = (
         "release deletes the node by path, whoever's it is: a holder whose session has expired "
         "frees the lock of the next one"
@@ -103,8 +103,61 @@ class NoLookupLock(FairLock):
 
     contest = _NoLookup
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.5"
     mistake: ClassVar[str] = (
         "does not look for its node after a lost reply: it creates a second one and queues behind "
         "the first, which nobody removes while its session lives"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "stuck-waiter", "orphan-node"})
+
+
+class NeverHeldLock(NeverBelieves, FairLock):
+    """Its holder does not know that it holds."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "held is always false: a client that is granted it does nothing with it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+
+class RefusesReentryLock(WaitsForItself, FairLock):
+    """Its holder waits for itself."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a thread that holds the lock and asks for it again waits until its timeout, for itself"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"refused-reentry"})
+
+
+class IgnoresTimeoutLock(IgnoresTimeout, FairLock):
+    """Its waiters do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class KeepsPlaceLock(FairLock):
+    """It comes back to its old place."""
+
+    contest = KeepsPlace
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a client whose session ended creates its node anew under the old name, to keep its place "
+        "in the line: the lock has passed on meanwhile"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
+
+
+class SortsByNameLock(FairLock):
+    """Its line is in no order."""
+
+    contest = SortsByName
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "sorts the nodes by their whole names, which begin with a random mark, not by their "
+        "sequence numbers"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})

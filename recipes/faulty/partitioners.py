@@ -1,11 +1,13 @@
 """Partitioners with one known mistake each, which the harness must find."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
-from recipes.partitioner import Partitioner
+from recipes.faulty.contests import PersistentNode
+from recipes.partitioner import Part, Partitioner
 
 
 class _NoLine(FairContest):
@@ -61,5 +63,62 @@ class UnnoticedChangePartitioner(Partitioner):
 
     @property
     def changed(self) -> bool:
+        """Never."""
+        return False
+
+
+class PersistentNodePartitioner(Partitioner):
+    """The locks of its parts are not ephemeral."""
+
+    _contest = PersistentNode
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the locks of the parts are persistent: they outlive their owners"
+    expected: ClassVar[frozenset[str]] = frozenset({"orphan-node"})
+
+
+class CountsSharesPartitioner(Partitioner):
+    """Its tokens are each member's own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "a part's token is how often this member has taken a share"
+    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
+    _shares = 0
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Count, if the share is taken."""
+        acquired = super().acquire(timeout)
+        self._shares += acquired
+        return acquired
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """With the member's own number for a token."""
+        return {name: part._replace(token=self._shares) for name, part in super().parts.items()}
+
+
+class BelievesForGoodPartitioner(Partitioner):
+    """Its members do not listen."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "goes on believing that it owns its share while suspended, and after LOST"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
+
+    @property
+    def held(self) -> bool:
+        """Whether a share was taken."""
+        return self._agreed is not None
+
+
+class NeverHeldPartitioner(Partitioner):
+    """Its members do not know what they own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "held is always false: a member does nothing with its share"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+    @property
+    def held(self) -> bool:
         """Never."""
         return False

@@ -15,34 +15,14 @@ from kazoo.protocol.states import EventType, WatchedEvent
 from recipes.acknowledged_queue import AcknowledgedQueue, ElementClaim
 from recipes.deadline import Deadline
 from recipes.element_queue import Catch, Place
-from recipes.fifo_queue import FifoQueue
+from recipes.fifo_queue import FifoQueue, TakingElementQueue
 from recipes.ledger import Ledger, pause
 from recipes.priority_queue import PriorityQueue
-from recipes.queue_interfaces import QueueUnknown
+from recipes.queue_interfaces import NothingDone, QueueUnknown
 from recipes.session import Unanswered
 
 
-class EphemeralElementQueue(FifoQueue):
-    """Its elements are ephemeral."""
-
-    ephemeral: ClassVar[bool] = True
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "elements are ephemeral nodes: they vanish with the session of whoever put them"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-element"})
-
-
-class GetThenDeleteQueue(FifoQueue):
-    """It takes an element that is gone already for one that it took."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads an element, then deletes its node, and does not mind that it is gone already: two "
-        "consumers that read it both take it"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-element"})
-
+class _GetsThenDeletes(TakingElementQueue):
     def _catch(self, place: Place, ledger: Ledger, deadline: Deadline) -> Catch | None:
         node = f"{self._folder}/{place.name}"
         try:
@@ -56,6 +36,93 @@ class GetThenDeleteQueue(FifoQueue):
         except (SessionExpiredError, Unanswered) as error:
             raise QueueUnknown("whether it was taken got no answer", element) from error
         return Catch(place.name, element, ledger)
+
+
+class _WaitsForNotification(TakingElementQueue):
+    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
+        super().__init__(client, path, grace=grace)
+        self._fired = threading.Event()
+
+    def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
+        def news(event: WatchedEvent) -> None:
+            if event.type == EventType.CHILD:
+                self._fired.set()
+
+        self._fired.clear()
+        names: list[str] = ledger.session.ask(
+            deadline, self._client.get_children_async, folder, news
+        )
+        return names
+
+    def _await_news(self, ledger: Ledger, deadline: Deadline) -> None:  # noqa: ARG002 - the mistake
+        self._fired.wait(deadline.left())
+
+
+class _FailsUnanswered(TakingElementQueue):
+    def _put(self, element: bytes, stem: str, timeout: float | None) -> None:
+        try:
+            super()._put(element, stem, timeout)
+        except QueueUnknown as error:
+            raise NothingDone(f"{self._path}: no answer, so it was not added") from error
+
+
+class GetThenDeleteQueue(_GetsThenDeletes, FifoQueue):
+    """It takes an element that is gone already for one that it took."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.3"
+    mistake: ClassVar[str] = (
+        "reads an element, then deletes its node, and does not mind that it is gone already: two "
+        "consumers that read it both take it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-element"})
+
+
+class NotificationOnlyQueue(_WaitsForNotification, FifoQueue):
+    """It waits for nothing but its watch."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a waiter looks again only when its watch fires: one whose connection dropped, and its "
+        "watch with it, sleeps on when it is back"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class FailsUnansweredQueue(_FailsUnanswered, FifoQueue):
+    """It says of a put that got no answer that it failed."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "takes a put that got no answer in time for one that failed: its element comes out all the "
+        "same, beside that of whoever puts it again"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"phantom-element"})
+
+
+class UnsyncedQueue(FifoQueue):
+    """It believes any list that shows nothing."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "says that the queue is empty by the list of a server that may be behind, without a sync"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
+
+    def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:  # noqa: ARG002 - the mistake
+        return super()._look(ledger, deadline, last=False)
+
+
+class EphemeralElementQueue(FifoQueue):
+    """Its elements are ephemeral."""
+
+    ephemeral: ClassVar[bool] = True
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.3"
+    mistake: ClassVar[str] = (
+        "elements are ephemeral nodes: they vanish with the session of whoever put them"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-element"})
 
 
 class NoLookupQueue(FifoQueue):
@@ -99,35 +166,6 @@ class SortsByNameQueue(FifoQueue):
 
     def _place(self, name: str) -> Place:
         return Place(0, 0, name)
-
-
-class NotificationOnlyQueue(FifoQueue):
-    """It waits for nothing but its watch."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a waiter looks again only when its watch fires: one whose connection dropped, and its "
-        "watch with it, sleeps on when it is back"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
-
-    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
-        super().__init__(client, path, grace=grace)
-        self._fired = threading.Event()
-
-    def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
-        def news(event: WatchedEvent) -> None:
-            if event.type == EventType.CHILD:
-                self._fired.set()
-
-        self._fired.clear()
-        names: list[str] = ledger.session.ask(
-            deadline, self._client.get_children_async, folder, news
-        )
-        return names
-
-    def _await_news(self, ledger: Ledger, deadline: Deadline) -> None:  # noqa: ARG002 - the mistake
-        self._fired.wait(deadline.left())
 
 
 class _UntiedClaim(ElementClaim):
@@ -219,3 +257,51 @@ class TextPriorityQueue(PriorityQueue):
     def _place(self, name: str) -> Place:
         place = super()._place(name)
         return place._replace(priority=int(str(place.priority).ljust(2, "0")))
+
+
+class UnsyncedPriorityQueue(PriorityQueue):
+    """It takes the most urgent element of a list that may be old."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.4"
+    mistake: ClassVar[str] = (
+        "lists without a sync: a server that is behind does not show what is more urgent"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"out-of-order"})
+
+    def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:  # noqa: ARG002 - the mistake
+        ledger.open(deadline)
+        return self._list(ledger, deadline)[:1]
+
+
+class EphemeralElementPriorityQueue(PriorityQueue):
+    """As ``EphemeralElementQueue``."""
+
+    ephemeral: ClassVar[bool] = True
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = EphemeralElementQueue.mistake
+    expected: ClassVar[frozenset[str]] = EphemeralElementQueue.expected
+
+
+class GetThenDeletePriorityQueue(_GetsThenDeletes, PriorityQueue):
+    """As ``GetThenDeleteQueue``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = GetThenDeleteQueue.mistake
+    expected: ClassVar[frozenset[str]] = GetThenDeleteQueue.expected
+
+
+class NotificationOnlyPriorityQueue(_WaitsForNotification, PriorityQueue):
+    """As ``NotificationOnlyQueue``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = NotificationOnlyQueue.mistake
+    expected: ClassVar[frozenset[str]] = NotificationOnlyQueue.expected
+
+
+class FailsUnansweredPriorityQueue(_FailsUnanswered, PriorityQueue):
+    """As ``FailsUnansweredQueue``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FailsUnansweredQueue.mistake
+    expected: ClassVar[frozenset[str]] = FailsUnansweredQueue.expected

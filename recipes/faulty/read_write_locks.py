@@ -8,6 +8,13 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
+from recipes.faulty.contenders import (
+    BelievesForGood,
+    CountsItsOwnGrants,
+    IgnoresTimeout,
+    NeverBelieves,
+)
+from recipes.faulty.contests import FirstSessionOnly, KeepsPlace, PersistentNode, WatchesFirst
 from recipes.read_write_lock import (
     READ,
     WRITE,
@@ -18,6 +25,82 @@ from recipes.read_write_lock import (
     WriteLock,
 )
 from recipes.revocable_lock import RevocableReadWriteLock
+
+
+class _PersistentReads(PersistentNode, ReadContest):
+    pass
+
+
+class _PersistentWrites(PersistentNode, WriteContest):
+    pass
+
+
+class _PersistentReader(ReadLock):
+    contest = _PersistentReads
+
+
+class _PersistentWriter(WriteLock):
+    contest = _PersistentWrites
+
+
+class _ComesBack(KeepsPlace, WriteContest):
+    pass
+
+
+class _ComingBackWriter(WriteLock):
+    contest = _ComesBack
+
+
+class _WatchesFirstReads(WatchesFirst, ReadContest):
+    pass
+
+
+class _WatchesFirstWrites(WatchesFirst, WriteContest):
+    pass
+
+
+class _WatchesFirstReader(ReadLock):
+    contest = _WatchesFirstReads
+
+
+class _WatchesFirstWriter(WriteLock):
+    contest = _WatchesFirstWrites
+
+
+class _FirstSessionWrites(FirstSessionOnly, WriteContest):
+    pass
+
+
+class _FirstSessionWriter(WriteLock):
+    contest = _FirstSessionWrites
+
+
+class _CountingWriter(CountsItsOwnGrants, WriteLock):
+    pass
+
+
+class _BelievingReader(BelievesForGood, ReadLock):
+    pass
+
+
+class _BelievingWriter(BelievesForGood, WriteLock):
+    pass
+
+
+class _UnbelievingReader(NeverBelieves, ReadLock):
+    pass
+
+
+class _UnbelievingWriter(NeverBelieves, WriteLock):
+    pass
+
+
+class _PatientReader(IgnoresTimeout, ReadLock):
+    pass
+
+
+class _PatientWriter(IgnoresTimeout, WriteLock):
+    pass
 
 
 class _Barging(ReadContest):
@@ -74,6 +157,7 @@ class MislabelledWriter(ReadWriteLock):
 
     writer = _MislabelledWriter
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.6"
     mistake: ClassVar[str] = (
         "the writer's node is created under the readers' prefix (a slip of the pen in article "
         "L), so nobody who reads waits for it"
@@ -108,6 +192,7 @@ class NotifiedOnlyLock(RevocableReadWriteLock):
     """It hears of requests only by events."""
 
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.7"
     mistake: ClassVar[str] = (
         "a holder leaves a watch once and from then on waits for its event: it misses a request "
         "that was there before, and every one after a change of connection, which takes the "
@@ -134,3 +219,89 @@ class NotifiedOnlyLock(RevocableReadWriteLock):
             entry.session.ask(deadline, self._client.get_async, entry.node, news)
             self._watched = entry.node
         return self._notified.is_set()
+
+
+class PersistentNodeReadWriteLock(ReadWriteLock):
+    """Its nodes are not ephemeral."""
+
+    reader = _PersistentReader
+    writer = _PersistentWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the nodes are persistent: they outlive their holders and sessions"
+    expected: ClassVar[frozenset[str]] = frozenset({"orphan-node", "deadlock"})
+
+
+class KeepsPlaceReadWriteLock(ReadWriteLock):
+    """Its writer comes back to its old place."""
+
+    writer = _ComingBackWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a writer whose session ended creates its node anew under the old name, before those who "
+        "have been let in meanwhile"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
+
+
+class WatchesFirstReadWriteLock(ReadWriteLock):
+    """Everybody watches whoever is first in the way."""
+
+    reader = _WatchesFirstReader
+    writer = _WatchesFirstWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "watches the first of those in the way in place of the nearest: every release wakes all "
+        "who wait"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"herd"})
+
+
+class FirstSessionOnlyReadWriteLock(ReadWriteLock):
+    """A client whose session has ended once writes no more."""
+
+    writer = _FirstSessionWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "the writing side remembers that its session is lost, and not that the client has a new "
+        "one: it never contends again"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class CountsWritesLock(ReadWriteLock):
+    """Its writers' tokens are each client's own."""
+
+    writer = _CountingWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "a writer's token is how often this client has been one"
+    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
+
+
+class BelievesForGoodReadWriteLock(ReadWriteLock):
+    """Its holders do not listen."""
+
+    reader = _BelievingReader
+    writer = _BelievingWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "goes on believing that it holds while suspended, and after LOST"
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
+
+
+class NeverHeldReadWriteLock(ReadWriteLock):
+    """Its holders do not know that they hold."""
+
+    reader = _UnbelievingReader
+    writer = _UnbelievingWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "held is always false: a holder does nothing with the lock"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+
+class IgnoresTimeoutReadWriteLock(ReadWriteLock):
+    """Those who wait for it do not give up."""
+
+    reader = _PatientReader
+    writer = _PatientWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

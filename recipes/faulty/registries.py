@@ -1,11 +1,20 @@
 """Service registries with one known mistake each, which the harness must find."""
 
+import time
 from typing import ClassVar
+
+from kazoo.client import KazooClient
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
 from recipes.faulty.views import NotifiedOnly
-from recipes.service_registry import Registration, ServiceRegistry, ServiceView
+from recipes.service_registry import (
+    Registration,
+    RegistrationUnknown,
+    ServiceRegistry,
+    ServiceView,
+)
+from recipes.session import Session
 
 
 class _Persistent(Registration):
@@ -48,6 +57,7 @@ class RegisteredOnceRegistry(ServiceRegistry):
 
     registration = _Once
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 4.1"
     mistake: ClassVar[str] = (
         "does not register again after its session was lost: it serves on, and nobody finds it"
     )
@@ -75,3 +85,39 @@ class NotifiedOnlyRegistry(ServiceRegistry):
         "its view lists again on a notification only: the watches were gone with the connection"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
+
+
+class UnsyncedRegistry(ServiceRegistry):
+    """It lists what its server has."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "lists without a sync: a server that is behind lacks those who have registered, and has "
+        "those who have left"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"missing-entry", "ghost-entry"})
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """Nothing: the mistake."""
+
+
+class FirstSessionRegistry(ServiceRegistry):
+    """It never leaves its first session."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "registers in its first session only: once that has expired nothing is registered any "
+        "more, although the client has a new one"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._first = Session(client)
+
+    def register(self, address: str, timeout: float | None = None) -> None:
+        """As the sound one's, while the first session lives."""
+        if self._first.lost:
+            time.sleep(timeout or 0.0)
+            raise RegistrationUnknown(f"{self._path}: the session has ended")
+        super().register(address, timeout)

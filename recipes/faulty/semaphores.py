@@ -6,6 +6,8 @@ from kazoo.exceptions import NoNodeError
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
+from recipes.faulty.contenders import BelievesForGood, IgnoresTimeout, NeverBelieves
+from recipes.faulty.contests import SortsByName
 from recipes.promises import Line
 from recipes.semaphore import Semaphore, SemaphoreContest
 
@@ -68,6 +70,10 @@ class _ReleaseByPlace(SemaphoreContest):
         return self._delete(entry, f"{self._path}/{first}", deadline)
 
 
+class _SortsByName(SortsByName, SemaphoreContest):
+    """Whoever is among the first by name."""
+
+
 class CountsAllSemaphore(Semaphore):
     """It counts those behind it, too."""
 
@@ -97,6 +103,7 @@ class WatchesOneSemaphore(Semaphore):
 
     contest = _WatchesOne
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "C getsTheLock"
     mistake: ClassVar[str] = (
         "watches only the node that is as many places ahead as there are permits (as Curator's "
         "lock with several leases did): when another holder goes it is not told"
@@ -128,3 +135,39 @@ class ReleaseByPlaceSemaphore(Semaphore):
     expected: ClassVar[frozenset[str]] = frozenset(
         {"split-brain", "orphan-node", "deadlock", "stuck-waiter"}
     )
+
+
+class SortsByNameSemaphore(Semaphore):
+    """Its line is in no order."""
+
+    contest = _SortsByName
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "sorts the nodes by their whole names, which begin with a random mark, not by their "
+        "sequence numbers"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})
+
+
+class BelievesForGoodSemaphore(BelievesForGood, Semaphore):
+    """Its holder does not listen."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "goes on believing that it holds while suspended, and after LOST"
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
+
+
+class NeverHeldSemaphore(NeverBelieves, Semaphore):
+    """Its holder does not know that it holds."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "held is always false: a holder does nothing with its permit"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+
+class IgnoresTimeoutSemaphore(IgnoresTimeout, Semaphore):
+    """Its waiters do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

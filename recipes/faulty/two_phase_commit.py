@@ -3,10 +3,12 @@
 from dataclasses import replace
 from typing import ClassVar
 
+from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
 from recipes.errand import Errand
 from recipes.two_phase_commit import (
+    AT_WORK,
     COORDINATOR,
     DECISION,
     CoordinatedCommit,
@@ -23,6 +25,7 @@ class PiecemealCommit(PeerCommit):
     """A child for each site, created one after another; the sites are those that are there."""
 
     faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.8"
     mistake: ClassVar[str] = (
         "the coordinator creates the transaction and one node a site in requests of their own, "
         "and sites decide when every site that has a node has voted: a coordinator that dies "
@@ -90,15 +93,56 @@ class AbortsAloneCommit(PeerCommit):
         return super()._conclude(errand, call, decision)
 
 
+class WaitsForCoordinatorCommit(CoordinatedCommit):
+    """Its participants wait for the coordinator's decision, and for nothing else."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "P Two-phased Commit"
+    mistake: ClassVar[str] = (
+        "as printed in textbooks: a participant that has voted waits for its coordinator to decide,"
+        " however long that is silent; one that has died blocks the transaction for ever"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"blocked-transaction"})
+
+    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:  # noqa: ARG002 - the base's
+        return parties.coordinator != self._name
+
+
+class NeedsPresenceCommit(PeerCommit):
+    """A vote counts only while its site is at work."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "takes a site without an ephemeral node for dead, though its yes is there: sites that did "
+        "not join, or whose session has ended since, make an abort of what all have agreed to"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def _conclude(
+        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+    ) -> Decision | None:
+        assert call.parties is not None
+        node = self._node(call.transaction)
+        children = errand.read(self._client.get_children_async, node)
+        present = all(AT_WORK + site in children for site in call.parties.participants)
+        kept: Decision = decision if present else "abort"
+        return super()._conclude(errand, call, kept, absent=absent)
+
+
 class OverwritesCommit(PeerCommit):
     """The decision is data that is set, whatever stands there."""
 
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "the decision is written by setData without a version: who decides a moment later, by a "
-        "vote that has come in between, overwrites what others have read already"
+        "the decision is written by setData without a version, and a site that waits for votes "
+        "does not look at it again: a vote that comes just as another site loses its patience "
+        "makes it overwrite what others have read already"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
+
+    def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        self._waiting: set[str] = set()
 
     def _create_transaction(
         self,
@@ -112,6 +156,21 @@ class OverwritesCommit(PeerCommit):
         multi.create(f"{node}/{COORDINATOR}", ephemeral=True)
         multi.create(f"{node}/{DECISION}", b"none yet")
         errand.commit(multi, node)
+
+    def decide(
+        self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
+    ) -> Decision | None:
+        """As the sound one's, but for the looks after the first."""
+        self._waiting.discard(transaction)
+        return super().decide(transaction, timeout, patience=patience)
+
+    def _read_decision(
+        self, errand: Errand, transaction: str, *, watch: bool = False
+    ) -> Decision | None:
+        if transaction in self._waiting:
+            return None
+        self._waiting.add(transaction)
+        return super()._read_decision(errand, transaction, watch=watch)
 
     def _conclude(
         self,

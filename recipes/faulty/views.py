@@ -5,13 +5,16 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.deadline import Deadline
 from recipes.follower import Follower
-from recipes.session import Session
+from recipes.session import Session, Unanswered
 from recipes.view import Children, ChildrenView, Data, DataView
+
+SAVED_EACH = 5
+"""After so many looks a copy is saved."""
 
 
 class NotifiedOnly(Follower):
@@ -94,3 +97,30 @@ class WatchAfterReadChildrenView(ChildrenView):
             session.ask(deadline, self._client.get_children_async, self._path, self._news(session))
         except NoNodeError:
             self._missing(session, deadline)
+
+
+class FallsBackDataView(DataView):
+    """It falls back to an old copy."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "shows the copy that it saved last while the connection is lost, which is older than what "
+        "it has shown already"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"session-order"})
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._saved: Data | None = None
+        self._shown = 0
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            super()._look(session, deadline)
+        except (Unanswered, SessionExpiredError):
+            if self._saved is not None:
+                self._show(self._saved)
+            raise
+        self._shown += 1
+        if self._shown % SAVED_EACH == 0:
+            self._saved = self.value

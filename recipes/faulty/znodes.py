@@ -1,20 +1,174 @@
 """Uses of plain znodes with one known mistake each, which the harness must find."""
 
 import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NodeExistsError
+from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.append_log import AppendLog
 from recipes.ephemeral_nodes import EphemeralNodes
+from recipes.guarded_znodes import Entry, GuardedZnodes, Sight
 from recipes.multi_write import NAMES, MultiWrite
-from recipes.register import LinearizableRegister, Reading
+from recipes.register import LinearizableRegister, LocalRegister, Reading
 from recipes.sequence import SequentialNodes, VersionNumbers
 from recipes.session import Session, Unanswered
 from recipes.watched_znode import WatchedZnode
-from recipes.znode_access import Asker
+from recipes.znode_access import Asker, NotAsked, ZnodeAccess
+
+CACHED_S = 0.2
+"""For so long a cached answer is given."""
+
+
+class _FirstSessionOnly(ZnodeAccess):
+    """Asks in its first session for ever."""
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._first: Session | None = None
+
+    @contextmanager
+    def _asking(self) -> Iterator[Asker]:
+        if self._first is None:
+            self._first = Session(self._client)
+        identity = self._first.id
+        if identity is None:
+            raise NotAsked("no connection")
+        yield Asker(self._client, self._first, identity, self._path)
+
+
+class _UnsyncedAsker(Asker):
+    def catch_up(self) -> None:
+        """Nothing: the mistake."""
+
+
+class _Unsynced(ZnodeAccess):
+    """Reads what its server has."""
+
+    @contextmanager
+    def _asking(self) -> Iterator[Asker]:
+        session = Session(self._client)
+        try:
+            identity = session.id
+            if identity is None:
+                raise NotAsked("no connection")
+            yield _UnsyncedAsker(self._client, session, identity, self._path)
+        finally:
+            session.close()
+
+
+class _CachesReads(LocalRegister):
+    """Reads from a cache that its own writes do not reach."""
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._cache: dict[str, tuple[float, Reading]] = {}
+
+    def read(self, key: str) -> Reading:
+        """What was read a moment ago, or is there now."""
+        now = time.monotonic()
+        cached = self._cache.get(key)
+        if cached is None or now - cached[0] > CACHED_S:
+            cached = self._cache[key] = (now, super().read(key))
+        return cached[1]
+
+
+class FirstSessionRegister(_FirstSessionOnly, LinearizableRegister):
+    """It never leaves its first session."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "keeps its first session for ever: once that has expired no call comes through, although "
+        "the client has a new one"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class FirstSessionAppendLog(_FirstSessionOnly, AppendLog):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class FirstSessionWatch(_FirstSessionOnly, WatchedZnode):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class FirstSessionNodes(_FirstSessionOnly, EphemeralNodes):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class FirstSessionSequence(_FirstSessionOnly, SequentialNodes):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class FirstSessionWrite(_FirstSessionOnly, MultiWrite):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class FirstSessionZnodes(_FirstSessionOnly, GuardedZnodes):
+    """As ``FirstSessionRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = FirstSessionRegister.mistake
+    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
+
+
+class UnsyncedRegister(_Unsynced, LinearizableRegister):
+    """It reads what its server has."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "reads without a write before it: a server that is behind answers"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+
+class UnsyncedAppendLog(_Unsynced, AppendLog):
+    """As ``UnsyncedRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = UnsyncedRegister.mistake
+    expected: ClassVar[frozenset[str]] = UnsyncedRegister.expected
+
+
+class CachesReadsRegister(_CachesReads, LocalRegister):
+    """It reads from a cache."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "answers reads from a cache that its own writes do not reach: it reads what it has "
+        "overwritten itself"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"session-order"})
+
+
+class CachesReadsWatch(_CachesReads, WatchedZnode):
+    """As ``CachesReadsRegister``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = CachesReadsRegister.mistake
+    expected: ClassVar[frozenset[str]] = CachesReadsRegister.expected
 
 
 class IgnoresVersionRegister(LinearizableRegister):
@@ -201,3 +355,44 @@ class WatchesOnceWatch(WatchedZnode):
             return self.read(key)
         self._watched.add(key)
         return super()._look(ask, key, told)
+
+
+class UnguardedZnodes(GuardedZnodes):
+    """It makes its nodes open to everybody."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "forgets the access control list when it creates a znode"
+    expected: ClassVar[frozenset[str]] = frozenset({"unauthorised-access"})
+
+    def make(self, name: str, value: str, acl: Sequence[Entry]) -> Sight:  # noqa: ARG002 - forgotten
+        """The same, open to everybody."""
+        return super().make(name, value, [(31, "world", "anyone")])
+
+
+class CountsVersionsZnodes(GuardedZnodes):
+    """It takes the Stat before a change, and counts the change itself."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "reads the Stat before a change, and adds the change to it by itself"
+    expected: ClassVar[frozenset[str]] = frozenset({"wrong-stat"})
+
+    def write(self, name: str, value: str) -> Sight:
+        """The same, with a Stat of its own making."""
+        with self._asking() as ask:
+            stat = ask(self._client.exists_async, self._node(name))
+        super().write(name, value)
+        if stat is None:
+            raise NoNodeError
+        return Sight(stat._replace(version=stat.version + 1), data=value)
+
+
+class ListsOnParentZnodes(GuardedZnodes):
+    """It takes a list to hold for all below its node, and gives it to the children."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "gives children a list that lets nobody but their maker in"
+    expected: ClassVar[frozenset[str]] = frozenset({"refused-access"})
+
+    def grow(self, name: str, child: str) -> None:
+        """The same, for the maker alone."""
+        self._create(f"{name}/{child}", "", [(31, "auth", "")])

@@ -9,6 +9,7 @@ from base64 import b64encode
 from hashlib import sha1
 
 from simulation.zookeeper.error_codes import INVALID_ACL, NO_AUTH, Refusal
+from simulation.zookeeper.jute import MalformedRecord
 from simulation.zookeeper.request import Identities
 from simulation.zookeeper.transactions import Acl
 
@@ -19,8 +20,14 @@ DELETE = 8
 ADMIN = 16
 ALL = 31
 
+AskedAcl = tuple[tuple[int, str | None, str | None], ...]
+"""A list as clients send it: any string may be null."""
+
 OPEN: Acl = ((ALL, "world", "anyone"),)
 READ_ONLY: Acl = ((READ, "world", "anyone"),)
+
+_WITH_IDS = frozenset({"world", "digest", "ip"})
+"""Schemes whose ids a server looks at; a null there is a defect that it reports as -5."""
 
 _ADDRESS = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:/(\d{1,2}))?", re.ASCII)
 
@@ -54,31 +61,54 @@ def check(acl: Acl, wanted: int, identities: Identities) -> None:
         raise Refusal(NO_AUTH)
 
 
-def resolve(acl: Acl | None, identities: Identities) -> Acl:
+def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
     """The list as it is stored: duplicates dropped, ``auth`` replaced by who the client is.
+
+    Only of the scheme ``auth`` may the id be null, as some clients send an empty one.
 
     Raises:
         Refusal: INVALID_ACL, for empty lists, unknown schemes, malformed ids.
+        MalformedRecord: a null where a real server expects none.
     """
     if acl == OPEN:
         return OPEN
     if not acl:
         raise Refusal(INVALID_ACL)
     resolved: list[tuple[int, str, str]] = []
-    for entry in dict.fromkeys(acl):
-        permissions, scheme, name = entry
-        if scheme == "world" and name == "anyone":
-            resolved.append(entry)
-        elif scheme == "auth":
+    for permissions, scheme, name in _without_duplicates(acl):
+        if scheme is None:
+            raise Refusal(INVALID_ACL)
+        if scheme == "auth":
             mine = [(permissions, held, who) for held, who in identities if held == "digest"]
             if not mine:
                 raise Refusal(INVALID_ACL)
             resolved += mine
-        elif _is_valid_id(scheme, name):
-            resolved.append(entry)
+        elif name is None:
+            if scheme in _WITH_IDS:
+                raise MalformedRecord(f"an id of the scheme {scheme} is null")
+            raise Refusal(INVALID_ACL)
+        elif (scheme == "world" and name == "anyone") or _is_valid_id(scheme, name):
+            resolved.append((permissions, scheme, name))
         else:
             raise Refusal(INVALID_ACL)
     return tuple(resolved)
+
+
+def _without_duplicates(acl: AskedAcl) -> AskedAcl:
+    """As Java does it: each entry is compared with those before it, field by field.
+
+    Raises:
+        MalformedRecord: a field that has to be compared is null.
+    """
+    kept: dict[tuple[int, str | None, str | None], None] = {}
+    for entry in acl:
+        permissions, scheme, name = entry
+        if scheme is None or name is None:
+            for other in kept:
+                if other[0] == permissions and (scheme is None or other[1] == scheme):
+                    raise MalformedRecord("an entry with a null is compared")
+        kept[entry] = None
+    return tuple(kept)
 
 
 def masked(acl: Acl) -> Acl:
@@ -110,6 +140,13 @@ def authenticate(
     if name == super_digest:
         return (("super", ""), ("digest", name))
     return (("digest", name),)
+
+
+def address_of(host: str) -> str:
+    """The IPv4 address of a host: its name if that is one, else one of 10.0.0.0/8 of its own."""
+    if _ADDRESS.fullmatch(host):
+        return host
+    return f"10.{'.'.join(map(str, sha1(host.encode(), usedforsecurity=False).digest()[:3]))}"
 
 
 def digest_id(proof: bytes) -> str:

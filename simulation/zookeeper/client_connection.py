@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulation.network.transport import Transport
 from simulation.zookeeper import error_codes, four_letter_words
-from simulation.zookeeper.access_control import authenticate
+from simulation.zookeeper.access_control import address_of, authenticate
 from simulation.zookeeper.jute import MalformedRecord, Reader, write_buffer, write_string
 from simulation.zookeeper.opcodes import AUTH, SASL, VALID
 from simulation.zookeeper.request import Identities, Request
@@ -80,7 +80,7 @@ class ClientConnection:
         self.transport = transport
         self.session = 0
         self.timeout = 0
-        self.identities: Identities = (("ip", transport.remote[0]),)
+        self.identities: Identities = (("ip", address_of(transport.remote[0])),)
         self.closed = False
         self.established = False
         """Whether the handshake's request has been read."""
@@ -212,8 +212,8 @@ class ClientConnection:
             return
         rest = reader.rest()
         self._read_only_wanted = rest[0] != 0 if rest else None
-        if (role.mode == "read-only" and not self._read_only_wanted) or (
-            last_zxid_seen > server.database.last_processed
+        if (role.mode == "read-only" and not self._read_only_wanted) or self._is_ahead(
+            last_zxid_seen
         ):
             self.close()
             return
@@ -234,6 +234,10 @@ class ClientConnection:
             role.reattach(self, session, self.timeout)
         else:
             self.answer_handshake(valid=False)
+
+    def _is_ahead(self, last_zxid_seen: int) -> bool:
+        """Whether the client has seen more than this server has applied."""
+        return last_zxid_seen > self.server.database.last_processed
 
     def answer_handshake(self, *, valid: bool) -> None:
         """Tell the client its session, or that it has none any more, and then close."""
@@ -312,7 +316,7 @@ class ClientConnection:
             self.close()
             return
         proved = authenticate(
-            scheme, credentials, self.transport.remote[0], self.server.settings.super_digest
+            scheme, credentials, self.identities[0][1], self.server.settings.super_digest
         )
         if not proved:
             self._send(_pack_reply(16, xid, 0, error_codes.AUTH_FAILED))

@@ -36,7 +36,7 @@ class Database:
 
     Args:
         disk: the server's; several programs use it one after the other.
-        tree_factory: makes a tree as that of a new server.
+        tree_class: of the tree; an instance is as that of a new server.
         directory: on the disk.
         dirty_snapshots: as in 3.8.0, a truncation leaves snapshots alone that are newer than
             what is left of the log, so that what was to go comes back with them
@@ -55,7 +55,7 @@ class Database:
         "_directory",
         "_dirty_snapshots",
         "_disk",
-        "_tree_factory",
+        "_tree_class",
         "committed_log",
         "last_processed",
         "log",
@@ -66,17 +66,17 @@ class Database:
     def __init__(
         self,
         disk: Disk,
-        tree_factory: Callable[[], DataTree] = DataTree,
+        tree_class: type[DataTree] = DataTree,
         *,
         directory: str = "version-2",
         dirty_snapshots: bool = False,
     ) -> None:
         self._disk = disk
-        self._tree_factory = tree_factory
+        self._tree_class = tree_class
         self._directory = directory
         self._dirty_snapshots = dirty_snapshots
         self.log = TxnLog(disk, directory)
-        self.tree = tree_factory()
+        self.tree = tree_class()
         self.last_processed = 0
         self.sessions: dict[int, int] = {}
         self.committed_log: deque[Entry] = deque(maxlen=COMMITTED_LOG)
@@ -207,7 +207,7 @@ class Database:
             InvalidSnapshot: it is none.
         """
         self._clear()
-        self.tree, self.sessions = snapshot.deserialize(data)
+        self.tree, self.sessions = snapshot.deserialize(data, self._tree_class)
         self.last_processed = zxid
 
     # -- for leaders and learners -------------------------------------------------------------
@@ -257,7 +257,7 @@ class Database:
     # -----------------------------------------------------------------------------------------
 
     def _clear(self) -> None:
-        self.tree = self._tree_factory()
+        self.tree = self._tree_class()
         self.last_processed = 0
         self.sessions.clear()
         self.committed_log.clear()
@@ -270,7 +270,7 @@ class Database:
         problems = []
         for zxid, data in whole:
             try:
-                self.tree, self.sessions = snapshot.read_file(data)
+                self.tree, self.sessions = snapshot.read_file(data, self._tree_class)
             except InvalidSnapshot as problem:
                 problems.append(f"{self._snapshot_path(zxid)}: {problem}")
             else:

@@ -251,11 +251,26 @@ def _conf(server: "ZooKeeperServer") -> str:
     return "".join(f"{name}={value}\n" for name, value in values.items())
 
 
+def _envi(server: "ZooKeeperServer") -> str:
+    """A machine has no Java here: what is not true of it is left empty."""
+    values = {
+        "zookeeper.version": VERSION,
+        "host.name": server.settings.host,
+        **{f"java.{name}": "" for name in ("version", "vendor", "home", "class.path")},
+        **{f"java.{name}": "" for name in ("library.path", "io.tmpdir", "compiler")},
+        **{f"os.{name}": "" for name in ("name", "arch", "version")},
+        **{f"user.{name}": "" for name in ("name", "home", "dir")},
+        **{f"os.memory.{name}": "" for name in ("free", "max", "total")},
+    }
+    return "Environment:\n" + "".join(f"{name}={value}\n" for name, value in values.items())
+
+
 _COMMANDS: dict[str, Callable[["ZooKeeperServer"], str]] = {
     "conf": _conf,
     "cons": _cons,
     "crst": _crst,
     "dump": _dump,
+    "envi": _envi,
     "isro": _isro,
     "mntr": _mntr,
     "ruok": _ruok,
@@ -267,6 +282,6 @@ _COMMANDS: dict[str, Callable[["ZooKeeperServer"], str]] = {
     "wchs": _wchs,
 }
 
-KNOWN = frozenset(word.encode() for word in (*_COMMANDS, "dirs", "envi", "gtmk", "hash", "stmk"))
-"""Words that a connection may begin with. The last five tell of the Java process and its files:
+KNOWN = frozenset(word.encode() for word in (*_COMMANDS, "dirs", "gtmk", "hash", "stmk"))
+"""Words that a connection may begin with. The last four tell of the Java process and its files:
 they are never on the list of what is answered."""

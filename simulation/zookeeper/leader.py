@@ -99,7 +99,7 @@ class Leader:
         self.outstanding: dict[int, Proposal] = {}
         """Proposals by zxid, in order."""
         self.last_proposed = -1
-        self.sessions = SessionTracker(
+        self.sessions = settings.part(SessionTracker)(
             self.process, settings.tick_time, self.server.close_session, error_codes.SESSION_EXPIRED
         )
         self._bit = 1 << settings.server_id
@@ -290,7 +290,7 @@ class Leader:
         self._served_since = self.simulator.now
         database.last_processed = zxid
         self.sessions.track_all(database.sessions)
-        self._preparer = Preparer(
+        self._preparer = self.settings.part(Preparer)(
             database.tree,
             self.sessions.check,
             self._wall_clock,

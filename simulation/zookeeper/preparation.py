@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from simulation.zookeeper import access_control, opcodes, request_records
+from simulation.zookeeper.access_control import AskedAcl
 from simulation.zookeeper.data_tree import DataTree
 from simulation.zookeeper.error_codes import (
     BAD_ARGUMENTS,
@@ -177,22 +178,24 @@ class Preparer:
     def _prepare_create_ttl(self, body: bytes) -> Transaction:
         return self._create_ttl(*request_records.read_create_ttl(body))
 
-    def _create(self, path: str, data: bytes | None, acl: Acl | None, flags: int) -> Transaction:
+    def _create(
+        self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int
+    ) -> Transaction:
         self._check_flags(flags, ttl=-1)
         ephemeral = flags == 1 or flags == 3  # noqa: PLR1714 - the fastest
         owner = self._request.session if ephemeral else 0
-        path, acl, cversion = self._add_node(path, data, acl, flags, owner)
-        return CreateTxn(path, data, acl, ephemeral, cversion)
+        path, resolved, cversion = self._add_node(path, data, acl, flags, owner)
+        return CreateTxn(path, data, resolved, ephemeral, cversion)
 
     def _create_container(
-        self, path: str, data: bytes | None, acl: Acl | None, flags: int
+        self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int
     ) -> Transaction:
         self._check_flags(flags, ttl=-1)
-        path, acl, cversion = self._add_node(path, data, acl, flags, CONTAINER_OWNER)
-        return CreateContainerTxn(path, data, acl, cversion)
+        path, resolved, cversion = self._add_node(path, data, acl, flags, CONTAINER_OWNER)
+        return CreateContainerTxn(path, data, resolved, cversion)
 
     def _create_ttl(
-        self, path: str, data: bytes | None, acl: Acl | None, flags: int, ttl: int | None
+        self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int, ttl: int | None
     ) -> Transaction:
         if ttl is None:
             # As in 3.8.0: the whole multi fails, once this part of it is reached.
@@ -200,8 +203,8 @@ class Preparer:
         self._check_flags(flags, ttl)
         if flags < 5:
             raise Refusal(BAD_ARGUMENTS)
-        path, acl, cversion = self._add_node(path, data, acl, flags, ttl_owner(ttl))
-        return CreateTtlTxn(path, data, acl, cversion, ttl)
+        path, resolved, cversion = self._add_node(path, data, acl, flags, ttl_owner(ttl))
+        return CreateTtlTxn(path, data, resolved, cversion, ttl)
 
     def _check_flags(self, flags: int, ttl: int) -> None:
         if flags < 0 or flags > 6:
@@ -215,7 +218,7 @@ class Preparer:
             raise Refusal(BAD_ARGUMENTS)
 
     def _add_node(
-        self, path: str, data: bytes | None, acl: Acl | None, flags: int, owner: int
+        self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int, owner: int
     ) -> tuple[str, Acl, int]:
         """What all creations have in common, after the checks of their flags.
 
@@ -226,7 +229,7 @@ class Preparer:
         slash = path.rfind("/")
         if slash == -1 or "\0" in path:
             raise Refusal(BAD_ARGUMENTS)
-        acl = access_control.resolve(acl, self._identities)
+        resolved = access_control.resolve(acl, self._identities)
         changes = self.changes
         parent_path = path[:slash]
         parent = changes.record(parent_path)
@@ -235,7 +238,7 @@ class Preparer:
         self._check_permission(parent, access_control.CREATE)
         cversion = parent.cversion
         if flags == 2 or flags == 3 or flags == 6:  # noqa: PLR1714 - the fastest
-            path = f"{path}{cversion:010d}"
+            path = f"{path}{self._next_number(parent):010d}"
         if not is_valid(path):
             raise Refusal(BAD_ARGUMENTS)
         if changes.record(path) is not None:
@@ -243,8 +246,12 @@ class Preparer:
         if parent.session:
             raise Refusal(NO_CHILDREN_FOR_EPHEMERALS)
         cversion = _next_int(cversion)
-        changes.create(path, data, acl, owner, self._time, parent_path, parent, cversion)
-        return path, acl, cversion
+        changes.create(path, data, resolved, owner, self._time, parent_path, parent, cversion)
+        return path, resolved, cversion
+
+    def _next_number(self, parent: Record) -> int:
+        """What is appended to the name of a sequential node: how many children there ever were."""
+        return parent.cversion
 
     # -- deletion ---------------------------------------------------------------------------
 
@@ -257,7 +264,7 @@ class Preparer:
         parent = self._existing(parent_path)
         self._check_permission(parent, access_control.DELETE)
         node = self._existing(path)
-        _check_version(node.version, version)
+        self._check_version(node.version, version)
         if node.child_count > 0:
             raise Refusal(NOT_EMPTY)
         self.changes.delete(path, node, parent_path, parent)
@@ -283,7 +290,7 @@ class Preparer:
     def _set_data(self, path: str, data: bytes | None, version: int) -> Transaction:
         node = self._existing_at_valid(path)
         self._check_permission(node, access_control.WRITE)
-        _check_version(node.version, version)
+        self._check_version(node.version, version)
         version = _next_int(node.version)
         self.changes.set_data(path, node, data, version, self._time)
         return SetDataTxn(path, data, version)
@@ -293,13 +300,13 @@ class Preparer:
         path, acl, version = request_records.read_set_acl(body)
         if not is_valid(path):
             raise Refusal(BAD_ARGUMENTS)
-        acl = access_control.resolve(acl, self._identities)
+        resolved = access_control.resolve(acl, self._identities)
         node = self._existing(path)
         self._check_permission(node, access_control.ADMIN)
-        _check_version(node.aversion, version)
+        self._check_version(node.aversion, version)
         version = _next_int(node.aversion)
-        self.changes.set_acl(path, node, acl, version)
-        return SetAclTxn(path, acl, version)
+        self.changes.set_acl(path, node, resolved, version)
+        return SetAclTxn(path, resolved, version)
 
     def _prepare_check(self, body: bytes) -> Transaction:
         self._check_owner()
@@ -309,7 +316,7 @@ class Preparer:
     def _check(self, path: str, version: int) -> Transaction:
         node = self._existing_at_valid(path)
         self._check_permission(node, access_control.READ)
-        _check_version(node.version, version)
+        self._check_version(node.version, version)
         return CheckTxn(path, _next_int(node.version))
 
     # -- others -----------------------------------------------------------------------------
@@ -375,6 +382,10 @@ class Preparer:
             raise Refusal(BAD_ARGUMENTS)
         return self._existing(path)
 
+    def _check_version(self, present: int, wanted: int) -> None:
+        if wanted not in (-1, present):
+            raise Refusal(BAD_VERSION)
+
     def _check_permission(self, node: Record, wanted: int) -> None:
         if not self._settings.skip_acl:
             access_control.check(node.acl, wanted, self._identities)
@@ -385,11 +396,6 @@ def _parent_of_deletable(path: str) -> str:
     if slash == -1 or "\0" in path or path in UNDELETABLE:
         raise Refusal(BAD_ARGUMENTS)
     return path[:slash]
-
-
-def _check_version(present: int, wanted: int) -> None:
-    if wanted not in (-1, present):
-        raise Refusal(BAD_VERSION)
 
 
 def _next_int(value: int) -> int:

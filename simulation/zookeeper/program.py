@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from simulation.disk.disk import Disk
 from simulation.kernel.simulator import Simulator
 from simulation.network.network import Network
+from simulation.zookeeper.data_tree import DataTree
 from simulation.zookeeper.database import Database
 from simulation.zookeeper.quorum_peer import QuorumPeer
 from simulation.zookeeper.server import Mode, ZooKeeperServer
@@ -73,7 +74,7 @@ class ServerProgram:
         process = self.process = self._simulator.process(settings.host)
         self.server = self.peer = self.exit_reason = None
         try:
-            database = Database(self.disk)
+            database = settings.part(Database)(self.disk, settings.part(DataTree))
             database.load()
             self.server = ZooKeeperServer(
                 process, self._network, settings, database, self._exit, self.true_times

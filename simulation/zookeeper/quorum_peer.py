@@ -127,7 +127,7 @@ class QuorumPeer:
         if vote.state == LEADING:
             self.role = Leader(self)
         else:
-            self.role = Learner(self, self.view.members[vote.leader])
+            self.role = self.settings.part(Learner)(self, self.view.members[vote.leader])
         self.role.start()
 
     def _succeed(self, leader: int) -> None:

@@ -47,7 +47,7 @@ class Responder:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._reads = Reads(skip_acl=server.settings.skip_acl)
+        self._reads = server.settings.part(Reads)(skip_acl=server.settings.skip_acl)
 
     def respond(
         self, request: Request, entry: Entry | None, result: Result | None

@@ -8,7 +8,7 @@ Source: ``zookeeper.jute`` and ``MultiOperationRecord`` of ZooKeeper 3.8.0.
 
 from typing import Any
 
-from simulation.zookeeper.access_control import OPEN
+from simulation.zookeeper.access_control import OPEN, AskedAcl
 from simulation.zookeeper.jute import MalformedRecord, Reader, write_acl
 from simulation.zookeeper.opcodes import (
     CHECK,
@@ -21,11 +21,10 @@ from simulation.zookeeper.opcodes import (
     GET_DATA,
     SET_DATA,
 )
-from simulation.zookeeper.transactions import Acl
 
 _OPEN = write_acl(OPEN)
 
-Create = tuple[str, bytes | None, Acl | None, int]
+Create = tuple[str, bytes | None, AskedAcl | None, int]
 """Path, data, list, flags."""
 
 
@@ -34,7 +33,7 @@ def read_create(body: bytes) -> Create:
     return _create(Reader(body))
 
 
-def read_create_ttl(body: bytes) -> tuple[str, bytes | None, Acl | None, int, int]:
+def read_create_ttl(body: bytes) -> tuple[str, bytes | None, AskedAcl | None, int, int]:
     """``CreateTTLRequest``: as create, and the time to live in milliseconds."""
     reader = Reader(body)
     return (*_create(reader), reader.read_long())
@@ -52,7 +51,7 @@ def read_set_data(body: bytes) -> tuple[str, bytes | None, int]:
     return reader.read_text(), reader.read_buffer(), reader.read_int()
 
 
-def read_set_acl(body: bytes) -> tuple[str, Acl | None, int]:
+def read_set_acl(body: bytes) -> tuple[str, AskedAcl | None, int]:
     """``SetACLRequest``: path, list, version."""
     reader = Reader(body)
     return reader.read_text(), _acl(reader), reader.read_int()
@@ -140,12 +139,16 @@ def _create(reader: Reader) -> Create:
     return reader.read_text(), reader.read_buffer(), _acl(reader), reader.read_int()
 
 
-def _acl(reader: Reader) -> Acl | None:
+def _acl(reader: Reader) -> AskedAcl | None:
     """Nearly always the open list: no need to take it apart."""
     if reader.data.startswith(_OPEN, reader.position):
         reader.position += len(_OPEN)
         return OPEN
-    return reader.read_acl()
+    count = reader.read_int()
+    if count == -1:
+        return None
+    integer, string = reader.read_int, reader.read_string
+    return tuple([(integer(), string(), string()) for _ in range(count)])
 
 
 def _by_flags(create: Create, ttl: int | None) -> tuple[int, tuple[Any, ...]]:

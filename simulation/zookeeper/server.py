@@ -111,6 +111,7 @@ class ZooKeeperServer:
             process, HANDSHAKE_TIMEOUT, ClientConnection.close
         )
         self._responder = Responder(self)
+        self._connection_class = settings.part(ClientConnection)
         self._next_session = 0
         self._per_host: dict[str, int] = {}
         self._network = network
@@ -270,7 +271,7 @@ class ZooKeeperServer:
     # -- connections ----------------------------------------------------------------------
 
     def _accept(self, transport: Transport) -> ClientConnection:
-        connection = ClientConnection(self, transport)
+        connection = self._connection_class(self, transport)
         host = transport.remote[0]
         count = self._per_host.get(host, 0)
         limit = self.settings.max_client_connections

@@ -1,7 +1,10 @@
 """How a server is configured: what stands in ``zoo.cfg`` and in system properties."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Settings:
         server_id: ``myid``; 1 for a standalone server.
         members: the whole ensemble; empty for a standalone server.
         bugs: known bugs of 3.8.0 to have (``simulation.zookeeper.bugs``); none by default.
+        parts: classes of a mutant (``simulation.zookeeper.mutants``), by the class that each
+            takes the place of; none by default.
     """
 
     server_id: int = 1
@@ -56,6 +61,7 @@ class Settings:
     container_check_interval: int = 60_000
     container_max_per_minute: int = 10_000
     bugs: frozenset[str] = field(default_factory=frozenset)
+    parts: Mapping[type, type] = field(default_factory=dict)
 
     @property
     def shortest_session(self) -> int:
@@ -66,3 +72,7 @@ class Settings:
     def longest_session(self) -> int:
         """Upper bound of session timeouts."""
         return 20 * self.tick_time if self.max_session_timeout is None else self.max_session_timeout
+
+    def part(self, standard: type[Part]) -> type[Part]:
+        """The class that a server is made with: the standard one, or a mutant's subclass of it."""
+        return self.parts.get(standard, standard)

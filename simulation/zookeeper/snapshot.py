@@ -83,14 +83,14 @@ def serialize(tree: DataTree, sessions: Mapping[int, int]) -> bytes:
     return b"".join([*parts, *nodes, END])
 
 
-def deserialize(data: bytes) -> tuple[DataTree, dict[int, int]]:
-    """The tree and the sessions that ``serialize`` wrote.
+def deserialize(data: bytes, kind: type[DataTree] = DataTree) -> tuple[DataTree, dict[int, int]]:
+    """The tree, of that class, and the sessions that ``serialize`` wrote.
 
     Raises:
         InvalidSnapshot: it is nothing that ``serialize`` writes.
     """
     reader = Reader(data)
-    tree, sessions = _read_database(reader)
+    tree, sessions = _read_database(reader, kind)
     if reader.rest():
         raise InvalidSnapshot(f"{len(reader.rest())} bytes are left after the nodes")
     return tree, sessions
@@ -112,8 +112,8 @@ def write_file(tree: DataTree, sessions: Mapping[int, int], digest_zxid: int) ->
     return body + _seal(body)
 
 
-def read_file(data: bytes) -> tuple[DataTree, dict[int, int]]:
-    """The tree and the sessions in the bytes of a snapshot file.
+def read_file(data: bytes, kind: type[DataTree] = DataTree) -> tuple[DataTree, dict[int, int]]:
+    """The tree, of that class, and the sessions in the bytes of a snapshot file.
 
     Raises:
         InvalidSnapshot: a wrong header, a seal that does not fit, or no database in between.
@@ -122,7 +122,7 @@ def read_file(data: bytes) -> tuple[DataTree, dict[int, int]]:
         raise InvalidSnapshot(f"it begins with {data[:8]!r}")
     reader = Reader(data, len(HEADER))
     try:
-        found = _read_database(reader)
+        found = _read_database(reader, kind)
         _check_seal(reader)
         if reader.position < len(data):  # written by a server that knows digests
             reader.position += _DIGEST.size
@@ -147,14 +147,14 @@ def _check_seal(reader: Reader) -> None:
         raise InvalidSnapshot(f"the checksum before byte {reader.position} does not fit")
 
 
-def _read_database(reader: Reader) -> tuple[DataTree, dict[int, int]]:
+def _read_database(reader: Reader, kind: type[DataTree]) -> tuple[DataTree, dict[int, int]]:
     try:
         sessions = {reader.read_long(): reader.read_int() for _ in range(reader.read_int())}
         lists = {_OPEN_KEY: _OPEN_ACL}
         for _ in range(reader.read_int()):
             key = reader.read_long()
             lists[key] = reader.read_acl() or ()
-        tree = DataTree.restore(_read_nodes(reader, lists))
+        tree = kind.restore(_read_nodes(reader, lists))
     except (MalformedRecord, StructError, KeyError, ValueError) as problem:
         raise InvalidSnapshot(f"byte {reader.position}: {problem!r}") from problem
     return tree, sessions

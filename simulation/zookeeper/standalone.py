@@ -28,12 +28,12 @@ class Standalone:
         settings = server.settings
         process = server.process
         database = server.database
-        self.sessions = SessionTracker(
+        self.sessions = settings.part(SessionTracker)(
             process, settings.tick_time, server.close_session, UNKNOWN_SESSION
         )
         self.sessions.track_all(database.sessions)
         self._zxid = database.last_processed
-        self._preparer = Preparer(
+        self._preparer = settings.part(Preparer)(
             database.tree, self.sessions.check, self._wall_clock, settings, self._next_zxid
         )
         self._sync: SyncProcessor[tuple[Request, Entry | None]] = SyncProcessor(

@@ -92,22 +92,30 @@ class Truth:
 REIGN = Ownership("/e/x-0000000001", "0x1", czxid=5, start=0, grant=10, end=90, loss=20)
 
 
+def sessions():
+    """c0 leads in session 0x1 and goes on in 0x2; c1 has 0x3."""
+    recorded = Recorded().session(1, 0, "connected", session="0x1")
+    recorded.session(2, 1, "connected", session="0x3")
+    return recorded.session(3, 0, "connected", session="0x2").end(100).history()
+
+
 @pytest.mark.parametrize(
     ("life", "found"),
     [
         (ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 19, 0, "0x1", "deleted"), None),
-        (ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 25, 0, "0x2", "deleted"), None),
+        (ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x2", "deleted"), None),
+        (ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 25, 0, "0x3", "deleted"), None),
         (ZnodeLife("/a/5", 9, 0, "0x1", "0x1", b"5 c0"), "false-acknowledgement"),
         (ZnodeLife("/a/6", 11, 0, "0x1", "0x1", b"6 c0"), "false-acknowledgement"),
         (
-            ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x2", "deleted"),
+            ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x3", "deleted"),
             "lost-acknowledgement",
         ),
     ],
-    ids=["own", "after", "before", "unknown", "by another"],
+    ids=["own", "own client's in its next session", "after", "before", "unknown", "by another"],
 )
 def test_the_servers_know_whose_reign_it_was(life, found):
-    result = check_acknowledgements(Recorded().end(100).history(), Truth(life), [REIGN], "/a")
+    result = check_acknowledgements(sessions(), Truth(life), [REIGN], "/a")
     assert [anomaly.kind for anomaly in result.anomalies] == ([found] if found else [])
 
 
@@ -115,4 +123,10 @@ def test_with_logs_missing_an_unknown_reign_is_a_question():
     life = ZnodeLife("/a/6", 11, 0, "0x1", "0x1", b"6 c0")
     truth = Truth(life, reasons=["n1's log is missing"])
     result = check_acknowledgements(Recorded().end(100).history(), truth, [REIGN], "/a")
+    assert (result.anomalies, len(result.unknown)) == ([], 1)
+
+
+def test_a_removal_in_a_session_of_nobody_known_is_a_question():
+    life = ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x9", "deleted")
+    result = check_acknowledgements(sessions(), Truth(life), [REIGN], "/a")
     assert (result.anomalies, len(result.unknown)) == ([], 1)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from checker.decide import ModelEntry, by_key, decide
-from checker.decision import Decision, Witness, accepted, undecided
+from checker.decide import FIRST_SHARE_S, ModelEntry, by_key, decide, in_turns
+from checker.decision import Budget, Decision, Witness, accepted, undecided
 from checker.operation_table import OperationTable, WrongOperations
 from checker.wording import at
 
@@ -74,3 +74,64 @@ def test_of_one_key_or_none_the_table_is_judged_as_it_is():
         judged = []
         by_key(whole, lambda part, judged=judged: judged.append(part) or accepted())
         assert judged == [whole]
+
+
+class Searches:
+    """Parts that take so long each, on a clock of their own."""
+
+    def __init__(self, seconds, refused=()):
+        self.seconds = seconds
+        self.refused = refused
+        self.now = 0.0
+        self.shares = []
+
+    def budget(self, seconds):
+        return Budget(seconds, clock=lambda: self.now)
+
+    def decide(self, part, budget):
+        key = part.field("key")[0]
+        self.shares.append((key, budget.seconds))
+        if self.seconds[key] >= budget.seconds:
+            self.now += budget.seconds
+            return undecided("time is up")
+        self.now += self.seconds[key]
+        if key not in self.refused:
+            return accepted()
+        # To make the witness minimal takes as long again.
+        minimal = 2 * self.seconds[key] < budget.seconds
+        return Decision(
+            valid=False, witness=Witness(operations=[0], description="", minimal=minimal)
+        )
+
+
+def test_a_long_search_for_one_key_hides_no_violation_of_another():
+    searches = Searches({"long": 100, "short": 0.1 * FIRST_SHARE_S}, refused={"short"})
+    decision = in_turns(table("long", "short"), searches.decide, searches.budget(60))
+    assert (decision.valid, decision.witness.operations) == (False, [1])
+    assert searches.now < 2 * FIRST_SHARE_S
+
+
+def test_what_needs_more_than_its_first_share_gets_ten_times_as_much():
+    searches = Searches({"a": 3 * FIRST_SHARE_S, "b": 20 * FIRST_SHARE_S, "c": 0})
+    assert in_turns(table("a", "b", "c"), searches.decide, searches.budget(60)).valid is True
+    shares = [(key, round(share / FIRST_SHARE_S)) for key, share in searches.shares]
+    assert shares == [("a", 1), ("b", 1), ("c", 1), ("a", 10), ("b", 10), ("b", 100)]
+
+
+def test_what_is_left_of_the_budget_is_shared_evenly_in_the_last_turn():
+    searches = Searches(dict.fromkeys("ab", 100))
+    decision = in_turns(table("a", "b"), searches.decide, searches.budget(2))
+    assert decision.unknown == ["key 'a': time is up", "key 'b': time is up"]
+    assert searches.now == 2
+    assert searches.shares[-2][1] == searches.shares[-1][1] > FIRST_SHARE_S
+
+
+def test_an_answer_that_did_not_use_up_its_share_is_final():
+    asked = []
+    by_key(table("a", "b"), lambda part: asked.append(part) or undecided("never"))
+    assert len(asked) == 2
+
+
+def test_a_witness_that_is_cut_short_by_a_share_is_looked_for_again():
+    searches = Searches({"a": 0.6 * FIRST_SHARE_S, "b": 0}, refused={"a"})
+    assert in_turns(table("a", "b"), searches.decide, searches.budget(60)).witness.minimal

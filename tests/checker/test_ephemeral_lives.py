@@ -60,6 +60,14 @@ def test_without_the_servers_logs_only_who_looks_is_known_to_live():
     assert kinds(looked(created(Recorded()), session="s0")) == ["early-removal"]
 
 
+@pytest.mark.parametrize(("later", "found"), [(1006, ["early-removal"]), (1004, [])])
+def test_without_the_servers_logs_an_answer_shows_that_its_session_lived_till_the_call(
+    later, found
+):
+    recorded = looked(created(Recorded()))
+    assert kinds(looked(recorded, later, 0, session="s0")) == found
+
+
 def test_a_node_in_whose_place_stands_anothers():
     recorded = looked(created(Recorded()), e="s1")
     assert kinds(recorded, s0=None, s1=None) == ["early-removal"]
@@ -100,3 +108,9 @@ def test_a_node_that_is_there_after_its_session():
 
 def test_a_node_that_is_nobodys():
     assert kinds(looked(Recorded(), e=None)) == ["lingering-ephemeral"]
+
+
+def test_what_is_answered_in_a_session_that_had_ended():
+    assert "revived-session" in kinds(created(Recorded(), at=800), s0=500)
+    assert kinds(created(Recorded(), at=800), s0=790) == []
+    assert "revived-session" in kinds(looked(Recorded()), s1=500)

@@ -378,3 +378,36 @@ def test_a_handover_of_a_permit_needs_all_of_them_taken_at_the_call():
     assert (count_handovers(holds, 1), count_handovers(holds, 2)) == (2, 1)
     late = Recorded().acquire(1, 2, 0).acquire(1, 3, 1).release(4, 5, 0).acquire(6, 7, 2)
     assert count_handovers(extract_holds(late.end(12).history(), WORDS), 2) == 0
+
+
+def test_a_client_does_not_exclude_itself():
+    """c0 goes on as process 3 after an unknown outcome; the first process never said that it ended.
+
+    Three believe only if three clients do.
+    """
+    holds = [
+        Hold(client=n % 3, process=n, called=0, granted=n, beliefs=[(n, 20 + n)]) for n in range(4)
+    ]
+    assert {first.client for first, second, *_ in overlaps([holds[0], holds[3]])} == set()
+    assert len(overlaps(holds[:2])) == 1
+    assert list(crowds([holds[0], holds[1], holds[3]], 2)) == []
+    assert len(list(crowds(holds, 2))) == 2
+
+
+def test_an_expiry_ends_one_hold_of_a_path_that_all_contenders_make():
+    """c0 held it three times in one session; its last release did not get through.
+
+    Tokens tell which node it was; without them it is the node made last before the grant.
+    """
+    owners = [
+        replace(owner("0x1", made, gone), created=made * MS, expired=gone == 90)
+        for made, gone in [(10, 20), (30, 40), (50, 90)]
+    ]
+    for tokens in ([10, 30, 50], [None] * 3):
+        recorded = Recorded()
+        for token, made in zip(tokens, (10, 30, 50), strict=True):
+            recorded.acquire(made - 1, made + 1, 0, node="/l", token=token)
+            recorded.release(made + 5, made + 6, 0, "ok" if made < 50 else "info")
+        found = extract_holds(recorded.end(99).history(), WORDS)
+        expired = expired_while_holding(found, view(owners=owners, s1=(90, True)))
+        assert [hold.granted for hold in expired] == [51 * MS]

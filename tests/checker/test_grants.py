@@ -170,3 +170,17 @@ def test_it_takes_as_many_overtaken_as_may_hold():
         assert len(found.anomalies) == anomalies
     assert len(check_order(history, holds, None, 2).unknown) == 2
     assert check_order(history, holds, None, 3).unknown == []
+
+
+def test_two_clients_whose_sessions_are_not_told_are_two():
+    recorded = Recorded()
+    for process, at in ((1, 20), (0, 30)):
+        recorded.add(1, process, "invoke", "acquire")
+        recorded.add(at, process, "ok", "acquire", {"node": node(2 if process else 1)})
+    assert len(order(recorded, None).unknown) == 1
+
+
+def test_a_client_does_not_overtake_itself():
+    recorded = Recorded().acquire(1, 20, 0, node=node(2)).release(21, 22, 0)
+    recorded.acquire(23, 30, 3, node=node(1))
+    assert order(recorded, ServerView(known=KNOWN | {"0x4"})).anomalies == []

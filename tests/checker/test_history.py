@@ -35,6 +35,12 @@ def test_a_completion_without_a_call_is_refused():
         Recorded().add(1, 3, "ok", "x").history().operations()
 
 
+def test_a_completion_of_something_else_than_was_called_is_refused():
+    recorded = Recorded().add(1, 0, "invoke", "write").add(2, 0, "ok", "read")
+    with pytest.raises(ValueError, match="record 1: process 0 completes read while its write is"):
+        recorded.history().operations()
+
+
 def test_the_number_of_clients_is_found_from_session_events_or_processes():
     ops = [Op(time=1, process=7, type="invoke", f="x")]
     assert History(ops).clients == 8

@@ -113,3 +113,21 @@ def test_actions_belong_to_the_hold_of_their_process():
     first, second = holds(recorded.act(9, 0).end(10))
     assert [act.time / MS for act in first.acts] == [3, 6]
     assert [act.time / MS for act in second.acts] == [9]
+
+
+def test_a_client_that_goes_on_as_another_process_is_the_same_holder():
+    """Entering again had an unknown outcome; c0 goes on as process 3 and lets go."""
+    recorded = Recorded().acquire(1, 2, 0, node="/l/x", token=7)
+    recorded.add(3, 0, "invoke", "acquire").add(4, 0, "info", "acquire")
+    recorded.session(5, 3, "doubts").session(6, 3, "believes").act(7, 3)
+    recorded.release(8, 9, 3).acquire(10, 11, 1, node="/l/y", token=8)
+    first, second = holds(recorded.end(12))
+    assert [(a / MS, b / MS) for a, b in first.beliefs] == [(2, 5), (6, 8)]
+    assert (len(first.acts), first.released, second.client) == (1, True, 1)
+
+
+def test_the_same_path_made_anew_is_another_hold():
+    """All contenders of an unfair lock make one path: the token tells one grant from the next."""
+    recorded = Recorded().acquire(1, 2, 0, node="/l", token=7)
+    recorded.acquire(5, 6, 0, node="/l", token=8).release(7, 8, 0)
+    assert beliefs(recorded.end(9)) == [[(2, 6)], [(6, 7)]]

@@ -35,7 +35,8 @@ def judged(recorded, *lives, declared=None):
 
 
 def connected():
-    return Recorded(2).session(0, 0, "connected", session="0x1")
+    recorded = Recorded(2).session(0, 0, "connected", session="0x1")
+    return recorded.session(0, 1, "connected", session="0x2")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,18 @@ def test_own_hand_and_the_end_of_the_session_are_no_matter(innocent):
 
 def test_another_hand_needs_a_dead_owner():
     (anomaly,) = judged(connected().end(900), life("0x2")).anomalies
-    assert (anomaly.kind, anomaly.clients, anomaly.start) == ("freed-live-holder", [0], 500 * MS)
+    assert (anomaly.kind, anomaly.clients, anomaly.start) == ("freed-live-holder", [0, 1], 500 * MS)
+
+
+def test_the_same_client_in_its_next_session_is_no_other():
+    recorded = connected().session(400, 0, "connected", session="0x3").end(900)
+    result = judged(recorded, life("0x3"))
+    assert (result.anomalies, result.stats["removed by others"]) == ([], 0)
+
+
+def test_a_removal_in_a_session_of_nobody_known_is_a_question():
+    result = judged(connected().end(900), life("0x9"))
+    assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 
 @pytest.mark.parametrize(("declared", "found"), [(400, 0), (600, 1)])

@@ -214,3 +214,12 @@ def test_times_of_clocks_that_were_wrong_are_put_right():
     found = merge(files, true_times={2: 2000, 3: 3500})
     assert [txn.time_ms for txn in found.committed] == [1000, 2000, 3500, 4000]
     assert [life.created_ms for life in found.znodes("/")] == [2000, 3500, 3500]
+
+
+def test_a_session_ends_once():
+    found = truth(
+        at(1, "createSession", S1, cxid=0, timeout=4000),
+        at(4, "closeSession", S1, cxid=0, paths=()),
+        at(6, "closeSession", S1, cxid=9, paths=()),
+    )
+    assert found.sessions()[HEX1] == SessionLife(HEX1, 1, 1000, 4000, 4, 4000, expired=True)

@@ -20,7 +20,12 @@ class Channel(Protocol):
 
 
 class Clock(Protocol):
-    """Time as the server's world has it."""
+    """Time as the server's world has it.
+
+    ``lateness``: seconds by which a busy machine may delay whatever a server does.
+    """
+
+    lateness: float
 
     def now(self) -> float:
         """Seconds since some beginning; never goes back."""
@@ -31,6 +36,8 @@ class Clock(Protocol):
 
 class RealClock:
     """The time of this machine."""
+
+    lateness = 10.0
 
     def now(self) -> float:
         return time.monotonic()

@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print one line a check; 1 if any does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("server", metavar="HOST:PORT")
-    parser.add_argument("--only", default="1-100", metavar="1-30,64")
+    parser.add_argument("--only", default=f"1-{len(CHECKS)}", metavar="1-30,64")
     parser.add_argument("--tick", type=int, default=2000, help="its tickTime in milliseconds")
     options = parser.parse_args(arguments)
     host, _, port = options.server.rpartition(":")

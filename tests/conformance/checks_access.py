@@ -1,4 +1,4 @@
-"""Checks 37 to 41: authentication and access control."""
+"""Checks 37 to 41, and 102: authentication and access control."""
 
 import base64
 import hashlib
@@ -79,3 +79,26 @@ def closed_parent(visit: Visit) -> None:
     same(client.call(op.delete("/c41/missing")).error, -102)
     same(owner.call(op.create("/c41/child")).error, -110)
     same(owner.call(op.delete("/c41/missing")).error, -101)
+
+
+@check(102, "an id that is null does where scheme auth looks at none, and gets -5 elsewhere")
+def null_ids(visit: Visit) -> None:
+    client = visit.session()
+    visit.remove(client, "/c102")
+    nobodys = [Acl(ALL, "auth", None)]
+    same(client.call(op.create("/c102", acl=nobodys)).error, -114)
+    done(client.call(op.auth("digest", b"u:p"), xid=-4))
+    done(client.call(op.create("/c102", acl=nobodys)))
+    same(done(client.call(op.get_acl("/c102")))[0], [Acl(ALL, "digest", digest("u", "p"))])
+    done(client.call(op.set_acl("/c102", [*nobodys, Acl(READ, "auth", None)])))
+    for acl, error in (
+        ([Acl(ALL, "world", None)], -5),
+        ([Acl(ALL, "digest", None)], -5),
+        ([Acl(ALL, "ip", None)], -5),
+        ([Acl(ALL, "nope", None)], -114),
+        ([Acl(ALL, None, "anyone")], -114),
+        (nobodys * 2, -5),
+        ([Acl(ALL, "auth", ""), *nobodys], -5),
+        ([*nobodys, Acl(ALL, "auth", "")], 0),
+    ):
+        same(client.call(op.set_acl("/c102", acl)).error, error, str(acl))

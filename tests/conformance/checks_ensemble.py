@@ -14,7 +14,6 @@ from tests.conformance.visit import Visit, done
 
 NODES = ("n1", "n2", "n3")
 NOT_SERVING = "This ZooKeeper instance is not currently serving requests\n"
-SLACK_S = 1.5
 GENTLE = frozenset({84, 85, 86, 87, 88, 89, 90, 95, 100})
 """Checks that leave the ensemble as it was, with its first leader."""
 
@@ -121,14 +120,19 @@ def moved(visit: Visit) -> None:
 def expiry(visit: Visit) -> None:
     begin(visit)
     tick_s = visit.tick_ms / 1000
+    began = visit.clock.now()
     client = visit.session("n1", timeout_ms=2 * visit.tick_ms)
     asked = visit.clock.now()
     done(client.call(op.ping()))
     answered = visit.clock.now()
-    assert client.closed_silently(within=20 * tick_s), "it never expires"
+    assert client.closed_silently(within=40 * tick_s), "it never expires"
     ended = visit.clock.now()
-    assert ended - asked > 2 * tick_s, f"expired after {ended - asked:.3f} s"
-    assert ended - answered <= 3.5 * tick_s + SLACK_S, f"only after {ended - answered:.3f} s"
+    # Of the ping the leader hears only with the follower's answer to its own next ping, which on
+    # a busy machine can come too late: then the session has lived since it was created.
+    since = began if visit.clock.lateness > tick_s else asked
+    assert ended - since > 2 * tick_s, f"expired after {ended - since:.3f} s"
+    most = 3.5 * tick_s + visit.clock.lateness
+    assert ended - answered <= most, f"only after {ended - answered:.3f} s"
     answer = visit.connect("n2").handshake(session=client.session, password=client.password)
     assert not answer.valid, "the session can still be attached"
 
@@ -150,8 +154,8 @@ def leader_killed(visit: Visit) -> None:
     done(client.call(op.create("/e", flags=op.EPHEMERAL)))
     killed = visit.clock.now()
     visit.deployment.kill("n3")
-    assert client.closed_silently(within=5.0), "the connection stays open"
-    assert visit.clock.now() - killed < SLACK_S
+    assert client.closed_silently(within=15.0), "the connection stays open"
+    assert visit.clock.now() - killed < 1 + visit.clock.lateness
     visit.await_service("n1", "n2")
     client = visit.reattach(client, "n2")
     same(done(client.call(op.exists("/e"))).ephemeral_owner, client.session)
@@ -194,7 +198,7 @@ def quorum_lost(visit: Visit) -> None:
     tick_s = visit.tick_ms / 1000
     assert client.closed_silently(within=30 * tick_s), "the connection stays open"
     waited = visit.clock.now() - since
-    assert 4.5 * tick_s < waited <= 6.5 * tick_s + SLACK_S, f"after {waited:.2f} s"
+    assert 4.5 * tick_s < waited <= 6.5 * tick_s + visit.clock.lateness, f"after {waited:.2f} s"
     same(visit.word("ruok", "n3"), "imok")
     same(visit.word("srvr", "n3"), NOT_SERVING)
     same(visit.word("isro", "n3"), "null")

@@ -1,4 +1,4 @@
-"""Checks 70 to 73: the four-letter words."""
+"""Checks 70 to 73, and 101: the four-letter words."""
 
 import re
 
@@ -59,3 +59,21 @@ def isro_and_mntr(visit: Visit) -> None:
     keys = [line.split("\t")[0] for line in lines]
     assert all(re.fullmatch(r"zk_[^\t]+\t.*", line) for line in lines), lines
     same(keys[:2], ["zk_version", "zk_server_state"])
+
+
+@check(101, "envi tells the version, the host, and Java's and the system's properties, in order")
+def envi(visit: Visit) -> None:
+    title, *lines = visit.word("envi").splitlines()
+    same(title, "Environment:")
+    same(
+        [line.partition("=")[0] for line in lines],
+        ["zookeeper.version", "host.name"]
+        + [f"java.{each}" for each in ("version", "vendor", "home", "class.path", "library.path")]
+        + ["java.io.tmpdir", "java.compiler"]
+        + [f"os.{each}" for each in ("name", "arch", "version")]
+        + [f"user.{each}" for each in ("name", "home", "dir")]
+        + [f"os.memory.{each}" for each in ("free", "max", "total")],
+    )
+    version = lines[0].partition("=")[2]
+    assert re.match(r"\d+\.\d+\.\d+", version), f"no version: {version!r}"
+    same(visit.word("srvr").splitlines()[0], f"Zookeeper version: {version}")

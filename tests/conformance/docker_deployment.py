@@ -18,7 +18,7 @@ from harness.docker_nodes import CLIENT_PORT, DockerNode
 from tests.conformance.channel import RealClock, SocketChannel
 
 MEMORY = "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
-WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,wchc,wchp,isro,conf"
+WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,wchc,wchp,isro,conf,envi"
 
 _numbers = itertools.count(1)
 _ZOOKEEPER_USER = 1000

@@ -16,8 +16,8 @@ class Acl(NamedTuple):
     """One entry of an access control list."""
 
     permissions: int
-    scheme: str
-    identity: str
+    scheme: str | None
+    identity: str | None
 
 
 OPEN = (Acl(ALL, "world", "anyone"),)

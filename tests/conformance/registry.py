@@ -16,7 +16,7 @@ class Check:
     """One check.
 
     Attributes:
-        number: 1 to 100.
+        number: from 1 on, without gaps.
         text: what holds of a real server.
         needs: "server": any standalone server that can be reached (the first check: a fresh
             one); "files": control of a standalone server and its files; "ensemble": control of

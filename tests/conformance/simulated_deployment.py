@@ -32,7 +32,9 @@ _WITHOUT_MEANING = frozenset({"preAllocSize"})
 
 
 class VirtualClock:
-    """The time of a simulated world."""
+    """The time of a simulated world, in which the network takes a little."""
+
+    lateness = 0.05
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator

@@ -73,19 +73,20 @@ class Visit:
     def zxid(self, node: str) -> int:
         return int(self.srvr(node)["Zxid"], 16)
 
-    def await_service(self, *nodes: str, within: float = 30.0) -> None:
+    def await_service(self, *nodes: str) -> None:
         """Wait until the nodes (all of them by default) serve."""
         names = nodes or self.deployment.nodes
-        self.until(lambda: all(self.mode(node) for node in names), within=within)
+        self.until(lambda: all(self.mode(node) for node in names))
 
     def leader(self) -> str:
         return next(node for node in self.deployment.nodes if self.mode(node) == "leader")
 
     def until(self, condition: Callable[[], T], *, within: float = 30.0, every: float = 0.05) -> T:
         """Wait for something to become true, and give it."""
+        within += 9 * self.clock.lateness
         deadline = self.clock.now() + within
         while not (found := condition()):
-            assert self.clock.now() < deadline, f"not within {within} s"
+            assert self.clock.now() < deadline, f"not within {within:.0f} s"
             self.clock.sleep(every)
         return found
 

@@ -80,6 +80,7 @@ class SimulatedRuns:
                     time_limit=seconds,
                     cleanup=family.cleanup,
                     fencing=kind.promises.fenced,
+                    watches_left=family.plain,
                 ),
                 seed=seed,
                 nodes=nodes,

@@ -153,7 +153,8 @@ def packets_passed(ensemble, *, source, node):
     rule = f"INPUT -s {ip}/32 -p tcp --dport 1"
     receiver.run_in_network(f"iptables -w -A {rule}")
     ensemble.reaches(source, node)
-    _, said = receiver.run_in_network(f"iptables -w -L INPUT -n -v -x; iptables -w -D {rule}")
+    _, said = receiver.run_in_network("iptables -w -L INPUT -n -v -x")
+    receiver.run_in_network(f"iptables -w -D {rule}")
     (count,) = [line.split()[0] for line in said.splitlines() if f" {ip} " in line]
     return int(count)
 

@@ -1,9 +1,12 @@
 import io
+import subprocess
 import tarfile
+from types import SimpleNamespace
 
 import pytest
 
 from harness.docker_nodes import DockerNode
+from harness.ensemble import EnvironmentRefusal
 
 
 def archive(**files):
@@ -61,3 +64,47 @@ def test_archive_that_always_breaks_off_is_an_error(copied):
     server = Server(*[archive(log=b"x" * 5000)[:3]] * 9)
     with pytest.raises(tarfile.ReadError):
         copied(server)
+
+
+class Execs:
+    """The engine's side of commands: a real shell, whose output is cut as told, then whole."""
+
+    def __init__(self, *kept):
+        self.api = self
+        self.runs = 0
+        self._kept = list(kept)
+
+    def exec_create(self, _container, words):
+        return {"Id": words}
+
+    def exec_start(self, words):
+        done = subprocess.run(words, capture_output=True, check=False)
+        self.code = done.returncode
+        self.runs += 1
+        return done.stdout[: self._kept.pop(0)] if self._kept else done.stdout
+
+    def exec_inspect(self, _words):
+        return {"ExitCode": self.code}
+
+
+def run_in_network(engine, script):
+    node = DockerNode(engine, "n1", "run", {})
+    node._sidecar = SimpleNamespace(id="sidecar")
+    return node.run_in_network(script)
+
+
+def test_exit_code_and_output_of_a_script_are_told():
+    assert run_in_network(Execs(), "set -e\necho one; exit 3") == (3, "one\n")
+    assert run_in_network(Execs(), "true") == (0, "")
+
+
+@pytest.mark.parametrize("kept", [0, 3, 10])
+def test_a_script_whose_output_is_lost_is_run_again(kept):
+    engine = Execs(kept)
+    assert run_in_network(engine, "echo one") == (0, "one\n")
+    assert engine.runs == 2
+
+
+def test_an_engine_that_always_loses_output_is_a_refusal():
+    with pytest.raises(EnvironmentRefusal, match="lost the output"):
+        run_in_network(Execs(*[0] * 9), "echo one")

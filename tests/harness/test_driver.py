@@ -215,11 +215,11 @@ def test_a_client_killed_while_idle_has_no_operation_to_end(scene):
 
 def test_a_paused_client_stands_still(scene):
     steps = sequence(
-        Invocation("sleep", 0.2, process=0),
+        Invocation("sleep", 1.5, process=0),
         on_nemesis(
             sequence(
                 Invocation("pause", {"client": 0}),
-                Invocation("resume", {"client": 0}, time=SECOND),
+                Invocation("resume", {"client": 0}, time=3 * SECOND),
             )
         ),
     )

@@ -482,6 +482,25 @@ def test_many_watch_events_come_in_one_call(wires):
     assert [s.path for s in wires.links.watch_events()] == paths
 
 
+def test_requests_are_counted_by_kind_and_client_over_all_links(wires):
+    client, server = session(wires)
+    passes(wires, client, server, request(1, CREATE) + request(2, ASK) + request(3, CREATE))
+    whole = request(4, ASK)
+    passes(wires, client, server, whole[:7])
+    passes(wires, client, server, whole[7:])
+    again, behind = session(wires, node="n2")
+    passes(wires, again, behind, request(5, CREATE))
+    assert wires.links.requests(0) == {"create": 3, "exists": 2}
+    assert wires.links.requests(1) == {}
+
+
+def test_a_request_that_was_swallowed_was_not_carried(wires):
+    client, server = session(wires)
+    wires.links.cut(0, "black-hole")
+    vanishes(wires, client, server, request(1, CREATE))
+    assert wires.links.requests(0) == {}
+
+
 def test_a_watch_event_that_was_swallowed_was_not_seen(wires):
     client, server = session(wires)
     wires.links.cut(0, "to-client")

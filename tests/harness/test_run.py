@@ -54,6 +54,7 @@ def no_links(_addresses, _clients):
         hosts=lambda _client: "",
         watch_events=list,
         afflicted=lambda _client: False,
+        requests=lambda _client: {},
     )
 
 

@@ -111,6 +111,20 @@ def test_other_requests_are_none(body):
     assert not zookeeper_frames.creates(request(5, body))
 
 
+def test_requests_are_named_by_their_opcodes():
+    named = zookeeper_frames.requests_by_name({1: 2, 15: 3, 9: 1, 12: 4, 8: 1, 77: 5, None: 1})
+    assert named == {"create": 5, "get-children": 5, "malformed": 1, "opcode-77": 5, "sync": 1}
+    assert zookeeper_frames.opcode(request(5, Exists("/a", None))) == 3
+    assert zookeeper_frames.opcode(b"") is None
+
+
+def test_kinds_that_faults_strike_at_are_named_alike():
+    several = {"read", "write", "change"}  # each is more than one kind
+    for kind, codes in zookeeper_frames.REQUESTS.items():
+        if kind not in several:
+            assert {zookeeper_frames.request_name(code) for code in codes} == {kind}
+
+
 others = st.sampled_from(
     [
         Delete("/lock/a", -1),

@@ -99,6 +99,10 @@ class Servers(Faulty):
     def reaches(self, source, target):
         return frozenset((source, target)) not in without_connection(self._grudge)
 
+    @property
+    def now(self):
+        return self._clock.now
+
     def _able(self, node):
         return self._states[node] == "running" and self._clock.now >= self._ready[node]
 
@@ -141,6 +145,7 @@ class Machines(Clocks):
         super().__init__()
         self._servers = servers
         self._troubles = {}
+        self._delays = {}
 
     def power_off(self, node):
         if self.takes("power_off", node):
@@ -154,6 +159,17 @@ class Machines(Clocks):
 
     def disk_trouble(self, node):
         return self._troubles.get(node)
+
+    def delay_replication(self, node, seconds):
+        if self.takes("delay_replication", node):
+            self._delays[node] = seconds
+
+    def replication_delay(self, node):
+        return self._delays.get(node, 0.0)
+
+    def applied(self, node):
+        """A transaction each millisecond."""
+        return max(0, int(1000 * (self._servers.now - self.replication_delay(node))))
 
     def mend_disk(self, node):
         if self.takes("mend_disk", node):

@@ -5,7 +5,7 @@ import pytest
 from nemesis.plan import DEEDS, VERSION, Entry, FaultPlan, Options, PlanError, validate
 from nemesis.targets import Targets
 
-SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew")
+SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew", "follower-lag")
 CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request")
 
 
@@ -47,6 +47,7 @@ def test_is_seen_in_force_and_healed(make_world, kind):
         ("file-full", "servers", "trouble_disk"),
         ("file-lie", "servers", "trouble_disk"),
         ("clock-skew", "servers", "skew_clock"),
+        ("follower-lag", "servers", "delay_replication"),
         ("client-clock-skew", "clients", "skew_clock"),
         ("client-stall", "clients", "stall"),
     ],
@@ -84,6 +85,48 @@ def test_a_clock_that_cannot_be_set_right_is_told(make_world):
     assert "clocks still wrong: n2" in value["detail"]
 
 
+def test_a_follower_that_cannot_be_reached_in_time_again_is_told(make_world):
+    world = make_world()
+    nemesis = world.nemesis(plan_of("follower-lag", Targets(names=("n2",))))
+    start, stop = nemesis.schedule()
+    assert nemesis.invoke(start.f, start.value)["verified"]
+    world.servers.machines.ignored.add("delay_replication")
+    value = nemesis.invoke(stop.f, stop.value)
+    assert not value["verified"]
+    assert "still reached late: n2" in value["detail"]
+
+
+def test_a_follower_that_does_not_catch_up_is_told(make_world, monkeypatch):
+    world = make_world()
+    nemesis = world.nemesis(plan_of("follower-lag", Targets(names=("n2",))))
+    start, stop = nemesis.schedule()
+    assert nemesis.invoke(start.f, start.value)["verified"]
+    applied = world.servers.machines.applied
+    monkeypatch.setattr(
+        world.servers.machines, "applied", lambda node: 5 if node == "n2" else applied(node)
+    )
+    value = nemesis.invoke(stop.f, stop.value)
+    assert not value["verified"]
+    assert "still behind after" in value["detail"]
+
+
+def test_the_follower_with_most_clients_is_behind_and_never_the_leader(make_world, monkeypatch):
+    world = make_world()
+    monkeypatch.setattr(world.links, "connected_to", lambda c: "n1" if c == 3 else "n2")
+    _, started, stopped = told_of(world, Targets(role="follower"))
+    assert (started["targets"], stopped["verified"]) == (["n2"], True)
+    assert "serving c0, c1, c2, c4" in started["detail"]
+    _, started, _ = told_of(make_world(), Targets(names=("n3",)))
+    assert not started["verified"]
+    assert "n3 leads" in started["detail"]
+
+
+def told_of(world, targets):
+    nemesis = world.nemesis(plan_of("follower-lag", targets))
+    started, stopped = (value for _, value in world.perform(nemesis))
+    return nemesis, started, stopped
+
+
 def test_a_clock_that_was_set_is_set_back(make_world):
     world = make_world()
     told(world, "clock-skew")
@@ -113,12 +156,14 @@ def test_what_somebody_left_broken_is_a_stray(make_world):
     world = make_world()
     world.servers.machines.trouble_disk("n1", "slow")
     world.servers.machines.skew_clock("n3", step=0, rate=1.01)
+    world.servers.machines.delay_replication("n2", 0.5)
     world.clients.machines.stall(4, 0.5)
     world.clients.machines.skew_clock(0, step=0, rate=0.99)
     told = world.nemesis(FaultPlan(version=VERSION)).heal_all()
     assert told["verified"]
     found = {value["targets"][0]: value["detail"] for value in told["healed"]}
-    assert found.keys() == {"n1", "n3", "c4", "c0"}
+    assert found.keys() == {"n1", "n2", "n3", "c4", "c0"}
+    assert "n2 was reached by other servers 0.5 s late" in found["n2"]
     assert "n1's disk was slow" in found["n1"]
     assert "c4's thread thread 0.5 was stalled" in found["c4"]
     assert world.nemesis(FaultPlan(version=VERSION)).heal_all()["detail"] == "nothing was broken"

@@ -1,134 +1,32 @@
-"""Clients, each behind links of its own, whose sessions a test can end."""
+"""Each test of a crowd runs twice: with real servers, and in a simulated world."""
 
-import threading
 import uuid
 
 import pytest
-from kazoo.client import KazooClient
-from kazoo.protocol.states import KazooState
-from kazoo.retry import KazooRetry
 
 from harness.link_process import ProcessLinks
-
-CLIENTS = 6
-SESSION_TIMEOUT = 4.0
-
-
-def started(hosts, **options):
-    patience = KazooRetry(max_tries=-1, delay=0.02, max_delay=0.2)
-    client = KazooClient(hosts=hosts, timeout=SESSION_TIMEOUT, connection_retry=patience, **options)
-    client.start()
-    return client
+from tests.recipes.crowd import CLIENTS, Crowd
+from tests.recipes.crowd import eventually as wait
+from tests.recipes.simulated_crowd import play
 
 
-def stop(client):
-    client.stop()
-    client.close()
-
-
-class Crowd:
-    """Clients numbered from 0, started when first asked for."""
-
-    def __init__(self, servers, links, eventually):
-        self.links = links
-        self._eventually = eventually
-        self._direct = ",".join(f"{host}:{port}" for host, port in servers.values())
-        self._clients = {}
-        self._threads = []
-        self.bystander = started(self._direct)
-
-    def __getitem__(self, number):
-        if number not in self._clients:
-            self._clients[number] = started(self.links.hosts(number))
-        return self._clients[number]
-
-    def children(self, path):
-        """What stands under a path, by everything that was committed before the call."""
-        self.bystander.sync(path)
-        return self.bystander.get_children(path) if self.bystander.exists(path) else []
-
-    def stat(self, path):
-        """What a node is, None if it is not there, by everything committed before the call."""
-        self.bystander.sync(path)
-        return self.bystander.exists(path)
-
-    def data(self, path):
-        """What a node holds, likewise."""
-        self.bystander.sync(path)
-        return self.bystander.get(path)[0]
-
-    def end_session(self, number):
-        """Let the servers end a client's session while it cannot reach them."""
-        identity = self[number].client_id
-        self.links.cut(number, "reset")
-        stop(started(self._direct, client_id=identity))
-
-    def let_find_out(self, number):
-        """Let a client find out that its session has ended; its next one has begun then."""
-        found_out = threading.Event()
-
-        def listener(state):
-            if state == KazooState.LOST:
-                found_out.set()
-
-        self[number].add_listener(listener)
-        self.links.heal(number)
-        assert found_out.wait(20)
-        self[number].remove_listener(listener)
-        assert self._eventually(lambda: self[number].connected)
-
-    def expire(self, number):
-        """End a client's session, and let it find out."""
-        self.end_session(number)
-        self.let_find_out(number)
-
-    def in_thread(self, function, *arguments):
-        """Run a call in a thread of its own; its outcome comes from ``result()``."""
-        call = Call(function, arguments)
-        self._threads.append(call)
-        call.start()
-        return call
-
-    def close(self):
-        self.links.heal()
-        for client in [*self._clients.values(), self.bystander]:
-            stop(client)
-        for thread in self._threads:
-            thread.join(20)
-            assert not thread.is_alive(), "a call has not come back"
-
-
-class Call(threading.Thread):
-    def __init__(self, function, arguments):
-        super().__init__(daemon=True)
-        self._function = function
-        self._arguments = arguments
-        self._value = None
-        self._error = None
-
-    def run(self):
-        try:
-            self._value = self._function(*self._arguments)
-        except Exception as error:
-            self._error = error
-
-    def result(self):
-        self.join(30)
-        assert not self.is_alive(), "the call has not come back"
-        if self._error is not None:
-            raise self._error
-        return self._value
+@pytest.fixture(scope="module", params=[pytest.param("docker", marks=pytest.mark.docker), "sim"])
+def world(request):
+    """Where the test is played: with real servers and clocks, or simulated ones."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def links(module_servers):
-    with ProcessLinks(module_servers, CLIENTS) as running:
+def links(world, peaceful_ensemble):  # noqa: ARG001 - every test of a crowd is to run in both
+    servers = {node: peaceful_ensemble.client_address(node) for node in peaceful_ensemble.nodes}
+    with ProcessLinks(servers, CLIENTS) as running:
         yield running
 
 
 @pytest.fixture
-def crowd(servers, links, eventually):
-    crowd = Crowd(servers, links, eventually)
+def crowd(peaceful_ensemble, links):
+    addresses = map(peaceful_ensemble.client_address, peaceful_ensemble.nodes)
+    crowd = Crowd(",".join(f"{host}:{port}" for host, port in addresses), links)
     yield crowd
     crowd.close()
 
@@ -136,3 +34,26 @@ def crowd(servers, links, eventually):
 @pytest.fixture
 def path():
     return f"/recipes-{uuid.uuid4().hex[:8]}/contest"
+
+
+@pytest.fixture(scope="session")
+def eventually():
+    return wait
+
+
+def _is_simulated(item):
+    return hasattr(item, "callspec") and item.callspec.params.get("world") == "sim"
+
+
+def pytest_itemcollected(item):
+    if _is_simulated(item):
+        item.fixturenames = []  # they are made in the simulated world
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if not _is_simulated(pyfuncitem):
+        return None
+    given = {name: v for name, v in pyfuncitem.callspec.params.items() if name != "world"}
+    play(pyfuncitem.module.__name__, pyfuncitem.originalname, given)
+    return True

@@ -28,6 +28,29 @@ def test_a_hung_holder_is_told_loses_its_session_and_the_lock_passes_on(crowd, p
     assert other.holder() is None
 
 
+def test_a_holder_that_is_on_the_list_is_not_let_in_again(crowd, path):
+    told, go_on = threading.Event(), threading.Event()
+
+    def condemned():
+        told.set()
+        go_on.wait(20)
+
+    lock = BlacklistLock(crowd[0], path, condemned=condemned)
+    assert lock.acquire(timeout=20)
+    operator = BlacklistLock(crowd[1], path)
+    operator.blacklist(operator.holder())
+    assert told.wait(20)
+    assert not lock.held
+    with pytest.raises(NotHeld):
+        lock.acquire(timeout=1)
+    go_on.set()
+    assert operator.acquire(timeout=20)
+    operator.release()
+    with pytest.raises(NotHeld):
+        lock.release()
+    assert lock.acquire(timeout=20)
+
+
 def test_what_was_put_on_the_list_during_a_lost_connection_is_read_after_it(crowd, path):
     victim, operator = (BlacklistLock(crowd[number], path) for number in (0, 1))
     assert victim.acquire(10)

@@ -48,7 +48,7 @@ def queue(crowd, eventually, kind, path, timeouts):
     for number, timeout in enumerate(timeouts, start=1):
         waiters.append(Waiter(crowd, kind(crowd[number], path), timeout))
         eventually(lambda place=number: len(crowd.children(path)) == place + 1)
-    time.sleep(0.2)  # for the last one's list and watch
+    eventually(lambda: crowd.watches() == len(timeouts))
     return holder, waiters
 
 

@@ -327,7 +327,7 @@ def test_a_fair_release_wakes_one_waiter(crowd, path, eventually):
     node = holder.node
     waiters = [crowd.in_thread(hold_once, FairLock(crowd[number], path)) for number in (1, 2, 3, 4)]
     eventually(lambda: len(crowd.children(path)) == 5)
-    time.sleep(0.2)  # for the last one's list and watch
+    eventually(lambda: crowd.watches() == 4)
     crowd.links.watch_events()
     holder.release()
     for waiter in waiters:

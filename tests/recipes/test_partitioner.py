@@ -72,3 +72,15 @@ def test_without_servers_nobody_can_say(crowd, path):
     crowd.links.heal(0)
     assert one.acquire(timeout=20)
     one.leave(timeout=20)
+
+
+def test_who_leaves_without_servers_is_no_member_once_they_are_back(crowd, path):
+    one, two = members(crowd, path, Partitioner, 2)
+    assert one.acquire(timeout=20)
+    crowd.links.cut(0, "black-hole")
+    with pytest.raises(LockUnknown):
+        one.leave(timeout=0.5)
+    crowd.links.heal(0)
+    assert two.acquire(timeout=30)
+    assert sorted(two.parts) == PARTS, "nobody keeps what the one that left would have"
+    two.leave(timeout=20)

@@ -106,29 +106,29 @@ def test_elements_outlive_their_producers(crowd, path, kind):
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_a_put_without_a_reply_is_made_once(crowd, path, kind):
+def test_a_put_without_a_reply_is_made_once(crowd, path, kind, eventually):
     queue = kind(crowd[0], path)
     queue.put(b"first")
     crowd.links.cut(0, "to-client")  # carried out, and no answer comes back
     putting = crowd.in_thread(queue.put, b"second", 20)
-    time.sleep(0.3)
-    assert len(crowd.children(kind.elements(path))) == 2
+    eventually(lambda: len(crowd.children(kind.elements(path))) == 2)
     crowd.links.cut(0, "reset")
     crowd.links.heal(0)
     putting.result()
     assert [take(queue, 1), take(queue, 1), take(queue, 0.1)] == [b"first", b"second", None]
 
 
-def test_a_take_without_a_reply_gets_its_element_when_it_learns_of_it(crowd, path):
+def test_a_take_without_a_reply_gets_its_element_when_it_learns_of_it(crowd, path, eventually):
     queue = FifoQueue(crowd[0], path)
     queue.put(b"first")
     queue.put(b"second")
     ledger = Ledger(crowd[0], f"{path}/ledgers")
     name = min(crowd.children(FifoQueue.elements(path)), key=lambda name: name[-10:])
     attempt = Attempt(lambda transaction: transaction.delete(f"{path}/elements/{name}"))
+    ledger.open(Deadline(10))
     crowd.links.cut(0, "to-client")
     taking = crowd.in_thread(ledger.carry_out, attempt, Deadline(20))
-    time.sleep(0.3)
+    eventually(lambda: len(crowd.children(FifoQueue.elements(path))) == 1)
     crowd.links.cut(0, "reset")
     crowd.links.heal(0)
     taking.result()

@@ -59,7 +59,7 @@ def test_who_waits_watches_the_nearest_in_its_way(crowd, path, eventually):
     for number, mode in enumerate(modes, start=1):
         calls.append(crowd.in_thread(hold_once, locks[number], mode))
         eventually(lambda number=number: len(crowd.children(path)) == number + 1)
-    time.sleep(0.2)  # for the last one's list and watch
+    eventually(lambda: crowd.watches() == len(modes))
     crowd.links.watch_events()
     locks[0].release()
     assert all(call.result() for call in calls)

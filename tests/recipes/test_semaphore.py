@@ -1,3 +1,4 @@
+import threading
 import time
 
 import pytest
@@ -22,11 +23,16 @@ def hold_once(semaphore, timeout=30):
 def test_as_many_as_may_hold_and_no_more(crowd, path, name):
     inside = []
     crowded = []
+    two_were_inside = threading.Event()
 
     def contend(semaphore):
         for _ in range(4):
             assert semaphore.acquire(timeout=30)
             inside.append(semaphore)
+            if len(inside) >= 2:
+                two_were_inside.set()
+            # The first holder does not leave before another has come in.
+            assert two_were_inside.wait(30)
             time.sleep(0.01)
             crowded.append(len(inside))
             inside.remove(semaphore)
@@ -67,7 +73,7 @@ def test_whichever_holder_goes_the_next_is_told(crowd, path, eventually):
             assert holder.acquire(10)
         waiting = crowd.in_thread(hold_once, Semaphore(crowd[2], path, 2), 20)
         eventually(lambda: len(crowd.children(path)) == 3)
-        time.sleep(0.2)  # for its list and watches
+        eventually(lambda: crowd.watches() == 2)
         began = time.monotonic()
         holders[leaves].release()
         assert waiting.result()
@@ -84,7 +90,7 @@ def test_one_release_wakes_no_more_than_there_are_permits(crowd, path, eventuall
     for number in (2, 3, 4, 5):
         waiting.append(crowd.in_thread(hold_once, Semaphore(crowd[number], path, 2)))
         eventually(lambda number=number: len(crowd.children(path)) == number + 1)
-    time.sleep(0.2)  # for the last one's list and watches
+    eventually(lambda: crowd.watches() == 2 * len(waiting))
     crowd.links.watch_events()
     for holder in holders:
         holder.release()

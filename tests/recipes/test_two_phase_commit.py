@@ -36,6 +36,26 @@ def test_all_yes_commits_and_everybody_learns_it(crowd, sites):
         sites.b.decide(key, 10)
 
 
+def test_what_is_written_while_it_is_forgotten_goes_with_it(crowd, sites):
+    """A site that is late: its node comes between the look and the removal."""
+    key = sites.a.begin(["a"], timeout=10)
+    sites.a.vote(key, True, 10)
+    assert sites.a.decide(key, 10) == "commit"
+    list_children = crowd[0].get_children_async
+    late = iter([True])
+
+    def and_then_somebody_joins(path, *arguments, **options):
+        listed = list_children(path, *arguments, **options)
+        listed.get(timeout=10)
+        if next(late, False):
+            sites.b.join(key, 10)
+        return listed
+
+    crowd[0].get_children_async = and_then_somebody_joins
+    sites.a.forget(key, 10)
+    assert sites.b.transactions(10) == []
+
+
 def test_one_no_aborts_without_waiting_for_the_rest(sites):
     key = sites.a.begin(NAMES, timeout=10)
     sites.b.vote(key, False, 10)

@@ -5,7 +5,7 @@ import pytest
 from recipes.interfaces import NotHeld
 from recipes.session_validity import DRIFT
 from recipes.validity_lock import ValidityLock
-from tests.recipes.conftest import SESSION_TIMEOUT
+from tests.recipes.crowd import SESSION_TIMEOUT
 
 
 def test_a_holder_knows_how_long_and_is_renewed(crowd, path):

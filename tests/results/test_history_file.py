@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import Op
+from checker.history import Op, wrong_process
 from results import history_file
 from results.history_file import MAX_LINE, HistoryWriter, read_history, read_records
 from results.store_error import StoreError, UnreadableRun
@@ -32,7 +32,7 @@ OPS = st.builds(
     f=st.sampled_from(["acquire", "release", "end"]),
     value=VALUES,
     error=st.none() | st.text(max_size=9),
-)
+).filter(lambda each: wrong_process(each) is None)
 
 
 def written(path, ops):

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from checker.history import Op
+from checker.measures import Handovers, Measures, Messages, Spread, Wakeups
 from results.record import FORMAT_VERSION, RunRecord
 from results.results_document import ResultsDocument
 
@@ -36,6 +37,29 @@ def test_every_field_has_its_place_in_the_tables(heading, struct):
         for name in re.findall(r"`(\w+)`", row.split("|")[1])
     }
     assert named == set(struct.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("measure", "struct"),
+    [
+        ("spread", Spread),
+        ("handovers", Handovers),
+        ("wakeups", Wakeups),
+        ("messages", Messages),
+    ],
+)
+def test_every_measure_has_its_place_in_the_table(measure, struct):
+    rows = [
+        [re.findall(r"`(\w+)`", cell) for cell in row.split("|")[1:3]]
+        for row in PAGE.split("## Measures\n")[1].splitlines()
+        if row.startswith(("| `", "| |"))
+    ]
+    named, current = {}, ""
+    for heading, fields in rows:
+        current = heading[0] if heading else current
+        named.setdefault(current, set()).update(fields)
+    assert named[measure] == set(struct.__struct_fields__)
+    assert named.keys() == set(Measures.__struct_fields__)
 
 
 def test_names_the_version():

@@ -142,6 +142,14 @@ def test_the_log_of_etcd(file):
     assert table.refused.tolist() == [False, True, False, False]
 
 
+def test_the_log_of_etcd_with_blanks_between_its_columns(file):
+    blanks = file(ETCD.replace(b"\t", b"   ").replace(b"nil\n", b"nil  \n"))
+    assert detect_format(blanks) == "porcupine-etcd"
+    assert rows(read_table(blanks, "porcupine-etcd")) == rows(
+        read_table(file(ETCD, "tabs"), "porcupine-etcd")
+    )
+
+
 def test_the_key_value_log(file):
     table = read_table(file(KV), "porcupine-kv")
     assert rows(table) == [
@@ -200,8 +208,25 @@ def test_what_is_none_of_them_is_told(file, content):
         ("porcupine-etcd", ETCD + b"\0" * 10**6, "line 11"),
         ("porcupine-etcd", ETCD.replace(b"[1 2]", b"[1 2 3]"), "line 4"),
         ("porcupine-etcd", ETCD.replace(b"\t1\n", b"\t" + b"1" * 10**5 + b"\n"), "line 1"),
+        ("jsonl", JSONL.replace(b'"process":0', b'"process":"0"'), "line 1.*process is '0'"),
+        ("jsonl", JSONL.replace(b'"process":0', b'"process":"session"'), "line 1.*session is of"),
+        ("jsonl", JSONL.replace(b'"type":"ok"', b'"type":"okay"'), "line 2"),
+        ("jsonl", JSONL.replace(b'"ok","f":"write"', b'"ok","f":"read"'), "record 1.*write is ope"),
+        ("edn", EDN.replace(b":process 1", b':process "1"'), "line 4.*process is '1'"),
+        ("edn", EDN.replace(b":process 1", b":process :nemesis"), "line 6.*nemesis is of type"),
+        ("edn", EDN.replace(b":ok, :f :write", b":ok, :f :cas"), "record 3.*write is open"),
+        ("porcupine-kv", KV.replace(b":process 1", b":process :one"), "line 2.*process is 'one'"),
+        ("porcupine-kv", KV.replace(b':ok, :f :get, :key "0"', b":ok, :f :get, :key 0"), "key 0"),
+        ("porcupine-kv", KV.replace(b'get, :key "0"', b"get, :key 0"), "record 1: its key 0 is of"),
+        (
+            "porcupine-kv",
+            KV + KV.split(b"\n", 1)[1].replace(b':key "0",', b""),
+            "record 3: get has no key",
+        ),
+        ("porcupine-etcd", ETCD.replace(b"2\t:ok", b":two\t:ok"), "line 10"),
+        ("porcupine-etcd", ETCD.replace(b":ok\t:read", b":ok\t:cas"), "record 8.*read is open"),
     ],
-    ids=range(23),
+    ids=range(36),
 )
 def test_what_is_broken_is_refused(file, name, content, named):
     path = file(content)

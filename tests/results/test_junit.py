@@ -1,5 +1,7 @@
 from xml.etree import ElementTree as ET
 
+import msgspec
+
 from checker.verdict import Anomaly, CheckResult, Requirement, judge
 from results.junit import junit
 
@@ -25,6 +27,15 @@ def test_a_broken_promise_is_a_failure_and_a_quiet_run_an_error(sample):
     assert "records 5" in failure.text
     assert "stale-belief" not in failure.text
     assert "stale-belief" in found.find("testcase/system-out").text
+
+
+def test_says_with_which_versions_it_ran(sample):
+    versions = {"kazoo": "2.10.0", "python": "3.11.9"}
+    record = msgspec.structs.replace(sample.record, versions=versions)
+    document = ET.fromstring(junit(record, sample.history, sample.verdict))
+    properties = {p.get("name"): p.get("value") for p in document.iter("property")}
+    assert properties["version.kazoo"] == "2.10.0"
+    assert properties["version.python"] == "3.11.9"
 
 
 def test_what_cannot_be_decided_is_an_error(sample):

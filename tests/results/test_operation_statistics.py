@@ -2,7 +2,8 @@ import pytest
 
 from checker.exercise import FaultWindow
 from checker.history import Op, Operation
-from results.operation_statistics import OUTSIDE, by_fault, by_function, quantile
+from checker.quantile import quantile
+from results.operation_statistics import OUTSIDE, by_fault, by_function
 
 MS = 1_000_000
 

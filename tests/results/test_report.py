@@ -2,9 +2,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from checker.history import History, Op
+from checker.holds import Words
+from checker.measures import measure
 from checker.verdict import Anomaly, CheckResult, judge
 from results import report
 from results.report import render_report
@@ -52,7 +55,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(sample):
-    return render(sample)
+    measures = measure(sample.history, Words(), contended=True)
+    return render(sample, verdict=msgspec.structs.replace(sample.verdict, measures=measures))
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +156,15 @@ def test_a_history_without_a_record_can_be_told(sample):
     page = Page(render(sample, History([], truncated=True), verdict))
     assert "There were no operations" in page.text
     assert "? Unknown" in page.text
+
+
+def test_shows_the_measures_and_the_versions(page, sample):
+    assert "acquire that ended ok over 5 clients" in page.text
+    assert "after a release: median" in page.text
+    assert (
+        f"With kazoo 2.10.0, python 3.11.2, rumpus {sample.record.rumpus}, zookeeper" in page.text
+    )
+
+
+def test_a_run_without_measures_has_no_such_heading(sample):
+    assert "Measures" not in Page(render(sample)).text

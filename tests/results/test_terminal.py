@@ -1,8 +1,12 @@
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
+from checker.holds import Words
+from checker.measures import measure
 from checker.verdict import CheckResult, judge
 from results.results_document import results_document
 from results.terminal import print_verdict
@@ -28,6 +32,25 @@ def test_prints_the_verdict_tables_and_the_reports_path(sample):
     assert lines[-1] == "report: runs/lock/x/report.html"
 
 
+def test_prints_the_measures_and_what_the_run_stood_on(sample):
+    measures = measure(sample.history, Words(), contended=True)
+    verdict = msgspec.structs.replace(sample.verdict, measures=measures)
+    versions = {"kazoo": "2.10.0", "python": "3.11.9", "rumpus": "0.1.0"}
+    record = msgspec.structs.replace(sample.record, versions=versions)
+    lines = printed(replace(sample, record=record), verdict).splitlines()
+    (spread,) = (line for line in lines if line.startswith("spread:     "))
+    assert "acquire that ended ok over 5 clients" in spread
+    assert any(line.startswith("handover:   after a release: median ") for line in lines)
+    assert "versions:   kazoo 2.10.0, python 3.11.9, rumpus 0.1.0" in lines
+
+
 def test_text_is_not_taken_for_markup(sample):
     verdict = judge([CheckResult(name="x", unknown=["[red]no[/red] [/nothing]"])], [])
     assert "[red]no[/red] [/nothing]" in printed(sample, verdict)
+
+
+def test_says_whose_promise_was_broken(sample):
+    blamed = msgspec.structs.replace(sample.verdict, blamed="servers")
+    assert printed(sample, blamed).startswith(
+        "✘ Violation: the servers broke a promise of ZooKeeper\n"
+    )

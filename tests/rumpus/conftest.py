@@ -9,12 +9,14 @@ import sys
 import threading
 import time
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from checker.verdict import TOLD_BY_LOGS
 from harness.docker_leftovers import RUN_LABEL
 from recipes.lock import FairLock
 from results.record import RunRecord
@@ -176,7 +178,7 @@ def record(**more):
         "argv": ["rumpus", "run", "lock"],
         "workload": "lock",
         "recipe": "fair",
-        "promises": FairLock.promises,
+        "promises": replace(FairLock.promises, prevents=FairLock.promises.prevents - TOLD_BY_LOGS),
         "ensemble": "docker",
         "nodes": 3,
         "clients": 3,
@@ -197,6 +199,7 @@ def turns(grants=12, clients=3):
         process, at = turn % clients, 10 + 10 * turn
         node = f"/rumpus/lock/x-contender-{turn:010d}"
         recorded.acquire(max(1, at - 15), at, process, token=100 + turn, node=node)
+        recorded.act(at + 4, process, token=100 + turn)
         recorded.release(at + 8, at + 9, process)
     at = 20 + 10 * grants
     recorded.add(at, "control", "info", "phase", {"phase": "final", "healed": True})

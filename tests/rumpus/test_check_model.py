@@ -76,6 +76,20 @@ def test_a_history_that_does_not_comes_with_its_reason(rumpus, file):
     assert "process 1" in drawn.split("for reading\n")[1]
 
 
+@pytest.mark.parametrize(
+    ("content", "model"),
+    [
+        ("{:process 0 :type :invoke :f :write :value 1}", "register"),
+        ("{:process 0 :type :invoke :f :read} {:process 0 :type :fail :f :read}", "register"),
+        ("{:process 0 :type :invoke :f :work} {:process 0 :type :ok :f :work}", "mutex"),
+    ],
+)
+def test_a_history_in_which_no_operation_was_answered_is_not_valid(rumpus, file, content, model):
+    document = decided(rumpus, file(content), "--model", model)
+    assert (document["valid"], document["exit_code"]) == ("unknown", 3)
+    assert f"no operation of {model} was answered" in document["unknown"][0]
+
+
 def test_the_picture(rumpus, file, tmp_path):
     picture = tmp_path / "why.svg"
     answer = rumpus("check", file(BAD), "--model", "cas-register", "--svg", picture)
@@ -198,7 +212,7 @@ def test_hostile_words_do_not_reach_the_terminal(rumpus, file):
 def test_the_histories_of_etcd_get_their_known_verdicts(rumpus):
     folder = GOLDEN / "porcupine-etcd"
     known = [line.split("\t") for line in (folder / "VERDICTS.tsv").read_text().splitlines()]
-    assert len(known) == 50
+    assert len(known) == len(list(folder.glob("*.log")))
     for name, verdict in known:
         answer = rumpus("check", folder / name, "--model", "cas-register", "--json")
         assert json.loads(answer.out)["valid"] is (verdict == "linearizable"), name
@@ -211,7 +225,10 @@ def test_the_histories_of_knossos_get_their_known_verdicts(rumpus, verdict):
     assert files
     for path in files:
         answer = rumpus("check", path, "--model", "cas-register", "--json")
-        assert json.loads(answer.out)["valid"] is (verdict == "good"), path
+        # In two of them every operation failed: nothing could contradict the model.
+        exercised = ":type :ok" in path.read_text()
+        wanted = verdict == "good" if exercised else "unknown"
+        assert json.loads(answer.out)["valid"] == wanted, path
 
 
 @golden

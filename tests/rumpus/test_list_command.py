@@ -46,7 +46,12 @@ def test_people_read_the_reason_once_and_lines_keep_their_indent(rumpus):
     assert " ".join(answer.out.split()).count("no Docker engine answers") == 1
     assert all(line.startswith(" ") for line in answer.out.splitlines() if "prevents" in line)
     unindented = {line.split(":")[0].strip() for line in answer.out.splitlines() if line[0] != " "}
-    assert unindented == {*WORKLOADS, "faults", "models, for rumpus check --model"}
+    assert unindented == {
+        *WORKLOADS,
+        "faults",
+        "models, for rumpus check --model",
+        "mutant servers, for rumpus run --ensemble sim --server-mutant",
+    }
     for name, entry in MODELS.items():
         assert f"{name}: {' '.join(entry.summary.split())}" in " ".join(answer.out.split())
     for workload in WORKLOADS.values():

@@ -1,8 +1,19 @@
 import json
+from collections import Counter
+
+import pytest
 
 from rumpus.mutant_hunt import Hunt, Mutant
 from rumpus.mutants_command import chosen, document, told
+from rumpus.usage_error import UsageError
 from workloads.registry import WORKLOADS
+
+
+class Brief(Mutant):
+    """Runs of a few seconds."""
+
+    def words(self, seed, kinds):
+        return [*super().words(seed, kinds), "--time-limit", "8"]
 
 
 def test_every_faulty_recipe_is_hunted():
@@ -27,27 +38,47 @@ def test_what_a_run_told():
         "anomalies": [
             {"kind": "deadlock", "promised": True},
             {"kind": "stale-belief", "promised": False},
-        ]
+        ],
+        "blamed": "servers",
     }
     answer = told(1, json.dumps(results).encode(), b"some progress")
-    assert (answer.exit_code, answer.broken) == (1, {"deadlock"})
+    assert (answer.exit_code, answer.broken, answer.blamed) == (1, {"deadlock"}, "servers")
     assert told(5, b"", b"rumpus: a defect\n").words == "rumpus: a defect"
 
 
 def test_a_mutant_is_caught_and_the_command_shows_it_again(rumpus, tmp_path, monkeypatch):
-    one = Mutant("lock", "watch-first", frozenset({"split-brain"}))
-    monkeypatch.setattr("rumpus.mutants_command.chosen", lambda _: [one])
+    one = Brief("lock", "watch-first", frozenset({"split-brain"}))
+    monkeypatch.setattr("rumpus.mutants_command.chosen", lambda *_, **__: [one])
     answer = rumpus("mutants", "--json")
     assert answer.code == 0, answer.err
     found = json.loads(answer.out)
     (first,) = found["mutants"]
     assert found["caught"] == 1
     assert "split-brain" in first["anomalies"]
-    assert "1/1  lock / watch-first: caught" in answer.err
+    assert "1/1  lock / watch-first: caught, in 1 of 1 runs" in answer.err
     again = rumpus(*first["command"].split()[1:], "--runs", tmp_path, "--json")
     assert again.code == 1
     broken = {each["kind"] for each in json.loads(again.out)["anomalies"] if each["promised"]}
     assert broken == set(first["anomalies"])
+
+
+def test_so_many_seeds_of_each(rumpus, monkeypatch):
+    one = Mutant("lock", "watch-first", frozenset({"split-brain"}))
+    asked = []
+
+    def surveyed(mutant, _perform, *, seeds, first_seed):
+        asked.append((seeds, first_seed))
+        return Hunt(mutant, "weak", Counter({"herd": 4, "split-brain": 3}), runs=5, caught=3)
+
+    monkeypatch.setattr("rumpus.mutants_command.chosen", lambda *_, **__: [one])
+    monkeypatch.setattr("rumpus.mutants_command.survey", surveyed)
+    answer = rumpus("mutants", "--seeds", 5, "--seed", 2)
+    assert (answer.code, asked) == (1, [(5, 2)])
+    assert "3 of 5" in answer.out
+    assert "weak, in 3 of 5 runs, 0.0 s, by split-brain 3, herd 4" in answer.err
+    both = rumpus("mutants", "--seeds", 5, "--budget", 20)
+    assert both.code == 2
+    assert "not allowed with" in both.err
 
 
 def test_one_that_is_missed_fails_the_command(rumpus, monkeypatch):
@@ -70,3 +101,15 @@ def test_ctrl_c_leaves_no_run_behind(program, eventually):
     started.interrupt()
     assert started.end().code == 3
     assert started.living() == {}
+
+
+def test_mutant_servers_are_hunted_by_the_workloads_of_plain_znodes():
+    (mutant,) = (each for each in chosen("sequence", servers=True))
+    assert mutant.words(7, "default") == [
+        *("run", "sequence", "--recipe", "sequential", "--ensemble", "sim"),
+        *("--server-mutant", "repeated-sequence", "--seed", "7"),
+    ]
+    assert {each.family for each in chosen(None, servers=True)} > {"sequence", "watch"}
+    assert all(each.expected for each in chosen(None, servers=True))
+    with pytest.raises(UsageError, match="no mutant servers that the workload lock shows"):
+        chosen("lock", servers=True)

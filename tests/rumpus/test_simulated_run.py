@@ -79,3 +79,29 @@ def test_a_run_that_is_interrupted_comes_to_an_orderly_end(program, tmp_path):
     assert started.said("interrupted: healing")
     assert latest(tmp_path).read_record().interrupted
     assert started.living() == {}
+
+
+def test_mutant_servers_are_blamed_and_no_recipe(rumpus, tmp_path):
+    words = ["run", "sequence", "--time-limit", 2, "--nemesis", "none", "--seed", 1]
+    words += ["--server-mutant", "repeated-sequence", "--ensemble", "sim", "--runs", tmp_path]
+    answer = rumpus(*words, "--json")
+    assert answer.code == 1, answer.err
+    assert "mutant servers, repeated-sequence: they number" in " ".join(answer.err.split())
+    assert "Violation: the servers broke a promise of ZooKeeper" in answer.err
+    document = json.loads(answer.out)
+    assert document["blamed"] == "servers"
+    assert "duplicate-sequence" in {each["kind"] for each in document["anomalies"]}
+    run = latest(tmp_path)
+    assert run.read_record().options["server_mutant"] == "repeated-sequence"
+    assert "(mutants: <strong>repeated-sequence</strong>)" in run.report.read_text()
+    assert rumpus("check", run.path).code == 1
+
+
+def test_mutant_servers_that_there_are_not(rumpus, tmp_path):
+    words = ["run", "lock", "--runs", tmp_path, "--server-mutant"]
+    unknown = rumpus(*words, "forgetful", "--ensemble", "sim")
+    assert unknown.code == 2
+    assert "unknown server mutant 'forgetful'; there are surviving-ephemerals" in unknown.err
+    real = rumpus(*words, "lost-events", "--ensemble", "docker")
+    assert real.code == 2
+    assert "--server-mutant lost-events is for simulated servers" in " ".join(real.err.split())

@@ -108,7 +108,7 @@ def setting(seed):
 
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
-def test_the_first_clients_keep_a_barrier_each_and_the_others_wait(behaviour):
+def test_the_first_clients_keep_a_barrier_each_and_all_wait_at_those_of_others(behaviour):
     log = rehearse(
         on_clients(load(setting(1))),
         clients=CLIENTS,
@@ -121,7 +121,8 @@ def test_the_first_clients_keep_a_barrier_each_and_the_others_wait(behaviour):
     kept = {(op.process % CLIENTS, op.value["key"]) for op in calls if op.f != "wait"}
     assert kept == {(number, number) for number in range(KEEPERS)}
     waits = [op for op in calls if op.f == "wait"]
-    assert {op.process % CLIENTS for op in waits} == set(range(KEEPERS, CLIENTS))
+    assert {op.process % CLIENTS for op in waits} == set(range(CLIENTS))
+    assert all(op.process % CLIENTS != op.value["key"] for op in waits)
     assert {op.value["key"] for op in waits} == set(range(KEEPERS))
     assert {op.value["value"] for op in waits} == {None, "endless"}
 

@@ -1,5 +1,6 @@
 """The load and the final phase, rehearsed on virtual time."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -7,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.holds import Words
+from checker.overdue_calls import GRACE_NS
 from harness.combinators import on_clients
 from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
 from harness.seed import Seed
 from recipes.promises import EXCLUSION, Promises
 from workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
-from workloads.workload import Setting
+from workloads.workload import Action, Setting
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -55,9 +57,9 @@ def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
     )
 
 
-def rehearse_final(behaviour):
+def rehearse_final(behaviour, permits=1):
     return rehearse(
-        final(WORDS, setting(Seed(1))),
+        final(WORDS, setting(Seed(1)), permits=permits),
         clients=CLIENTS,
         nemesis=False,
         cleanup={WORDS.acquire: WORDS.release},
@@ -188,10 +190,27 @@ def test_clients_draw_differently():
 def test_in_the_end_each_is_granted_once_and_client_0_looks_what_is_left():
     rehearsal = rehearse_final(perfect)
     done = [(what.thread, what.f) for _, what, _ in rehearsal.dispatches]
-    assert sorted(done[:-1]) == sorted(
+    assert sorted(done[: 2 * CLIENTS]) == sorted(
         (client, f) for client in range(CLIENTS) for f in (WORDS.acquire, WORDS.release)
     )
     assert done[-1] == (0, "inspect")
+
+
+def test_in_the_end_one_holds_it_until_all_others_must_have_lost_patience():
+    """As many as may hold it at once do."""
+    for permits in (1, 2):
+        asked = [what for _, what, _ in rehearse_final(perfect, permits).dispatches]
+        last = asked[2 * CLIENTS : -1]
+        assert [(what.thread, what.f) for what in last[:permits]] == [
+            (thread, WORDS.acquire) for thread in range(permits)
+        ]
+        works = [what for what in last if what.f == WORDS.work]
+        assert {what.thread for what in works} == set(range(permits))
+        held = works[0].value["acts"] * works[0].value["pause"]
+        impatient = [what for what in last[permits:] if what.f == WORDS.acquire]
+        assert {what.thread for what in impatient} == set(range(permits, CLIENTS))
+        assert all(what.value["timeout"] + GRACE_NS / SECOND < held for what in impatient)
+        assert sum(what.f == WORDS.release for what in last) == CLIENTS, "perfect: all are granted"
 
 
 def test_in_the_end_nobody_looks_before_all_are_done():
@@ -201,7 +220,8 @@ def test_in_the_end_nobody_looks_before_all_are_done():
 
     rehearsal = rehearse_final(one_is_slow)
     looked = next(at for at, what, _ in rehearsal.dispatches if what.f == "inspect")
-    assert looked == 18 * SECOND
+    before = [pair.completion.time for pair in operations(rehearsal) if pair.invoke.f != "inspect"]
+    assert looked >= max(before) > 18 * SECOND
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
@@ -216,7 +236,7 @@ def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
         (at, what.value["timeout"])
         for at, what, _ in rehearsal.dispatches
         if what.thread == 1 and what.f == WORDS.acquire
-    ]
+    ][:-1]  # the last is impatient
     assert len(tries) == FINAL_BOUND_S // LONG_PATIENCE_S
     at, timeout = tries[-1]
     assert at + timeout * SECOND <= FINAL_BOUND_S * SECOND
@@ -225,7 +245,7 @@ def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
         for _, what, cleanup in rehearsal.dispatches
         if what.thread == 1 and what.f == WORDS.release
     ]
-    assert releases == ([True] * len(tries) if outcome == "info" else [])
+    assert releases == ([True] * (len(tries) + 1) if outcome == "info" else [])
 
 
 def test_in_the_end_a_second_try_counts():
@@ -243,7 +263,7 @@ def test_in_the_end_a_second_try_counts():
         for pair in operations(rehearse_final(at_the_second))
         if pair.invoke.f == WORDS.acquire and pair.outcome == "ok"
     ]
-    assert sorted(granted) == list(range(CLIENTS))
+    assert set(granted) == set(range(CLIENTS))
 
 
 def test_in_the_end_looking_is_tried_five_times_at_most():
@@ -253,3 +273,15 @@ def test_in_the_end_looking_is_tried_five_times_at_most():
 
     looks = [what for _, what, _ in rehearse_final(blind).dispatches if what.f == "inspect"]
     assert len(looks) == 5
+
+
+def test_half_of_the_actions_are_slow_where_their_time_was_chosen():
+    chosen = replace(setting(Seed(3)), action=Action(seconds=0.05, guard=0.02))
+    rehearsal = rehearse(
+        on_clients(load(WORDS, chosen)), clients=CLIENTS, nemesis=False, behaviour=perfect
+    )
+    work = [pair.invoke.value for pair in operations(rehearsal) if pair.invoke.f == WORDS.work]
+    assert all((value["acts"], value["guard"]) == (1, 0.02) for value in work)
+    slow = sum(value["seconds"] == 0.05 for value in work)
+    assert slow + sum(value["seconds"] == 0.0 for value in work) == len(work)
+    assert 0.3 < slow / len(work) < 0.7

@@ -119,7 +119,7 @@ def clock(monkeypatch):
 class Client:
     """The client under test, with what surrounds it."""
 
-    def __init__(self, clock, line):
+    def __init__(self, clock, line, held=None):
         self.clock = clock
         self.recipe = Recipe()
         self.kazoo = Kazoo(clock)
@@ -131,7 +131,7 @@ class Client:
             WORDS,
             acquire=self.recipe.acquire,
             release=self.recipe.release,
-            held=self.recipe.held,
+            held=held or self.recipe.held,
             grant=self.recipe,
             line=line,
         )
@@ -281,3 +281,22 @@ def test_looking_at_a_single_node(clock):
     client.kazoo.nodes = {PATH: Stat(3, 9), f"{PATH}/child-0000000001": Stat(0, 10)}
     _, value, _ = client.invoke("inspect", patience=0.0)
     assert value["nodes"] == [{"path": PATH, "owner": "0x3", "czxid": 9}]
+
+
+def test_a_slow_action_takes_effect_whatever_has_become_of_the_hold(client):
+    client.recipe.held_for = 1
+    assert client.invoke("work", acts=2, pause=0.0, seconds=4.0) == (
+        "fail",
+        {"acts": 1},
+        "no longer held",
+    )
+    assert client.acted == [(4.0, 7)]
+
+
+@pytest.mark.parametrize(("left", "acts"), [(4.1, 1), (4.0, 0), (3.9, 0)])
+def test_a_guarded_action_begins_only_if_enough_of_the_window_is_left(client, left, acts):
+    client = Client(client.clock, Line("sequential", PATH, "-contender-"), held=lambda: left)
+    kind, value, error = client.invoke("work", acts=1, pause=0.0, seconds=4.0, guard=4.0)
+    assert value == {"acts": acts}
+    assert len(client.acted) == acts
+    assert (kind, error) == (("ok", None) if acts else ("fail", "too little of the window is left"))

@@ -60,6 +60,8 @@ def test_a_sound_election_in_the_simulation(tmp_path):
         ("watch-leader", (), 2.0),
         ("acknowledges-early", (), 2.0),
         ("shared-acknowledgement", (), 2.0),
+        ("runs-against-itself", (), 2.0),
+        ("remembers-leader", (), 2.0),
     ],
 )
 def test_faulty_elections_in_the_simulation(tmp_path, recipe, kinds, seconds):

@@ -76,6 +76,22 @@ def test_a_submitter_of_a_lost_job_has_nothing_to_learn():
     assert kinds(recorded) == ["lost-job"]
 
 
+def test_a_submitter_that_is_told_of_the_end_of_a_job_that_never_had_its_effect():
+    board = Board().submit(10).operation(40, 0, "ok", "await", {"key": "j"})
+    assert kinds(board.final().collect(told=["j"]).audit({})) == ["lost-job", "false-completion"]
+
+
+def test_a_job_of_unknown_outcome_that_was_never_done_is_not_done():
+    board = Board().submit(10, outcome="info").operation(40, 0, "ok", "await", {"key": "j"})
+    assert kinds(board, {}) == [], "nobody has looked"
+    assert kinds(board.audit({}), {}) == ["false-completion"]
+
+
+def test_a_submitter_may_be_told_of_what_only_the_servers_know():
+    board = Board().submit(10).operation(40, 0, "ok", "await", {"key": "j"})
+    assert kinds(board.audit({}), {"j": 1}) == []
+
+
 def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
     for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
         result = check_job_effects(recorded.history())
@@ -118,6 +134,8 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
         ("effect-first", 0, ("client-partition",)),
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
+        ("ephemeral-job", 0, ("client-kill",)),
+        ("ephemeral-work", 3, ("client-kill",)),
     ],
 )
 def test_mistakes_are_found(simulate, name, seed, kinds):

@@ -82,6 +82,8 @@ def test_clients_that_take_turns_are_valid():
     assert (verdict.outcome, verdict.exit_code, verdict.anomalies) == ("valid", 0, [])
     assert {check.name for check in verdict.checks} == {
         "exclusion",
+        "entitlement",
+        "overdue calls",
         "tokens",
         "herd",
         "liveness",
@@ -191,7 +193,7 @@ def test_faults_that_were_asked_for_and_never_came_are_missed():
     assert {
         need.name for check in verdict.checks for need in check.requirements if not need.met
     } == {
-        "kill: verified in force and healed",
+        "kill: in force, with operations inside, and healed",
         "leader changes",
     }
 
@@ -199,7 +201,7 @@ def test_faults_that_were_asked_for_and_never_came_are_missed():
 def test_a_plan_by_hand_need_not_change_the_leader():
     verdict = judge(final(taking_turns(), 200), kinds=["kill"], directed=True)
     needs = {need.name for check in verdict.checks for need in check.requirements if not need.met}
-    assert needs == {"kill: verified in force and healed"}
+    assert needs == {"kill: in force, with operations inside, and healed"}
 
 
 def test_no_operation_of_unknown_outcome_raises_an_alarm():

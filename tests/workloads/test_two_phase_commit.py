@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.commitments import check_commitments, check_ends
+from checker.commitments import Decided, check_commitments, check_ends
 from harness.combinators import on_clients
 from harness.rehearsal import MILLISECOND, perfect, rehearse
 from harness.seed import Seed
@@ -16,6 +16,7 @@ from workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_com
 from workloads.workload import Setting
 
 SECOND = 1000 * MILLISECOND
+NAMES = [f"c{client}" for client in range(5)]
 
 
 class Transactions(Recorded):
@@ -25,8 +26,14 @@ class Transactions(Recorded):
         self.add(ms, process, "invoke", f, value)
         return self.add(ms + 5, process, outcome, f, answer if answer is not None else value)
 
-    def begun(self):
-        value = {"key": "t", "participants": ["c0", "c1"], "coordinator": "c0", "writes": None}
+    def begun(self, site="c0"):
+        value = {
+            "key": "t",
+            "participants": ["c0", "c1"],
+            "coordinator": "c0",
+            "site": site,
+            "writes": None,
+        }
         return self.operation(0, 0, "ok", "begin", value)
 
     def vote(self, ms, process, ballot="yes", outcome="ok"):
@@ -88,9 +95,52 @@ def test_two_decisions_of_which_the_second_is_told_in_the_end():
 
 def test_two_decisions_in_the_servers_logs():
     recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit").history()
-    assert not check_commitments(recorded, {"t": ["commit"]}).anomalies
-    found = check_commitments(recorded, {"t": ["abort", "commit"]}).anomalies
+    commit, abort = Decided("commit", "0x1"), Decided("abort", "0x2")
+    assert not check_commitments(recorded, {"t": [commit]}).anomalies
+    found = check_commitments(recorded, {"t": [abort, commit]}).anomalies
     assert [anomaly.kind for anomaly in found] == ["two-decisions"]
+
+
+def test_who_decided_is_what_the_logs_say_and_not_who_was_told_first():
+    recorded = Transactions()
+    for client in (0, 1):
+        value = {"client": client, "session": f"0x{client}"}
+        recorded.add(0, "session", "info", "connected", value)
+    history = recorded.begun().decide(30, 1, "commit").decide(40, 0, "commit").history()
+
+    def without(logged):
+        return check_commitments(history, logged).stats["decided without the coordinator"]
+
+    assert without({"t": [Decided("commit", "0x0")]}) == 0
+    assert without({"t": [Decided("commit", "0x1")]}) == 1
+    assert without({"t": [Decided("commit", "0x9")]}) == 0
+    assert without(None) is None
+
+
+def test_a_coordinator_that_died_stays_dead():
+    def dead(recorded):
+        stats = check_commitments(recorded.history()).stats
+        return stats["coordinators dead to the end"]
+
+    assert (dead(Transactions().begun()), dead(Transactions().begun(site="c0-t"))) == (0, 1)
+    calls = [operation.invoke for operation in rehearsed().history.operations()]
+    begun = [call.value for call in calls if call.f == "begin"]
+    doomed = {value["key"]: value["site"] for value in begun if value["site"] not in NAMES}
+    assert {value["key"] for value in begun if value["writes"] is not None} < set(doomed)
+    abandoned = {call.value["key"]: call.value["site"] for call in calls if call.f == "abandon"}
+    assert abandoned.items() < doomed.items()
+
+
+def test_some_decisions_are_asked_for_only_once_every_vote_was_answered():
+    recorded = rehearsed().history
+    votes, decides = {}, {}
+    for operation in recorded.operations():
+        if operation.invoke.f == "vote":
+            votes.setdefault(operation.invoke.value["key"], []).append(operation.completion.time)
+        elif operation.invoke.f == "decide":
+            decides.setdefault(operation.invoke.value["key"], operation.invoke.time)
+    late = [key for key, at in decides.items() if at >= max(votes[key])]
+    assert len(late) > 3
 
 
 def test_an_abort_although_all_had_voted_yes():
@@ -132,9 +182,7 @@ def test_the_load_asks_every_participant_for_its_vote_and_for_the_decision():
         asked = [call for call in calls if call.f == f and call.value["key"] == "t00003"]
         participants = begun["t00003"].value["participants"]
         assert len(participants) == PARTICIPANTS
-        assert {f"c{call.process % 5}" for call in asked} >= set(participants) - {
-            begun["t00003"].value["coordinator"]
-        }
+        assert {f"c{call.process % 5}" for call in asked} >= set(participants)
     assert {call.value["value"] for call in calls if call.f == "vote"} == {"yes", "no"}
     assert any(call.f == "abandon" for call in calls)
     assert any(call.value["writes"] is not None for call in begun.values())
@@ -178,7 +226,14 @@ def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
 
 @pytest.mark.parametrize(
     ("name", "seconds"),
-    [("piecemeal", 12.0), ("one-by-one", 4.0), ("aborts-alone", 4.0), ("overwrites", 12.0)],
+    [
+        ("piecemeal", 12.0),
+        ("one-by-one", 12.0),
+        ("aborts-alone", 4.0),
+        ("waits-for-coordinator", 4.0),
+        ("needs-presence", 4.0),
+        ("overwrites", 12.0),
+    ],
 )
 def test_mistakes_are_found(simulate, name, seconds):
     _, _, verdict = simulate(1, workload="two-phase-commit", recipe=name, seconds=seconds, kinds=())

@@ -6,7 +6,7 @@ from nemesis.plan import SOUND
 from tests.harness.simulated_runs import SimulatedRuns
 from workloads.registry import WORKLOADS
 
-FAMILIES = ("register", "append", "watch", "ephemeral", "sequence", "multi")
+FAMILIES = ("register", "append", "watch", "ephemeral", "sequence", "multi", "znode")
 SECONDS = 10.0
 
 
@@ -29,6 +29,9 @@ def test_sound_uses_are_valid_under_faults(workload, tmp_path):
         ("ephemeral", "persistent", ()),
         ("ephemeral", "tidies-up", ()),
         ("multi", "one-by-one", ()),
+        ("znode", "unguarded", ()),
+        ("znode", "lists-on-parent", ()),
+        ("znode", "counts-versions", ()),
     ],
 )
 def test_mistakes_that_need_few_faults_are_caught(workload, recipe, kinds, tmp_path):

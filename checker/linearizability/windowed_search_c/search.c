@@ -476,6 +476,27 @@ done:
     return failed;
 }
 
+/* Whether an open operation of the same type, not linearized yet, returns before this one. */
+static int
+has_earlier_twin(const Search *self, int64_t position)
+{
+    const Operations *operations = self->operations;
+    int32_t type = operations->types[position];
+    int64_t returned = operations->returned[position];
+    for (size_t word = 0; word < self->mask_words; word++) {
+        uint64_t left = self->mutators[word] & ~self->mask[word];
+        for (; left; left &= left - 1) {
+            int64_t other = self->occupant[word * 64 + (size_t)__builtin_ctzll(left)];
+            if (operations->types[other] == type &&
+                (operations->returned[other] < returned ||
+                 (operations->returned[other] == returned && other < position))) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Make the next choice that leads on: 1, or 0 if there is none, or -1 on errors. It is pushed. */
 static int
 choose(Search *self, const State *marks)
@@ -514,7 +535,7 @@ choose(Search *self, const State *marks)
         if (step_to(self, marks, self->state, type, &after)) {
             return -1;
         }
-        if (after == NOT_LEGAL) {
+        if (after == NOT_LEGAL || (position != returning && has_earlier_twin(self, position))) {
             continue;
         }
         if (push(self, position)) {

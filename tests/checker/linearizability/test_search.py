@@ -11,7 +11,8 @@ from hypothesis import note
 from checker.decision import Budget
 from checker.linearizability.search import check_linearizable, engine
 from checker.model import ILLEGAL, REFUSED, UNKNOWN
-from checker.operation_table import FAIL, INFO, OK
+from checker.models.counter import Counter
+from checker.operation_table import FAIL, INFO, OK, OperationTable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.linearizability.backends import both
 from tests.checker.linearizability.small_histories import KINDS, acceptable, generate
@@ -110,3 +111,21 @@ def test_each_order_of_visiting_decides_alone(kind, backend):
         return not expected
 
     crosscheck(agrees, share=(0.1, 0.7), normally=150)
+
+
+@both
+def test_of_open_operations_that_are_alike_one_is_tried(backend):
+    # 24 additions at once, in two amounts: 169 numbers of them are in effect, in 2**24 sets.
+    rows = [
+        {"f": "add", "process": k, "call": 0, "returned": 10 + k, "argument": 1 + k % 2}
+        for k in range(24)
+    ]
+    rows.append({"f": "read", "process": 24, "call": 0, "returned": 5, "result": 1000})
+    model = Counter()
+    using = engine(backend)
+    table = OperationTable.from_rows(rows)
+    transitions = using.transitions(model)
+    operations = using.operations(transitions, table, table.argument, model.refusable, None)
+    search = using.search(operations)
+    assert search.run(1_000) is False
+    assert search.configurations <= 169

@@ -139,6 +139,11 @@ def test_one_that_comes_out_twice_is_told():
         "5 came out twice (process 2 by position 4 and process 3 by position 6), but it was "
         "enqueued once only"
     )
+    rows = [enqueue(1, 0, 2, 5), dequeue(2, 3, 4, 5), dequeue(3, 3, 6, 5), enqueue(1, 7, 8, 5)]
+    assert told(rows, [1, 2, 3]) == (
+        "5 came out twice (process 2 by position 4 and process 3 by position 6), but by then at "
+        "most once of its 2 enqueues had been called"
+    )
 
 
 def test_a_queue_found_empty_that_was_not_is_told():

@@ -11,7 +11,7 @@ from tests.conformance.simulated_deployment import VirtualChannel, VirtualClock
 CLIENT_HOST = "10.1.0.1"
 
 ALL_WORDS = frozenset(
-    {"conf", "cons", "crst", "dump", "isro", "mntr", "ruok", "srst", "srvr", "stat"}
+    {"conf", "cons", "crst", "dump", "envi", "isro", "mntr", "ruok", "srst", "srvr", "stat"}
     | {"wchc", "wchp", "wchs"}
 )
 

@@ -6,6 +6,7 @@ from simulation.zookeeper.access_control import (
     OPEN,
     READ,
     WRITE,
+    address_of,
     authenticate,
     digest_id,
     masked,
@@ -14,6 +15,7 @@ from simulation.zookeeper.access_control import (
     user_of,
 )
 from simulation.zookeeper.error_codes import INVALID_ACL, Refusal
+from simulation.zookeeper.jute import MalformedRecord
 
 ME = (("ip", "10.1.2.3"), ("digest", "u:hash"))
 
@@ -110,3 +112,30 @@ def test_authentication():
     assert authenticate("nope", b"", "h") == ()
     assert user_of("digest", name) == "super"
     assert user_of("ip", "1.2.3.4") == "1.2.3.4"
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_the_id_of_scheme_auth_may_be_null(name):
+    assert resolve(((ALL, "auth", name),), ME) == ((ALL, "digest", "u:hash"),)
+
+
+@pytest.mark.parametrize(
+    "acl",
+    [
+        ((ALL, "world", None),),
+        ((ALL, "digest", None),),
+        ((ALL, "auth", None), (ALL, "auth", None)),
+        ((ALL, "auth", ""), (ALL, "auth", None)),
+    ],
+)
+def test_other_nulls_are_defects(acl):
+    with pytest.raises(MalformedRecord):
+        resolve(acl, ME)
+
+
+def test_every_host_has_an_address():
+    assert address_of("10.1.2.3") == "10.1.2.3"
+    found = {address_of(f"c{number}") for number in range(100)}
+    assert len(found) == 100
+    for address in found:
+        assert permits(((READ, "ip", "10.0.0.0/8"),), READ, (("ip", address),))

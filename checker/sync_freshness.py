@@ -1,0 +1,93 @@
+"""Reads after a sync: they see what had been acknowledged before the sync was called.
+
+ZooKeeper promises it of a server whose leader has not been deposed: a leader that does not know
+yet that another one leads answers a sync by itself. The epoch of a zxid says which leader made it.
+A session that has seen a zxid of some epoch is connected to a server of that epoch or a later one,
+for no server takes a client that has seen more than the server has; and the history of every later
+leader begins with all that was acknowledged before. So a read has to be fresh if its session had
+seen the epoch of the write before.
+"""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from checker.history import History, Operation
+from checker.verdict import Anomaly, CheckResult
+
+
+class Seen(NamedTuple):
+    """The highest zxid of a key that anybody had been told by a time, and by which operation."""
+
+    time: int
+    zxid: int
+    by: Operation
+
+
+def check_sync_freshness(history: History) -> CheckResult:
+    """Hold each ``read`` {key}, which begins with a sync, against earlier answers.
+
+    Any answered operation on the key with a zxid shows that the transaction was committed.
+
+    Cost: O(n log n).
+    """
+    result = CheckResult(name="reads after a sync")
+    answered = sorted(
+        (
+            pair
+            for pair in history.operations()
+            if pair.completion is not None
+            and pair.completion.type == "ok"
+            and "key" in pair.completion.value
+        ),
+        key=lambda pair: pair.completion.time,  # type: ignore[union-attr] # answered
+    )
+    seen: dict[str, list[Seen]] = {}
+    epochs: dict[str, list[tuple[int, int]]] = {}
+    for pair in answered:
+        done = pair.completion
+        assert done is not None
+        zxid = done.value.get("zxid")
+        if zxid is None:
+            continue
+        own = seen.setdefault(done.value["key"], [])
+        if not own or zxid > own[-1].zxid:
+            own.append(Seen(done.time, zxid, pair))
+        of_session = epochs.setdefault(done.value["session"], [])
+        if not of_session or zxid >> 32 > of_session[-1][1]:
+            of_session.append((done.time, zxid >> 32))
+    reads = 0
+    for pair in answered:
+        done = pair.completion
+        assert done is not None
+        if pair.invoke.f != "read":
+            continue
+        reads += 1
+        before = seen.get(done.value["key"], [])
+        at = bisect_left(before, pair.invoke.time, key=lambda each: each.time)
+        if at == 0:
+            continue
+        newest = before[at - 1]
+        known = epochs.get(done.value["session"], [])
+        place = bisect_left(known, pair.invoke.time, key=lambda each: each[0])
+        epoch = known[place - 1][1] if place else -1
+        read = done.value.get("zxid") or -1
+        if read >= newest.zxid or epoch < newest.zxid >> 32:
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="stale-sync",
+                description=(
+                    f"process {pair.invoke.process} synced and read {done.value['key']} as of zxid "
+                    f"{read}, though process {newest.by.invoke.process} had been told of zxid "
+                    f"{newest.zxid} before, and the session had seen that epoch"
+                ),
+                ops=[*newest.by.indices, *pair.indices],
+                clients=sorted(
+                    {history.client_of(int(each.invoke.process)) for each in (newest.by, pair)}
+                ),
+                start=newest.by.invoke.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"reads": reads}
+    return result

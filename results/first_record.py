@@ -1,0 +1,65 @@
+"""The first record of a run's history: what was run, so that the history can be judged alone.
+
+It is a record of process ``control`` and function ``test``, after Jepsen's test map.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from checker.history import History
+from recipes.promises import Promises
+
+FUNCTION = "test"
+
+MOST_CLIENTS = 10_000
+"""How many clients a run may have."""
+
+
+class FirstRecord(msgspec.Struct, kw_only=True, frozen=True):
+    """What a judge of the history alone has to know.
+
+    Args:
+        workload: name of the workload.
+        recipe: name of the recipe within the workload.
+        promises: what the recipe promised at that time.
+        clients: how many clients.
+        session_timeout: what clients asked for, in seconds.
+        nemesis: kinds of fault that could be chosen.
+        directed: whether the fault plan was given by hand.
+        strict: whether hazards fail the run.
+    """
+
+    workload: str
+    recipe: str
+    promises: Promises
+    clients: Annotated[int, msgspec.Meta(ge=1, le=MOST_CLIENTS)]
+    session_timeout: float
+    nemesis: list[str] = msgspec.field(default_factory=list)
+    directed: bool = False
+    strict: bool = False
+
+    def value(self) -> Mapping[str, Any]:
+        """The record's value: the same for the same run, whatever the order of a set."""
+        value = msgspec.to_builtins(self, order="deterministic")
+        assert isinstance(value, dict)
+        return value
+
+
+def first_record(history: History) -> FirstRecord | None:
+    """What a history says of its run; None if it does not say it.
+
+    Raises:
+        ValueError: it says it twice, or in a way that cannot be read; the message names the
+            record.
+    """
+    found = history.events("control", FUNCTION)
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ValueError(f"record {found[1].index}: a history has one record of the test")
+    try:
+        return msgspec.convert(found[0].value, FirstRecord)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"record {found[0].index} (control {FUNCTION}): {error}") from error

@@ -1,0 +1,1 @@
+"""Simulated servers with one known mistake each: they break a promise of ZooKeeper's."""

@@ -1,0 +1,34 @@
+"""Servers that let clients do what an access control list forbids, or refuse what it allows."""
+
+from simulation.zookeeper import access_control
+from simulation.zookeeper.data_tree import DataTree
+from simulation.zookeeper.outstanding_changes import Record
+from simulation.zookeeper.preparation import Preparer
+from simulation.zookeeper.reads import Reads
+from simulation.zookeeper.request import Request
+from simulation.zookeeper.znode import Znode
+
+
+class WritesUnchecked(Preparer):
+    """Anybody may write."""
+
+    def _check_permission(self, node: Record, wanted: int) -> None:
+        """Allow it."""
+
+
+class ReadsUnchecked(Reads):
+    """Anybody may read."""
+
+    def __init__(self, *, skip_acl: bool = False) -> None:  # noqa: ARG002 - whatever is set
+        super().__init__(skip_acl=True)
+
+
+class InheritsLists(Reads):
+    """To read a node one has to be allowed to read its parent as well."""
+
+    def _readable(self, request: Request, tree: DataTree, path: str) -> Znode:
+        node = super()._readable(request, tree, path)
+        parent = tree.nodes.get(path.rpartition("/")[0])
+        if parent is not None:
+            access_control.check(parent.acl, access_control.READ, request.identities)
+        return node

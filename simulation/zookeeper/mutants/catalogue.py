@@ -1,0 +1,206 @@
+"""All mutant servers by name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from simulation.zookeeper.bugs import BUGS
+from simulation.zookeeper.client_connection import ClientConnection
+from simulation.zookeeper.data_tree import DataTree
+from simulation.zookeeper.database import Database
+from simulation.zookeeper.learner import Learner
+from simulation.zookeeper.mutants.access import InheritsLists, ReadsUnchecked, WritesUnchecked
+from simulation.zookeeper.mutants.reads import AnswersSyncItself, RevalidatesItself, TakesAnyClient
+from simulation.zookeeper.mutants.server_mutant import ServerMutant
+from simulation.zookeeper.mutants.sessions import (
+    ClosesNamesOnly,
+    KeepsEphemerals,
+    KeepsNodesOfRevived,
+    RevivesSessions,
+)
+from simulation.zookeeper.mutants.stats import (
+    AversionUncounted,
+    MtimeOfCreation,
+    PzxidWithoutDeletions,
+)
+from simulation.zookeeper.mutants.watch_events import (
+    DelaysEvents,
+    DoublesEvents,
+    LosesEvents,
+    ReordersEvents,
+)
+from simulation.zookeeper.mutants.writes import (
+    AppliesPartsOfMulti,
+    IgnoresVersions,
+    KeepsPartsOfMulti,
+    NumbersByChildren,
+)
+from simulation.zookeeper.preparation import Preparer
+from simulation.zookeeper.reads import Reads
+from simulation.zookeeper.session_tracker import SessionTracker
+
+_GUIDE = "ZooKeeper Programmer's Guide, "
+
+_MUTANTS = (
+    ServerMutant(
+        "surviving-ephemerals",
+        "end a session and leave its ephemeral znodes behind",
+        _GUIDE + "Ephemeral Nodes",
+        "ephemeral",
+        "ephemeral",
+        frozenset({"lingering-ephemeral"}),
+        {Preparer: ClosesNamesOnly, DataTree: KeepsEphemerals},
+    ),
+    ServerMutant(
+        "revived-sessions",
+        "take up a session again that has expired when its client comes back",
+        _GUIDE + "ZooKeeper Sessions",
+        "ephemeral",
+        "ephemeral",
+        frozenset({"revived-session"}),
+        {SessionTracker: RevivesSessions, Database: KeepsNodesOfRevived},
+    ),
+    ServerMutant(
+        "repeated-sequence",
+        "number sequential znodes by the children that there are, not that there ever were",
+        _GUIDE + "Sequence Nodes -- Unique Naming",
+        "sequence",
+        "sequential",
+        frozenset({"duplicate-sequence"}),
+        {Preparer: NumbersByChildren},
+    ),
+    ServerMutant(
+        "ignored-versions",
+        "set a znode whatever version the request names",
+        _GUIDE + "ZooKeeper Stat Structure; setData of the API",
+        "register",
+        "linearizable",
+        frozenset({"not-linearizable"}),
+        {Preparer: IgnoresVersions},
+    ),
+    ServerMutant(
+        "half-multi",
+        "apply the operations of a multi that come before the one that failed",
+        "ZooKeeper 3.4 release notes, ZOOKEEPER-965: multi is all or nothing",
+        "multi",
+        "multi",
+        frozenset({"torn-multi"}),
+        {Preparer: KeepsPartsOfMulti, DataTree: AppliesPartsOfMulti},
+    ),
+    ServerMutant(
+        "idle-sync",
+        "answer a sync on a follower without asking the leader",
+        _GUIDE + "Consistency Guarantees; sync of the API",
+        "register",
+        "synced",
+        frozenset({"stale-sync"}),
+        {Learner: AnswersSyncItself},
+    ),
+    ServerMutant(
+        "unchecked-zxid",
+        "let a session go on at a server that is behind what its client has seen",
+        _GUIDE + "Consistency Guarantees: Single System Image",
+        "register",
+        "local",
+        frozenset({"session-order"}),
+        {ClientConnection: TakesAnyClient, Learner: RevalidatesItself},
+    ),
+    ServerMutant(
+        "lost-events",
+        "do not send one watch event in five",
+        _GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"missed-event"}),
+        {ClientConnection: LosesEvents},
+    ),
+    ServerMutant(
+        "late-events",
+        "send one watch event in five half a second after the data that it announces",
+        _GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"late-event"}),
+        {ClientConnection: DelaysEvents},
+    ),
+    ServerMutant(
+        "doubled-events",
+        "send one watch event in five twice",
+        _GUIDE + "Semantics of Watches: one-time trigger",
+        "watch",
+        "looks-again",
+        frozenset({"repeated-event"}),
+        {ClientConnection: DoublesEvents},
+    ),
+    ServerMutant(
+        "reordered-events",
+        "send one watch event in five after the one that follows it",
+        _GUIDE + "What ZooKeeper Guarantees about Watches",
+        "watch",
+        "looks-again",
+        frozenset({"reordered-event"}),
+        {ClientConnection: ReordersEvents},
+    ),
+    ServerMutant(
+        "unenforced-acl",
+        "let every client do everything, whatever a znode's access control list says",
+        _GUIDE + "ZooKeeper access control using ACLs",
+        "znode",
+        "guarded",
+        frozenset({"unauthorised-access"}),
+        {Preparer: WritesUnchecked, Reads: ReadsUnchecked},
+    ),
+    ServerMutant(
+        "inherited-acl",
+        "refuse to read a znode to a client that may not read its parent",
+        _GUIDE + "ZooKeeper access control using ACLs: ACLs are not recursive",
+        "znode",
+        "guarded",
+        frozenset({"refused-access"}),
+        {Reads: InheritsLists},
+    ),
+    ServerMutant(
+        "pzxid-without-deletions",
+        "leave pzxid as it is when a child is deleted",
+        "ZOOKEEPER-3125 (pzxid differs after the deletion of a child)",
+        "znode",
+        "guarded",
+        frozenset({"wrong-stat"}),
+        {DataTree: PzxidWithoutDeletions},
+    ),
+    ServerMutant(
+        "mtime-of-creation",
+        "leave mtime as it is when data are set",
+        _GUIDE + "ZooKeeper Stat Structure",
+        "znode",
+        "guarded",
+        frozenset({"wrong-stat"}),
+        {DataTree: MtimeOfCreation},
+    ),
+    ServerMutant(
+        "aversion-uncounted",
+        "do not count changes of an access control list in aversion",
+        _GUIDE + "ZooKeeper Stat Structure",
+        "znode",
+        "guarded",
+        frozenset({"wrong-stat"}),
+        {DataTree: AversionUncounted},
+    ),
+)
+
+_BUGGY = tuple(
+    ServerMutant(
+        name,
+        f"have a known bug of ZooKeeper 3.8.0. {words}",
+        "simulation/zookeeper/bugs.py",
+        "register",
+        "linearizable",
+        frozenset(),
+        bugs=frozenset({name}),
+    )
+    for name, words in BUGS.items()
+)
+"""They need a fault within milliseconds of another one: ordinary runs have not shown them."""
+
+SERVER_MUTANTS: Final[Mapping[str, ServerMutant]] = {
+    mutant.name: mutant for mutant in (*_MUTANTS, *_BUGGY)
+}

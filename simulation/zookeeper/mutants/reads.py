@@ -1,0 +1,46 @@
+"""Servers that answer with an older state than they may."""
+
+from typing import TYPE_CHECKING
+
+from simulation.zookeeper import opcodes
+from simulation.zookeeper.client_connection import ClientConnection
+from simulation.zookeeper.commit_processor import CommitProcessor
+from simulation.zookeeper.learner import Learner
+from simulation.zookeeper.request import Request
+from simulation.zookeeper.settings import Member
+
+if TYPE_CHECKING:
+    from simulation.zookeeper.quorum_peer import QuorumPeer
+
+
+class AnswersSyncItself(Learner):
+    """A learner's sync asks no leader."""
+
+    def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
+        super().__init__(peer, leader)
+        self._commits = CommitProcessor(self._read, self._finish)
+
+    def submit(self, request: Request) -> None:
+        """Answer a sync as a read: behind what its session has asked before, and no later."""
+        if request.type != opcodes.SYNC:
+            super().submit(request)
+        elif not self.over:
+            self._commits.submit(request)
+
+
+class RevalidatesItself(Learner):
+    """A learner lets a session go on that it knows, and does not ask the leader.
+
+    With the leader's answer the learner would get all that the leader had committed before it.
+    """
+
+    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:  # noqa: ARG002 - as it was
+        """Answer at once."""
+        self.server.session_checked(connection, session in self.database.sessions)
+
+
+class TakesAnyClient(ClientConnection):
+    """A server serves clients that have seen more than it has applied."""
+
+    def _is_ahead(self, last_zxid_seen: int) -> bool:  # noqa: ARG002 - nobody is
+        return False

@@ -1,0 +1,41 @@
+"""Trees that keep a wrong Stat of their nodes."""
+
+from simulation.zookeeper.data_tree import DataTree
+from simulation.zookeeper.transactions import Header, SetAclTxn
+from simulation.zookeeper.watches import WatchManager
+
+
+class PzxidWithoutDeletions(DataTree):
+    """``pzxid`` tells of children that were created only."""
+
+    def _delete(self, path: str, zxid: int, watches: WatchManager | None) -> int:
+        parent = self.nodes.get(path.rpartition("/")[0])
+        before = None if parent is None else parent.pzxid
+        error = super()._delete(path, zxid, watches)
+        if parent is not None and before is not None:
+            parent.pzxid = before
+        return error
+
+
+class MtimeOfCreation(DataTree):
+    """``mtime`` stays what it was at the creation."""
+
+    def _set_data(
+        self,
+        path: str,
+        data: bytes | None,
+        version: int,
+        header: Header,
+        watches: WatchManager | None,
+    ) -> int:
+        error = super()._set_data(path, data, version, header, watches)
+        if path in self.nodes:
+            self.nodes[path].mtime = self.nodes[path].ctime
+        return error
+
+
+class AversionUncounted(DataTree):
+    """``aversion`` does not count the changes of a list."""
+
+    def _set_acl(self, txn: SetAclTxn) -> int:
+        return super()._set_acl(txn._replace(version=0))

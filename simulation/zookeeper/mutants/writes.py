@@ -1,0 +1,51 @@
+"""Leaders that carry out writes otherwise than they were asked to."""
+
+from typing import Any
+
+from simulation.zookeeper.data_tree import DataTree, Result
+from simulation.zookeeper.opcodes import ERROR
+from simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
+from simulation.zookeeper.preparation import Preparer
+from simulation.zookeeper.transactions import Header
+from simulation.zookeeper.watches import WatchManager
+
+
+class NumbersByChildren(Preparer):
+    """Sequence numbers count the children that there are, not those that there ever were."""
+
+    def _next_number(self, parent: Record) -> int:
+        return parent.child_count
+
+
+class IgnoresVersions(Preparer):
+    """Every version that a request names is taken for the present one."""
+
+    def _check_version(self, present: int, wanted: int) -> None:
+        """Accept any."""
+
+
+class _NeverRolledBack(OutstandingChanges):
+    def roll_back(self) -> None:
+        """Keep what the multi has changed until it failed."""
+
+
+class KeepsPartsOfMulti(Preparer):
+    """What a multi has changed until it failed stays: `AppliesPartsOfMulti` applies it."""
+
+    def __init__(self, tree: DataTree, *args: Any) -> None:
+        super().__init__(tree, *args)
+        self.changes = _NeverRolledBack(tree)
+
+
+class AppliesPartsOfMulti(DataTree):
+    """The operations before the one that failed are applied."""
+
+    def _apply_multi(
+        self, header: Header, operations: tuple[tuple[int, Any], ...], watches: WatchManager | None
+    ) -> Result:
+        failed = next((at for at, (kind, _) in enumerate(operations) if kind == ERROR), None)
+        if failed is None:
+            return super()._apply_multi(header, operations, watches)
+        for kind, txn in operations[:failed]:
+            self._apply_one(kind, txn, header, watches)
+        return self._failed_multi(operations)

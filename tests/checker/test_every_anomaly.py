@@ -1,0 +1,324 @@
+"""For every kind of anomaly a history by hand in which it is found, and nothing else.
+
+Each has a twin that differs in what went wrong only, and in which nothing is found. Kinds that
+other tests of the checkers name are theirs.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.clock import WallClock
+from checker.commitments import Decided, check_commitments, check_ends
+from checker.convergence import check_convergence
+from checker.fence import check_fence
+from checker.growing_numbers import check_growth
+from checker.holds import Words, extract_holds
+from checker.job_effects import check_job_effects
+from checker.lock_delay import check_lock_delay
+from checker.model_check import check_model
+from checker.partitions import check_ownership
+from checker.presence import check_discovery, check_lists, check_presence
+from checker.queue_accounting import accounts, check_elements
+from checker.registry import MODELS
+from checker.sequencers import check_sequencers
+from checker.server_truth import ZnodeLife
+from checker.verdict import ANOMALIES
+from tests.checker.recorded import Recorded
+
+WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
+CLOCK = WallClock([(0, 0)])
+ROOT = Path(__file__).parents[2]
+
+
+class Truth:
+    """What the servers' logs say of some znodes."""
+
+    reasons = uncertain = forked = ()
+
+    def __init__(self, *lives):
+        self._lives = lives
+
+    def znodes(self, _path):
+        return iter(self._lives)
+
+
+def op(recorded, start, process, f, value=None, result=None, *, outcome="ok", lasts=1):
+    """An operation that lasts a millisecond, or so many."""
+    recorded.add(start, process, "invoke", f, value)
+    return recorded.add(start + lasts, process, outcome, f, result)
+
+
+def final(recorded, at):
+    return recorded.add(at, "control", "info", "phase", {"phase": "final", "healed": True})
+
+
+def ended(recorded):
+    return recorded.add(90_000, "control", "info", "phase-end", {"phase": "final"}).end(99_000)
+
+
+def grants_after_a_failure(*, wrong):
+    recorded = Recorded(2).acquire(0, 10, 0, node="/l/n-0000000001", token=1)
+    granted = 3_000 if wrong else 7_000
+    recorded.acquire(20, granted, 1, node="/l/n-0000000002", token=2)
+    failed = ZnodeLife("/l/n-0000000001", 1, 5, "0x1", "0x1", None, 9, 1_000, "0x1", "expired")
+    history = ended(recorded).history()
+    return check_lock_delay(
+        history, extract_holds(history, WORDS), Truth(failed), CLOCK, "/l", delay=5
+    )
+
+
+def handovers_in_the_end(*, wrong):
+    wait = 6_000 if wrong else 10
+    recorded = final(Recorded(3), 5)
+    for process in range(3):
+        recorded.add(10 + process, process, "invoke", "acquire")
+    for process in range(3):
+        at = 100 + process * (wait + 200)
+        grant = {"session": f"0x{process}", "node": f"/l/n-000000000{process}", "token": process}
+        recorded.add(at, process, "ok", "acquire", grant)
+        op(recorded, at + 200, process, "release")
+    history = ended(recorded).history()
+    return check_lock_delay(history, extract_holds(history, WORDS), Truth(), CLOCK, "/l", delay=5)
+
+
+def verified(*, released, valid):
+    recorded = Recorded(2).acquire(0, 10, 0, node="/l/n-0000000001", token=1, sequencer="s1")
+    recorded.release(20 if released else 80, 30 if released else 90, 0)
+    op(recorded, 50, 1, "verify", {"sequencer": "s1"}, {"valid": valid})
+    history = ended(recorded).history()
+    return check_sequencers(history, extract_holds(history, WORDS), WORDS, None, None, "/l")
+
+
+def refused_by_the_fence(*, wrong):
+    recorded = Recorded(2).acquire(0, 10, 0, token=1).release(20, 30, 0)
+    if not wrong:
+        recorded.acquire(40, 50, 1, token=2).release(52, 54, 1)
+    op(recorded, 60, 0, "work", None, {"writes": [], "refused": 1})
+    history = ended(recorded).history()
+    return check_fence(history, extract_holds(history, WORDS), "work", None, "/data")
+
+
+def counted(*, wrong):
+    recorded = Recorded(1)
+    op(recorded, 0, 0, "add", 2)
+    op(recorded, 5, 0, "read", None, 3 if wrong else 2)
+    return check_model(ended(recorded).history(), MODELS["counter"], "miscount")
+
+
+def registered(*, wrong):
+    recorded = Recorded(2)
+    op(recorded, 0, 0, "write", 1)
+    op(recorded, 5, 0, "write", 2)
+    op(recorded, 10, 1, "read", None, 1 if wrong else 2)
+    return check_model(ended(recorded).history(), MODELS["register"], "not-linearizable")
+
+
+def numbered(*, wrong):
+    recorded = Recorded(2)
+    op(recorded, 0, 0, "generate", None, 1)
+    op(recorded, 0.5, 1, "generate", None, 1 if wrong else 2)
+    return check_model(ended(recorded).history(), MODELS["unique-ids"], "duplicate-sequence")
+
+
+def growing(*, wrong):
+    recorded = Recorded(2)
+    op(recorded, 0, 0, "generate", None, 2)
+    op(recorded, 5, 1, "generate", None, 1 if wrong else 3)
+    return check_growth(ended(recorded).history(), "generate")
+
+
+def committed(second="commit", vote="yes", voted_at=10, on_servers=None):
+    """c0 coordinates, c0 and c1 vote, and both learn the decision."""
+    recorded = Recorded(2)
+    begin = {"key": "t", "participants": ["c0", "c1"], "coordinator": "c0", "site": "c0"}
+    op(recorded, 0, 0, "begin", begin)
+    op(recorded, 5, 0, "vote", {"key": "t", "value": "yes"})
+    recorded.add(voted_at, 1, "invoke", "vote", {"key": "t", "value": vote})
+    recorded.add(voted_at + 1, 1, "ok", "vote", {"key": "t", "value": vote})
+    op(recorded, 20, 0, "decide", {"key": "t"}, {"key": "t", "value": "commit"})
+    op(recorded, 60, 1, "decide", {"key": "t"}, {"key": "t", "value": second})
+    return check_commitments(ended(recorded).history(), on_servers)
+
+
+def outcomes_told(*, blocked=(), known=True):
+    recorded = Recorded(1)
+    op(recorded, 0, 0, "begin", {"key": "t", "participants": ["c0"]})
+    final(recorded, 10)
+    told = {"outcomes": {"t": "abort"} if known else {}, "blocked": list(blocked)}
+    op(recorded, 20, 0, "outcomes", None, told)
+    return check_ends(ended(recorded).history())
+
+
+def listed(*, wrong):
+    recorded = Recorded(1)
+    addresses = ["a", "b", "a"] if wrong else ["a", "b"]
+    op(recorded, 0, 0, "look", None, {"addresses": addresses})
+    return check_lists(ended(recorded).history())
+
+
+def discovered(*addresses, gone_ms=None, registered=None):
+    """``a`` has an entry from 1 s on; who is there is asked at 5 s."""
+    entry = ZnodeLife("/r/e-1", 7, 1_000, "0x1", "0x1", b"a")
+    if gone_ms is not None:
+        entry = ZnodeLife("/r/e-1", 7, 1_000, "0x1", "0x1", b"a", 9, gone_ms, "0x1", "expired")
+    recorded = Recorded(1)
+    if registered:
+        op(recorded, 4_000, 0, "register", {"address": registered}, {"address": registered})
+    op(recorded, 5_000, 0, "discover", None, {"addresses": list(addresses), "settled": True})
+    return check_discovery(ended(recorded).history(), Truth(entry), CLOCK, "/r")
+
+
+def discovered_twice(*, second_by):
+    lives = (
+        ZnodeLife("/r/e-1", 7, 1_000, "0x1", "0x1", b"a"),
+        ZnodeLife("/r/e-2", 8, 1_100, second_by, second_by, b"a"),
+    )
+    recorded = Recorded(1)
+    op(recorded, 5_000, 0, "discover", None, {"addresses": ["a", "a"], "settled": True})
+    return check_discovery(ended(recorded).history(), Truth(*lives), CLOCK, "/r")
+
+
+def gathered(found, seen):
+    """c0 is registered as ``a`` and c1 has left; c0 lists who is there."""
+    recorded = final(Recorded(2), 0)
+    op(recorded, 10, 0, "register", {"address": "a"}, {"address": "a"})
+    op(recorded, 10, 1, "deregister", {"address": "b"}, {"address": "b"})
+    for client in range(2):
+        op(recorded, 20, client, "gather", None, {"discovered": found, "seen": seen})
+    return check_presence(ended(recorded).history())
+
+
+def converged(*, wrong):
+    recorded = final(Recorded(1), 0)
+    seen = {"n": 1} if wrong else {"n": 2}
+    op(recorded, 10, 0, "converge", None, {"seen": seen, "there": {"n": 2}})
+    return check_convergence(ended(recorded).history())
+
+
+def owned(*parts):
+    recorded = final(Recorded(len(parts)), 0)
+    for client, own in enumerate(parts):
+        op(recorded, 10, client, "own", None, {"parts": own})
+    return check_ownership(ended(recorded).history(), ["p", "q"])
+
+
+def jobs(*, effects=None, told=("j",), untold=(), logged=None):
+    recorded = Recorded(1)
+    op(recorded, 0, 0, "submit", {"key": "j"})
+    final(recorded, 10)
+    op(recorded, 20, 0, "collect", None, {"told": list(told), "untold": list(untold)})
+    effects = {"j": 1} if effects is None else effects
+    op(recorded, 30, 0, "audit", None, {"effects": effects, "left": []})
+    return check_job_effects(ended(recorded).history(), logged)
+
+
+def queued(*, put):
+    recorded = Recorded(1)
+    if put:
+        op(recorded, 0, 0, "enqueue", {"value": "x"}, outcome=put)
+    op(recorded, 10, 0, "dequeue", None, {"value": "x"})
+    history = ended(recorded).history()
+    return check_elements(history, accounts(history), claimed=False, left=None)
+
+
+CASES = {
+    "early-grant": (
+        lambda: grants_after_a_failure(wrong=True),
+        lambda: grants_after_a_failure(wrong=False),
+    ),
+    "stuck-waiter": (
+        lambda: handovers_in_the_end(wrong=True),
+        lambda: handovers_in_the_end(wrong=False),
+    ),
+    "stale-sequencer": (
+        lambda: verified(released=True, valid=True),
+        lambda: verified(released=False, valid=True),
+    ),
+    "refused-sequencer": (
+        lambda: verified(released=False, valid=False),
+        lambda: verified(released=True, valid=False),
+    ),
+    "refused-sequencer, by the fence": (
+        lambda: refused_by_the_fence(wrong=True),
+        lambda: refused_by_the_fence(wrong=False),
+    ),
+    "miscount": (lambda: counted(wrong=True), lambda: counted(wrong=False)),
+    "not-linearizable": (lambda: registered(wrong=True), lambda: registered(wrong=False)),
+    "duplicate-sequence": (lambda: numbered(wrong=True), lambda: numbered(wrong=False)),
+    "sequence-regression": (lambda: growing(wrong=True), lambda: growing(wrong=False)),
+    "two-decisions": (lambda: committed(second="abort"), committed),
+    "two-decisions, on the servers": (
+        lambda: committed(on_servers={"t": [Decided("commit", "0x1"), Decided("abort", "0x2")]}),
+        lambda: committed(on_servers={"t": [Decided("commit", "0x1")]}),
+    ),
+    "invalid-commit": (lambda: committed(vote="no"), committed),
+    "invalid-commit, before the last vote": (lambda: committed(voted_at=30), committed),
+    "blocked-transaction": (lambda: outcomes_told(blocked=["t"]), outcomes_told),
+    "blocked-transaction, that is not known": (lambda: outcomes_told(known=False), outcomes_told),
+    "ghost-entry": (lambda: listed(wrong=True), lambda: listed(wrong=False)),
+    "ghost-entry, after its session": (
+        lambda: discovered("a", gone_ms=3_000),
+        lambda: discovered(gone_ms=3_000),
+    ),
+    "ghost-entry, made twice by one session": (
+        lambda: discovered_twice(second_by="0x1"),
+        lambda: discovered_twice(second_by="0x2"),
+    ),
+    "ghost-entry, in the end": (
+        lambda: gathered(["a", "b"], ["a"]),
+        lambda: gathered(["a"], ["a"]),
+    ),
+    "missing-entry": (discovered, lambda: discovered("a")),
+    "missing-entry, acknowledged": (
+        lambda: discovered("a", registered="c"),
+        lambda: discovered("a", registered="a"),
+    ),
+    "missing-entry, in the end": (lambda: gathered([], ["a"]), lambda: gathered(["a"], ["a"])),
+    "stale-view": (lambda: converged(wrong=True), lambda: converged(wrong=False)),
+    "stale-view, of who is there": (
+        lambda: gathered(["a"], ["b"]),
+        lambda: gathered(["a"], ["a"]),
+    ),
+    "shared-partition": (lambda: owned(["p", "q"], ["p"]), lambda: owned(["q"], ["p"])),
+    "unowned-partition": (lambda: owned(["p"], []), lambda: owned(["p"], ["q"])),
+    "lost-job": (lambda: jobs(effects={}, told=()), jobs),
+    "repeated-effect": (lambda: jobs(effects={"j": 2}), jobs),
+    "repeated-effect, in the logs": (lambda: jobs(logged={"j": 2}), lambda: jobs(logged={"j": 1})),
+    "unnotified-submitter": (lambda: jobs(told=(), untold=["j"]), jobs),
+    "false-completion": (
+        lambda: jobs(told=("j", "k"), effects={"j": 1}),
+        lambda: jobs(told=("j", "k"), effects={"j": 1, "k": 1}),
+    ),
+    "phantom-element": (lambda: queued(put=None), lambda: queued(put="ok")),
+    "phantom-element, whose put failed": (lambda: queued(put="fail"), lambda: queued(put="info")),
+}
+
+
+def kinds(result):
+    return {anomaly.kind for anomaly in result.anomalies}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_anomaly_is_found_and_nothing_else(name):
+    wrong, right = CASES[name]
+    found = wrong()
+    assert kinds(found) == {name.partition(",")[0]}
+    assert all(anomaly.description for anomaly in found.anomalies)
+    assert kinds(right()) == set()
+
+
+def test_every_kind_that_a_checker_reports_is_found_in_some_history():
+    def text(*folders):
+        paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+        return "\n".join(path.read_text() for path in paths if path.name != "verdict.py")
+
+    reported, tested = text("checker", "workloads"), text("tests/checker")
+    quoted = {kind: re.compile(f"[\"']{kind}[\"']") for kind in ANOMALIES}
+    missing = {
+        kind
+        for kind in ANOMALIES
+        if quoted[kind].search(reported) and not quoted[kind].search(tested)
+    }
+    assert missing == set()

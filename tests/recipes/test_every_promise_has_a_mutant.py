@@ -1,0 +1,34 @@
+"""Every promise is broken by some mutant: else no run has shown that anything judges it."""
+
+import pytest
+
+from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from workloads.registry import WORKLOADS
+
+
+def unbroken(family):
+    """Sound recipe -> the anomalies that it promises to prevent and no mutant has for its own."""
+    recipes = WORKLOADS[family].recipes
+    broken = {kind for each in recipes.values() if each.faulty for kind in each.expected}
+    for mutant in SERVER_MUTANTS.values():
+        if mutant.workload == family:
+            broken |= mutant.expected
+    missing = {
+        name: sorted(recipe.promises.prevents - broken)
+        for name, recipe in recipes.items()
+        if not recipe.faulty
+    }
+    return {name: kinds for name, kinds in missing.items() if kinds}
+
+
+@pytest.mark.parametrize("family", WORKLOADS)
+def test_every_promise_has_a_mutant(family):
+    assert unbroken(family) == {}
+
+
+def test_a_promise_without_a_mutant_is_seen(monkeypatch):
+    recipes = WORKLOADS["counter"].recipes
+    for recipe in recipes.values():
+        if recipe.faulty:
+            monkeypatch.setattr(recipe, "expected", frozenset())
+    assert unbroken("counter") == {"receipts": ["miscount"], "kazoo": ["miscount"]}

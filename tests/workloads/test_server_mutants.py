@@ -1,0 +1,28 @@
+"""The catalogue of mutant servers fits the workloads that are to show the mistakes."""
+
+import pytest
+
+from checker.verdict import ANOMALIES
+from simulation.zookeeper.bugs import BUGS
+from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from workloads.registry import WORKLOADS
+
+
+@pytest.mark.parametrize("mutant", SERVER_MUTANTS.values(), ids=list(SERVER_MUTANTS))
+def test_a_sound_recipe_on_plain_znodes_promises_what_the_mutant_breaks(mutant):
+    workload = WORKLOADS[mutant.workload]
+    recipe = workload.recipes[mutant.recipe]
+    assert workload.plain
+    assert not recipe.faulty
+    assert mutant.expected or mutant.bugs
+    assert mutant.expected <= recipe.promises.prevents
+    assert mutant.expected <= set(ANOMALIES)
+
+
+@pytest.mark.parametrize("mutant", SERVER_MUTANTS.values(), ids=list(SERVER_MUTANTS))
+def test_a_mutant_changes_something_and_says_what(mutant):
+    assert mutant.parts or mutant.bugs
+    assert all(issubclass(new, old) for old, new in mutant.parts.items())
+    assert mutant.bugs <= set(BUGS)
+    assert mutant.mistake
+    assert mutant.source
