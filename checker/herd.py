@@ -15,10 +15,11 @@ Events are counted on the wire (records of process ``link``). To which release a
   a release. Without the servers' logs such events are left out.
 
 Not every wake-up breaks a promise. A client that had given up an earlier attempt while the node
-stood may have left a watch behind, and a watch cannot be taken back. Where several may hold at once
-an attempt that was granted may have left one too. Such wake-ups are counted (``left_over``), but
-are not held against the recipe. Waiters who share what they wait for (readers) are let in together:
-they are judged as one.
+stood may have left a watch behind, and a watch cannot be taken back. So may one whose attempt has
+used up its timeout and is about to fail: whoever stood behind it already watches what it watched.
+Where several may hold at once an attempt that was granted may have left one too. Such wake-ups are
+counted (``left_over``), but are not held against the recipe. Waiters who share what they wait for
+(readers) are let in together: they are judged as one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,7 +29,7 @@ from dataclasses import dataclass, field
 
 from checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from checker.history import History, Op
-from checker.holds import Hold, Words, shares
+from checker.holds import Hold, Words, patience, shares
 from checker.verdict import Anomaly, CheckResult
 
 
@@ -70,6 +71,9 @@ def check_herd(
             # An attempt that was granted leaves no watch on what another holds.
             gave_up = operation.outcome != "ok" or permits > 1
             of_client.add(operation.invoke, end, gave_up=gave_up)
+            limit = patience(operation.invoke)
+            if operation.outcome != "ok" and limit is not None:
+                of_client.give_up(operation.invoke.time + round(limit * 1e9))
     releases = _releases(holds, server)
     lines = _lines(server, releases)
     folders = {_folder(release) for release in releases}
@@ -177,6 +181,7 @@ class _Attempts:
         self._returned: list[int] = []
         self._shared: list[bool] = []
         self._given_up: list[int] = []  # by number
+        self._gives_up: dict[int, int] = {}  # by number
 
     def add(self, call: Op, returned: int, *, gave_up: bool) -> None:
         """Enter an attempt; ``gave_up``: it may have left a watch on what stood when it ended."""
@@ -186,14 +191,20 @@ class _Attempts:
         if gave_up:
             self._given_up.append(len(self._called) - 1)
 
+    def give_up(self, time: int) -> None:
+        """The attempt entered last is given up at that time, though it may return later."""
+        self._gives_up[len(self._called) - 1] = time
+
     def waits(self, time: int) -> bool:
         """Whether an attempt is open."""
         last = bisect_right(self._called, time) - 1
         return last >= 0 and self._returned[last] >= time
 
     def gave_up_since(self, start: int, time: int) -> bool:
-        """Whether one ended so after the start, before the one that is open at that time."""
+        """Whether one was given up after the start and before that time."""
         present = bisect_right(self._called, time) - 1
+        if self._gives_up.get(present, time) < time:
+            return True
         before = bisect_left(self._given_up, present) - 1
         return before >= 0 and self._returned[self._given_up[before]] >= start
 

@@ -67,6 +67,12 @@ class Hold:
         return not (self.shared and other.shared)
 
 
+def patience(call: Op) -> float | None:
+    """The ``timeout`` that a call was given, in seconds; None if it has none."""
+    found = call.value.get("timeout") if isinstance(call.value, dict) else None
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
 def shares(call: Op) -> bool:
     """Whether an acquire asks for something that others may hold beside it."""
     return isinstance(call.value, dict) and call.value.get("mode") == "read"

@@ -11,11 +11,10 @@ Faults on other clients are no excuse: what the call waits for may not come, but
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from checker.exercise import fault_windows
 from checker.history import History
-from checker.holds import pauses
+from checker.holds import patience, pauses
 from checker.verdict import Anomaly, CheckResult
 
 GRACE_NS = 2_500_000_000
@@ -42,7 +41,7 @@ def check_overdue_calls(
     timed = 0
     for operation in history.operations():
         call, done = operation
-        timeout = _timeout(call.value)
+        timeout = patience(call)
         if timeout is None or (functions is not None and call.f not in functions):
             continue
         timed += 1
@@ -151,8 +150,3 @@ def _longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
             best = (since, start)
         since = max(since, end)
     return best
-
-
-def _timeout(value: Any) -> float | None:
-    found = value.get("timeout") if isinstance(value, dict) else None
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None

@@ -45,6 +45,24 @@ def test_a_watch_left_over_from_an_earlier_attempt_does_not_count():
     assert herd(recorded).anomalies == []
 
 
+def overrunning(outcome):
+    """c1's patience ends at 7 ms; c2, which stood behind it, watches /l/a from then on."""
+    recorded = Recorded().acquire(1, 2, 0, node="/l/a")
+    recorded.add(3, 1, "invoke", "acquire", {"timeout": 0.004}).add(3, 2, "invoke", "acquire")
+    recorded.release(10, 12, 0).link(11, 1, "/l/a").link(11, 2, "/l/a")
+    return recorded.add(13, 1, outcome, "acquire", {"node": "/l/b"})
+
+
+def test_an_attempt_that_has_used_up_its_timeout_may_have_left_a_watch():
+    result = herd(overrunning("fail"))
+    assert result.anomalies == []
+    assert (result.stats["wakeups"], result.stats["left_over"]) == (2, 1)
+
+
+def test_an_attempt_that_is_granted_after_its_timeout_had_not_given_up():
+    assert len(herd(overrunning("ok")).anomalies) == 1
+
+
 def test_events_for_nodes_that_nobody_held_are_no_releases():
     recorded = line_of_three().link(8, 1, "/l/waiter").link(8, 2, "/l/waiter")
     result = herd(recorded)

@@ -51,9 +51,11 @@ class Visit:
     def word(self, word: str, node: str = "n1") -> str:
         """The answer to a four-letter word; Inapplicable if the server is told not to answer."""
         client = self.connect(node)
-        client.send_bytes(word.encode())
-        answer = client.receive_all().decode()
-        client.hang_up()
+        try:
+            client.send_bytes(word.encode())
+            answer = client.receive_all().decode()
+        finally:
+            client.hang_up()
         if "is not in the whitelist" in answer:
             raise Inapplicable(f"4lw.commands.whitelist of the server lacks {word}")
         return answer

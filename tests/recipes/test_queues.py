@@ -26,14 +26,23 @@ def take(queue, timeout=10.0):
     return claim.element
 
 
+def take_at_once(queue):
+    """Take what is there already. A slow machine may give no answer in time, which says nothing."""
+    while True:
+        try:
+            return take(queue, 0)
+        except NothingDone:
+            pass
+
+
 @pytest.mark.parametrize("kind", [*TAKING, *CLAIMING])
 def test_first_in_first_out(crowd, path, kind):
     producer, consumer = kind(crowd[0], path), kind(crowd[1], path)
-    assert take(consumer, 0) is None
+    assert take_at_once(consumer) is None
     for number in range(12):
         producer.put(b"%d" % number)
     assert [take(consumer) for _ in range(12)] == [b"%d" % number for number in range(12)]
-    assert take(consumer, 0.1) is None
+    assert take_at_once(consumer) is None
     assert crowd.children(kind.elements(path)) == []
 
 
@@ -115,7 +124,7 @@ def test_a_put_without_a_reply_is_made_once(crowd, path, kind, eventually):
     crowd.links.cut(0, "reset")
     crowd.links.heal(0)
     putting.result()
-    assert [take(queue, 1), take(queue, 1), take(queue, 0.1)] == [b"first", b"second", None]
+    assert [take(queue, 1), take(queue, 1), take_at_once(queue)] == [b"first", b"second", None]
 
 
 def test_a_take_without_a_reply_gets_its_element_when_it_learns_of_it(crowd, path, eventually):

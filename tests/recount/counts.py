@@ -111,6 +111,11 @@ counts(CONTENDED, "exclusion", "accepted_actions_of_stale_holders")(
 )
 
 
+def given_up_at(call):
+    limit = (call.value or {}).get("timeout")
+    return call.returned if limit is None else call.called + limit * 1e9
+
+
 class Woken:
     """Whom the end of a hold's node woke: clients with an acquire open that were told of it.
 
@@ -137,7 +142,10 @@ class Woken:
                 self.clients[path].setdefault(client, record["time"])
 
     def left_over(self, path):
-        """Those that had given up an attempt since the node was made: it may have left a watch."""
+        """Those that had given up an attempt since the node was made: it may have left a watch.
+
+        One that is about to fail has given up when its timeout was over.
+        """
         several = PERMITS.get(self._run.results["workload"], 1) > 1
         made = next(life["ms"] for life in self._run.nodes if life["path"] == path)
         since = self._run.on_our_clock(made) - SLACK
@@ -145,7 +153,11 @@ class Woken:
             client
             for client, time in self.clients[path].items()
             if any(
-                c.client == client and since <= c.returned < time and (several or c.type != "ok")
+                c.client == client
+                and (
+                    (since <= c.returned < time and (several or c.type != "ok"))
+                    or (given_up_at(c) < time <= c.returned and c.type != "ok")
+                )
                 for c in self._calls
             )
         }
