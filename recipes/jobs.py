@@ -255,11 +255,8 @@ class Jobs:
         with self._one_call, Errand(self._client, timeout, self._grace) as errand:
 
             def one() -> bool:
-                multi = self._client.transaction()
-                multi.delete(self._node(CLAIMS, claim.job))
-                multi.check(self._node(JOBS, claim.job), claim.token)
                 try:
-                    errand.commit(multi, claim.job)
+                    self._commit_return(errand, claim)
                 except (NoNodeError, BadVersionError):
                     return errand.unsure
                 return True
@@ -275,17 +272,26 @@ class Jobs:
 
     def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
         """Create a job and its ticket; its name, or None if that has to be tried again."""
-        multi = self._client.transaction()
-        multi.create(self._node(TICKETS, job), _written(Ticket()))
-        multi.create(self._node(JOBS, job), payload)
         try:
-            errand.commit(multi, job)
+            self._commit_job(errand, job, payload)
         except NodeExistsError:
             return job  # by an earlier try
         except NoNodeError:
             self._lay_out(errand)
             return None
         return job
+
+    def _commit_job(self, errand: Errand, job: str, payload: bytes) -> None:
+        multi = self._client.transaction()
+        multi.create(self._node(TICKETS, job), _written(Ticket()))
+        multi.create(self._node(JOBS, job), payload)
+        errand.commit(multi, job)
+
+    def _commit_return(self, errand: Errand, claim: Claim) -> None:
+        multi = self._client.transaction()
+        multi.delete(self._node(CLAIMS, claim.job))
+        multi.check(self._node(JOBS, claim.job), claim.token)
+        errand.commit(multi, claim.job)
 
     def _free(self, errand: Errand) -> list[str]:
         """Jobs that nobody is at, in any order; watches for changes are left."""

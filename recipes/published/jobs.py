@@ -13,9 +13,7 @@ from recipes.jobs import (
     JOBS,
     TICKETS,
     Claim,
-    ClaimLost,
     Jobs,
-    JobUnknown,
     Ticket,
     _written,
 )
@@ -57,18 +55,11 @@ class EphemeralJobs(_GoneIsDone):
         "ends nobody does the job, and the submitter is told that it was done"
     )
 
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
+    def _commit_job(self, errand: Errand, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
         multi.create(self._node(TICKETS, job), _written(Ticket()))
         multi.create(self._node(JOBS, job), payload, ephemeral=True)
-        try:
-            errand.commit(multi, job)
-        except NodeExistsError:
-            return job  # by an earlier try
-        except NoNodeError:
-            self._lay_out(errand)
-            return None
-        return job
+        errand.commit(multi, job)
 
 
 class EphemeralWorkJobs(_GoneIsDone):
@@ -106,26 +97,14 @@ class EphemeralWorkJobs(_GoneIsDone):
             return None
         return Claim(job, payload, 1) if errand.session.owns(stat) else None
 
-    def give_back(self, claim: Claim, timeout: float | None = None) -> None:
-        """Put the job on the board again. Raises as the sound recipe's."""
-        with self._one_call, Errand(self._client, timeout, self._grace) as errand:
-
-            def one() -> bool:
-                multi = self._client.transaction()
-                multi.delete(self._node(CLAIMS, claim.job))
-                multi.create(self._node(JOBS, claim.job), claim.payload)
-                try:
-                    errand.commit(multi, claim.job)
-                except (NoNodeError, NodeExistsError):
-                    return errand.unsure
-                return True
-
-            given = errand.rounds(one)
-        if given is None:
-            raise JobUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
-        self._in_hand = None
-        if not given:
-            raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
+    def _commit_return(self, errand: Errand, claim: Claim) -> None:
+        multi = self._client.transaction()
+        multi.delete(self._node(CLAIMS, claim.job))
+        multi.create(self._node(JOBS, claim.job), claim.payload)
+        try:
+            errand.commit(multi, claim.job)
+        except NodeExistsError as error:
+            raise NoNodeError from error  # it is back already: an earlier try took the claim away
 
     def _commit_completion(
         self,
