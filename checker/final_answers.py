@@ -1,13 +1,24 @@
 """Liveness of operations that wait for nobody: once all is healed, every client gets an answer."""
 
-from checker.history import History, final_phase
+import msgspec
+
+from checker.history import History, Operation, final_phase
 from checker.verdict import Anomaly, CheckResult, Requirement
 
+Question = tuple[str, bytes]
+"""An operation's name and value."""
 
-def check_final_answers(history: History) -> CheckResult:
+
+def check_final_answers(history: History, most_tries: int) -> CheckResult:
     """Judge the final phase: of whatever a client asked there, one try must have been answered.
 
-    A definite refusal without an error is an answer, too.
+    A definite refusal without an error is an answer, too. All clients are asked one question after
+    the other. So one that has no answer is stuck, even if the phase was cut short, when it had no
+    try left or another question has been begun since.
+
+    Args:
+        history: the run.
+        most_tries: how often a client asks each question at most.
     """
     result = CheckResult(name="final answers")
     final = final_phase(history)
@@ -23,35 +34,40 @@ def check_final_answers(history: History) -> CheckResult:
         detail = (final.value or {}).get("detail", "")
         result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
-    tries: dict[tuple[int, str], list[tuple[int, int, str]]] = {}
-    answered: set[tuple[int, str]] = set()
+    tries: dict[tuple[int, Question], list[Operation]] = {}
+    latest: Question | None = None
     for operation in history.operations():
-        call, done = operation.invoke, operation.completion
+        call = operation.invoke
         if call.time < final.time:
             continue
-        who = (history.client_of(int(call.process)), call.f)
-        last = done or call
-        tries.setdefault(who, []).append((call.index, last.time, last.error or "no answer"))
-        if done is not None and (done.type == "ok" or (done.type == "fail" and not done.error)):
-            answered.add(who)
+        latest = (call.f, msgspec.json.encode(call.value))
+        client = history.client_of(int(call.process))
+        tries.setdefault((client, latest), []).append(operation)
     asked.observed = len({client for client, _ in tries})
-    if tries.keys() - answered and not history.events("control", "phase-end"):
+    ended = bool(history.events("control", "phase-end"))
+    if not ended:
         result.unknown.append("the final phase was cut short")
-        return result
-    for client, f in sorted(tries.keys() - answered):
-        indices = [index for index, _, _ in tries[client, f]]
-        _, end, error = tries[client, f][-1]
-        result.anomalies.append(
-            Anomaly(
-                kind="stuck-waiter",
-                description=(
-                    f"c{client} got no answer to {f} in {len(indices)} tries with every fault "
-                    f"healed ({error})"
-                ),
-                ops=indices,
-                clients=[client],
-                start=final.time,
-                end=end,
+    for (client, question), calls in sorted(tries.items()):
+        tried = sum(call.completion is not None for call in calls)
+        decided = ended or question != latest or tried >= most_tries
+        if decided and not any(_answered(call) for call in calls):
+            last = calls[-1].completion or calls[-1].invoke
+            result.anomalies.append(
+                Anomaly(
+                    kind="stuck-waiter",
+                    description=(
+                        f"c{client} got no answer to {question[0]} in {len(calls)} tries with "
+                        f"every fault healed ({last.error or 'no answer'})"
+                    ),
+                    ops=[call.invoke.index for call in calls],
+                    clients=[client],
+                    start=final.time,
+                    end=last.time,
+                )
             )
-        )
     return result
+
+
+def _answered(call: Operation) -> bool:
+    done = call.completion
+    return done is not None and (done.type == "ok" or (done.type == "fail" and not done.error))

@@ -6,6 +6,7 @@ from checker.exercise import check_exercise
 from checker.final_answers import check_final_answers
 from checker.verdict import CheckResult, Requirement, Verdict, judge
 from workloads.judgement import Evidence
+from workloads.znode_load import TRIES
 
 
 def judge_znodes(
@@ -21,7 +22,7 @@ def judge_znodes(
     """
     found = list(checks)
     if evidence.whole:
-        found.append(check_final_answers(evidence.history))
+        found.append(check_final_answers(evidence.history, TRIES))
         found.append(
             check_exercise(
                 evidence.history,
