@@ -14,6 +14,7 @@ from workloads.failover import FAILOVER_WORKLOAD
 from workloads.jobs import JOBS
 from workloads.lock import LOCK
 from workloads.multi import MULTI
+from workloads.operation_values import OPERATIONS
 from workloads.partitioner import PARTITIONER
 from workloads.priority_queue import PRIORITY_QUEUE
 from workloads.queue import QUEUE
@@ -28,31 +29,44 @@ from workloads.watch import WATCH
 from workloads.workload import Workload
 from workloads.znode import ZNODE
 
-WORKLOADS: Final[Mapping[str, Workload]] = {
-    workload.name: workload
-    for workload in (
-        LOCK,
-        READ_WRITE,
-        SEMAPHORE,
-        QUEUE,
-        PRIORITY_QUEUE,
-        ELECTION,
-        BARRIER,
-        DOUBLE_BARRIER,
-        COUNTER,
-        BREAKING,
-        VIEW,
-        REGISTRY,
-        PARTITIONER,
-        TWO_PHASE_COMMIT,
-        JOBS,
-        REGISTER,
-        APPENDS,
-        WATCH,
-        EPHEMERAL,
-        SEQUENCE,
-        MULTI,
-        ZNODE,
-        FAILOVER_WORKLOAD,
-    )
-}
+
+def registered(*workloads: Workload) -> dict[str, Workload]:
+    """Workloads by name.
+
+    Raises:
+        LookupError: nobody has said what the operations of one carry.
+    """
+    for each in workloads:
+        if each.name not in OPERATIONS:
+            raise LookupError(
+                f"workload {each.name!r} has no entry in workloads/operation_values.py: "
+                "say there what its operations carry"
+            )
+    return {each.name: each for each in workloads}
+
+
+WORKLOADS: Final[Mapping[str, Workload]] = registered(
+    LOCK,
+    READ_WRITE,
+    SEMAPHORE,
+    QUEUE,
+    PRIORITY_QUEUE,
+    ELECTION,
+    BARRIER,
+    DOUBLE_BARRIER,
+    COUNTER,
+    BREAKING,
+    VIEW,
+    REGISTRY,
+    PARTITIONER,
+    TWO_PHASE_COMMIT,
+    JOBS,
+    REGISTER,
+    APPENDS,
+    WATCH,
+    EPHEMERAL,
+    SEQUENCE,
+    MULTI,
+    ZNODE,
+    FAILOVER_WORKLOAD,
+)

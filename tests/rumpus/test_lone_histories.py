@@ -1,5 +1,6 @@
 """A history that came alone is held to what its workload promises, or is refused."""
 
+import dataclasses
 import json
 import shlex
 
@@ -18,7 +19,7 @@ from rumpus.usage_error import UsageError
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import LONE, Story, counted
 from workloads.operation_values import OPERATIONS, fitting_workloads
-from workloads.registry import WORKLOADS
+from workloads.registry import WORKLOADS, registered
 from workloads.workload import Setting
 
 
@@ -243,7 +244,13 @@ def test_what_a_workload_asks_of_its_clients_is_what_it_says_that_it_does(name):
             )  # fmt: skip
             asked = {each.what.f for each in log.dispatches}
             assert asked <= OPERATIONS[name].keys()
+
+
+def test_no_workload_without_its_operations_and_no_operations_without_a_workload():
     assert OPERATIONS.keys() == WORKLOADS.keys()
+    fresh = dataclasses.replace(WORKLOADS["lock"], name="teapot")
+    with pytest.raises(LookupError, match=r"'teapot' has no entry in workloads/operation_values"):
+        registered(*WORKLOADS.values(), fresh)
 
 
 @pytest.fixture(scope="module")
