@@ -10,7 +10,7 @@ import msgspec
 
 from checker.history import Op
 from checker.holds import Words
-from harness.combinators import any_of, each_process, each_thread, on_threads, unfold
+from harness.combinators import any_of, delay, each_process, on_threads, unfold
 from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from harness.workers import CLIENT_KILLED
@@ -19,6 +19,9 @@ from workloads.workload import Setting
 
 HANG_S: Final = (3.0, 3.0, 8.0)
 """How long a hung holder hangs, by turns of chance: its client goes on renewing the session."""
+
+LOOK_PAUSE_S: Final = 0.1
+"""From one look of an operator to the next at least: it fails at once while no server answers."""
 
 LOOKS: Final = 12
 """How often a supervisor looks for a dead process before it gives up: it may hold nothing."""
@@ -177,9 +180,10 @@ def hanging_load(words: Words, setting: Setting) -> Generator:
         dice, seed = seed.uniform()
         return Invocation("break", {"patience": round(0.2 + 0.4 * dice, 3)}), seed
 
+    looks = delay(LOOK_PAUSE_S, unfold(look, setting.seed.child("operator")))
     return any_of(
         on_threads(range(operator), _contenders(words, setting, mishaps)),
-        on_threads([operator], each_thread(unfold(look, setting.seed.child("operator")))),
+        on_threads([operator], looks),
     )
 
 

@@ -8,7 +8,7 @@ from checker.clock import WallClock
 from checker.server_truth import SessionLife, ZnodeLife
 from harness.combinators import on_clients
 from harness.generator import Context
-from harness.rehearsal import imperfect, perfect, rehearse
+from harness.rehearsal import Outcome, imperfect, perfect, rehearse
 from harness.seed import Seed
 from harness.workers import CLIENT_KILLED
 from recipes.breakable_lock import BlacklistLock, IdentityLock
@@ -57,6 +57,13 @@ def test_some_holders_hang_and_the_last_client_breaks_locks():
     assert set(works) == {None, *HANG_S}
     assert 0.05 < sum(each is not None for each in works) / len(works) < 0.25
     assert "die" not in {what.f for _, what, _ in dispatches}
+
+
+def test_an_operator_that_cannot_look_pauses():
+    refused = rehearsed(BREAKING.load(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
+    times = [at for at, what, _ in refused.dispatches if what.f == "break"]
+    assert times
+    assert all(later - one >= SECOND // 10 for one, later in pairwise(times))
 
 
 def test_a_grant_is_followed_by_work_and_then_death_or_release():
