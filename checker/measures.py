@@ -135,7 +135,7 @@ def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spr
             client = history.client_of(int(operation.invoke.process))
             done = operation.completion
             counts = holds is None and operation.outcome == "ok" and done is not None
-            grants[client] = grants.get(client, 0) + (counts and done is not None)
+            grants[client] = grants.get(client, 0) + counts
     for hold in holds or ():
         if hold.called < end:
             grants[hold.client] += 1
