@@ -9,9 +9,10 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 from typing import Any
 
 from checker.exercise import count_lost_sessions
-from checker.history import History, Operation, final_phase
+from checker.final_phase import judged_phase
+from checker.history import History, Operation
 from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.verdict import Anomaly, CheckResult
 
 
 def check_convergence(history: History) -> CheckResult:
@@ -21,18 +22,10 @@ def check_convergence(history: History) -> CheckResult:
     throughout leaves a question open.
     """
     result = CheckResult(name="convergence")
-    final = final_phase(history)
-    asked = Requirement(
-        name="views asked to converge once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
+    asked, final = judged_phase(
+        history, result, "views asked to converge once every fault was healed"
     )
-    result.requirements.append(asked)
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     told: set[int] = set()
     silent: dict[int, Operation] = {}

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from checker.history import History, Operation, final_phase
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.final_phase import judged_phase
+from checker.history import History, Operation
+from checker.verdict import Anomaly, CheckResult
 
 Question = tuple[str, bytes]
 """An operation's name and value."""
@@ -21,18 +22,8 @@ def check_final_answers(history: History, most_tries: int) -> CheckResult:
         most_tries: how often a client asks each question at most.
     """
     result = CheckResult(name="final answers")
-    final = final_phase(history)
-    asked = Requirement(
-        name="clients asked again once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
-    )
-    result.requirements.append(asked)
+    asked, final = judged_phase(history, result, "clients asked again once every fault was healed")
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     tries: dict[tuple[int, Question], list[Operation]] = {}
     latest: Question | None = None

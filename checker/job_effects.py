@@ -9,7 +9,8 @@ end, and in the servers' logs where these are at hand.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from checker.history import History, Op, Operation, final_phase
+from checker.final_phase import healed_phase
+from checker.history import History, Op, Operation
 from checker.verdict import Anomaly, CheckResult
 
 
@@ -34,7 +35,7 @@ def check_job_effects(history: History, logged: Mapping[str, int] | None = None)
             )
     if seen:
         _lost(history, submitted, effects, seen[-1], result)
-    elif _healed(history, result):
+    elif healed_phase(history, result) is not None:
         result.unknown.append("nobody could look which effects there were")
     for done in filter(None, map(_ok, operations)):
         if done.f == "collect":
@@ -105,7 +106,7 @@ def _lost(
     result: CheckResult,
 ) -> None:
     """Acknowledged, and without effect in the end."""
-    if not _healed(history, result):
+    if healed_phase(history, result) is None:
         return
     result.anomalies += [
         _anomaly(
@@ -119,16 +120,6 @@ def _lost(
         for key, operation in submitted.items()
         if operation.outcome == "ok" and not effects.get(key)
     ]
-
-
-def _healed(history: History, result: CheckResult) -> bool:
-    final = final_phase(history)
-    if final is None:
-        return False
-    if not (final.value or {}).get("healed", False):
-        result.unknown.append("not everything was healed before the final phase")
-        return False
-    return True
 
 
 def _ok(operation: Operation) -> Op | None:

@@ -5,9 +5,10 @@ been healed, verified, and a quorum serves. Then every client must be granted on
 the phase's bound, and after that the line must be empty.
 """
 
-from checker.history import History, Op, final_phase
+from checker.final_phase import judged_phase
+from checker.history import History, Op
 from checker.holds import Words
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.verdict import Anomaly, CheckResult
 
 
 def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") -> CheckResult:
@@ -20,18 +21,8 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
             ``leaderless`` for elections.
     """
     result = CheckResult(name="liveness")
-    final = final_phase(history)
-    done = Requirement(
-        name="clients asked again once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
-    )
-    result.requirements.append(done)
+    done, final = judged_phase(history, result, "clients asked again once every fault was healed")
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     attempts = [
         operation

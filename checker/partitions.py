@@ -13,11 +13,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from checker.exclusion import ServerView, check_exclusion, expired_while_holding
+from checker.final_phase import judged_phase
 from checker.grants import check_tokens
-from checker.history import History, final_phase
+from checker.history import History
 from checker.holds import Hold, Words, extract_holds
 from checker.session_proofs import lives_by_grants
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.verdict import Anomaly, CheckResult
 
 
 def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
@@ -91,18 +92,10 @@ def check_shares(
 def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
     """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module."""
     result = CheckResult(name="ownership")
-    final = final_phase(history)
-    asked = Requirement(
-        name="members asked what they own once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
+    asked, final = judged_phase(
+        history, result, "members asked what they own once every fault was healed"
     )
-    result.requirements.append(asked)
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     answers = {
         history.client_of(int(op.invoke.process)): op

@@ -20,9 +20,10 @@ from collections.abc import Iterable, Iterator
 
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS
-from checker.history import History, Operation, final_phase
+from checker.final_phase import judged_phase
+from checker.history import History, Operation
 from checker.server_truth import ServerTruth, ZnodeLife
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.verdict import Anomaly, CheckResult
 
 
 def check_lists(history: History) -> CheckResult:
@@ -179,18 +180,10 @@ def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
 def check_presence(history: History) -> CheckResult:
     """Judge the final phase; see the module."""
     result = CheckResult(name="presence")
-    final = final_phase(history)
-    asked = Requirement(
-        name="clients that listed everybody once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
+    asked, final = judged_phase(
+        history, result, "clients that listed everybody once every fault was healed"
     )
-    result.requirements.append(asked)
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     there: dict[int, str | None] = {}
     told: set[int] = set()

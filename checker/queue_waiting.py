@@ -11,9 +11,10 @@ from collections.abc import Collection
 from typing import Any
 
 from checker.exercise import fault_windows
-from checker.history import History, Operation, final_phase
+from checker.final_phase import judged_phase
+from checker.history import History, Operation
 from checker.queue_accounting import Accounts, taken
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000
 """For how long an element may lie there while somebody waits for one."""
@@ -36,18 +37,8 @@ def check_waiting(history: History, books: Accounts, left: Collection[Any] | Non
 
 
 def _final(history: History, result: CheckResult) -> None:
-    phase = final_phase(history)
-    asked = Requirement(
-        name="clients asked again once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
-    )
-    result.requirements.append(asked)
+    asked, phase = judged_phase(history, result, "clients asked again once every fault was healed")
     if phase is None:
-        return
-    if not (phase.value or {}).get("healed", False):
-        detail = (phase.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return
     tries: dict[int, list[Operation]] = {}
     for operation in history.operations():

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.history import History, Operation, final_phase
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.final_phase import judged_phase
+from checker.history import History, Operation
+from checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(frozen=True)
@@ -242,18 +243,8 @@ def check_recovery(history: History) -> CheckResult:
     become what the primary has.
     """
     result = CheckResult(name="recovery")
-    final = final_phase(history)
-    asked = Requirement(
-        name="clients asked again once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
-    )
-    result.requirements.append(asked)
+    asked, final = judged_phase(history, result, "clients asked again once every fault was healed")
     if final is None:
-        return result
-    if not (final.value or {}).get("healed", False):
-        detail = (final.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     if not history.events("control", "phase-end"):
         result.unknown.append("the final phase was cut short")

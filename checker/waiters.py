@@ -7,8 +7,9 @@ on, though what it waits for has come: a waiter left over.
 
 from collections.abc import Sequence
 
-from checker.history import History, Op, Operation, final_phase
-from checker.verdict import Anomaly, CheckResult, Requirement
+from checker.final_phase import judged_phase
+from checker.history import History, Op, Operation
+from checker.verdict import Anomaly, CheckResult
 
 
 def check_waiters(
@@ -25,18 +26,10 @@ def check_waiters(
             many it found. Empty: there is none.
     """
     result = CheckResult(name="waiters")
-    asked = Requirement(
-        name="clients asked to proceed once every fault was healed",
-        needed=max(1, history.clients),
-        observed=0,
+    asked, phase = judged_phase(
+        history, result, "clients asked to proceed once every fault was healed"
     )
-    result.requirements.append(asked)
-    phase = final_phase(history)
     if phase is None:
-        return result
-    if not (phase.value or {}).get("healed", False):
-        detail = (phase.value or {}).get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return result
     if not history.events("control", "phase-end"):
         result.unknown.append("the final phase was cut short")
