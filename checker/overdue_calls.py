@@ -17,21 +17,24 @@ from checker.history import History
 from checker.holds import patience, pauses
 from checker.verdict import Anomaly, CheckResult
 
-GRACE_NS = 2_500_000_000
-"""How long a call may overrun its timeout in calm: the recipes' own grace of 2 s, and a margin."""
+USUAL_GRACE_S = 2.0
+"""By how much recipes may run over their timeouts unless they are told otherwise, in seconds."""
+
+MARGIN_NS = 500_000_000
+"""How much longer a call may overrun its timeout in calm than its recipe is allowed to."""
 
 Span = tuple[int, int]
 
 
 def check_overdue_calls(
-    history: History, functions: Collection[str] | None = None, grace: int = GRACE_NS
+    history: History, functions: Collection[str] | None = None, grace: float = USUAL_GRACE_S
 ) -> CheckResult:
     """Judge every call whose value has a ``timeout``; see the module.
 
     Args:
         history: the run.
         functions: the operations to look at; None for all.
-        grace: nanoseconds that a call may overrun its timeout in calm.
+        grace: seconds by which the recipe may run over a timeout.
 
     Cost: O(n log n), and as much again for each disturbance that an overrun meets.
     """
@@ -52,7 +55,7 @@ def check_overdue_calls(
         client = history.client_of(int(call.process))
         start, stop = _longest_calm(spans.get(client, []), due, end)
         longest = max(longest, stop - start)
-        if stop - start > grace:
+        if stop - start > grace * 1e9 + MARGIN_NS:
             result.anomalies.append(
                 Anomaly(
                     kind="overdue-call",

@@ -88,7 +88,7 @@ class AcknowledgedQueue(ElementQueue):
 
     delivery: ClassVar[Delivery] = "at-least-once"
     promises: ClassVar[Promises] = Promises(
-        prevents=AT_LEAST_ONCE,
+        prevents=AT_LEAST_ONCE | {"overdue-call"},
         notes=(
             "An element comes out again if its consumer dies or gives it back, then after later "
             "ones: the order is that of first claims. A consumer that was paused may work on an "

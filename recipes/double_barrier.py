@@ -111,7 +111,7 @@ class DoubleBarrier:
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"early-entry", "early-exit", "stuck-waiter"}),
+        prevents=frozenset({"early-entry", "early-exit", "stuck-waiter", "overdue-call"}),
         notes=(
             "Members are sessions: one that ends, even that of a client that is only paused or cut "
             "off, has left, and the others go on without it; its client is told when it leaves. "
@@ -164,9 +164,10 @@ class DoubleBarrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
-        if not self._settled(Deadline(timeout)):
+        deadline = Deadline(timeout)
+        if not self._settled(deadline):
             return False
-        stay = Stay(self.errand(self._client, timeout, self._grace / 2))
+        stay = Stay(self.errand(self._client, deadline.left(), self._grace / 2))
         try:
             inside = stay.errand.rounds(lambda: self._come(stay) or None) or self._give_up(stay)
         except BaseException:
@@ -193,10 +194,11 @@ class DoubleBarrier:
         stay = self._stay
         if stay is None:
             raise NotInside(f"{self._path}: not entered")
+        deadline = Deadline(timeout, allowance=self._grace)
         if not stay.gone.is_set():
-            stay.errand.deadline = Deadline(timeout, allowance=self._grace)
+            stay.errand.deadline = deadline
             self._go(stay)
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self.errand(self._client, deadline.left(), self._grace) as errand:
             left = errand.rounds(lambda: self._await_others(stay, errand) or None)
         if left:
             self._stay = None

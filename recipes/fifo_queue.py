@@ -62,7 +62,7 @@ class FifoQueue(TakingElementQueue):
     """First in, first out, by the order of the creates on the servers."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=AT_MOST_ONCE | {"out-of-order"},
+        prevents=AT_MOST_ONCE | {"out-of-order", "overdue-call"},
         notes=NO_SECOND_CHANCE
         + "Every element wakes every waiting consumer, and no consumer is promised its turn.",
     )

@@ -83,7 +83,13 @@ class Jobs:
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset(
-            {"lost-job", "repeated-effect", "unnotified-submitter", "false-completion"}
+            {
+                "lost-job",
+                "repeated-effect",
+                "unnotified-submitter",
+                "false-completion",
+                "overdue-call",
+            }
         ),
         tokens=True,
         notes=(
@@ -95,6 +101,7 @@ class Jobs:
     faulty: ClassVar[bool] = False
     mistake: ClassVar[str] = ""
     expected: ClassVar[frozenset[str]] = frozenset()
+    errand: ClassVar[type[Errand]] = Errand
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         self._client = client
@@ -120,7 +127,7 @@ class Jobs:
             JobUnknown: it may have been handed in, or may be yet.
         """
         job = job or uuid.uuid4().hex
-        with Errand(self._client, timeout, self._grace) as errand:
+        with self.errand(self._client, timeout, self._grace) as errand:
             name = errand.rounds(lambda: self._hand_in(errand, job, payload))
             if name is None:
                 raise JobUnknown(f"{self._path}: no answer, job {job} may have been handed in")
@@ -132,7 +139,7 @@ class Jobs:
         Raises:
             KeyError: there is no such job: it was never handed in, or has been forgotten.
         """
-        with Errand(self._client, timeout, self._grace) as errand:
+        with self.errand(self._client, timeout, self._grace) as errand:
 
             def one() -> str | None:
                 errand.session.wake.clear()
@@ -159,7 +166,7 @@ class Jobs:
             ValueError: it is not done, so that its result has nowhere else to go.
             JobUnknown: no answer in time.
         """
-        with Errand(self._client, timeout, self._grace) as errand:
+        with self.errand(self._client, timeout, self._grace) as errand:
 
             def one() -> bool:
                 with suppress(NoNodeError):  # an earlier try's answer was lost
@@ -182,7 +189,7 @@ class Jobs:
         Raises:
             JobUnknown: no answer in time; we may have claimed one.
         """
-        with self._one_call, Errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
 
             def one() -> Claim | None:
                 errand.session.wake.clear()
@@ -221,7 +228,7 @@ class Jobs:
             JobUnknown: no answer in time.
             ZookeeperError: what a part of ``also`` was answered; nothing was changed.
         """
-        with self._one_call, Errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
             by = f"{self._mark}-{claim.token}"
 
             def one() -> bool | None:
@@ -252,7 +259,7 @@ class Jobs:
             ClaimLost: it was no longer ours.
             JobUnknown: no answer in time.
         """
-        with self._one_call, Errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
 
             def one() -> bool:
                 try:

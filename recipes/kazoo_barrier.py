@@ -18,7 +18,7 @@ class KazooBarrier(Barrier):
     """``kazoo.recipe.barrier.Barrier``; see the module."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=Barrier.promises.prevents,
+        prevents=Barrier.promises.prevents - {"overdue-call"},
         notes=(
             "kazoo promises that a waiter is held while the node exists and goes on when it does "
             "not. It warns that wait may raise when the connection is lost; a wait that raised is "

@@ -22,7 +22,7 @@ class KazooDoubleBarrier(DoubleBarrier):
     """``kazoo.recipe.barrier.DoubleBarrier``, a fresh one for each round; see the module."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=DoubleBarrier.promises.prevents,
+        prevents=DoubleBarrier.promises.prevents - {"overdue-call"},
         notes=(
             "kazoo promises to block until all members have joined, and until all have left, with "
             "connection losses retried; a member whose session ends is none any more. It says "

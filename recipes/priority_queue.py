@@ -27,7 +27,7 @@ class PriorityQueue(TakingElementQueue):
     """Lower priorities are sooner; equals come out in the order of their creates."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=AT_MOST_ONCE | {"out-of-order"},
+        prevents=AT_MOST_ONCE | {"out-of-order", "overdue-call"},
         notes=NO_SECOND_CHANCE
         + "A more urgent element that is put while a take is on its way may have to wait for the "
         "next one.",

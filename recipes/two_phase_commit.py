@@ -97,7 +97,13 @@ class TwoPhaseCommit(ABC):
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset(
-            {"two-decisions", "invalid-commit", "blocked-transaction", "not-linearizable"}
+            {
+                "two-decisions",
+                "invalid-commit",
+                "blocked-transaction",
+                "not-linearizable",
+                "overdue-call",
+            }
         ),
         notes=(
             "Who does not vote within the patience of whoever decides is taken for dead, and the "

@@ -17,6 +17,7 @@ from checker.exercise import check_exercise
 from checker.history import History, Op, Operation, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
+from checker.overdue_calls import check_overdue_calls
 from checker.specialised.gate import GATE
 from checker.verdict import Requirement, Verdict, judge
 from checker.waiters import check_waiters
@@ -277,7 +278,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], BarrierClient]:
 def judge_barrier(evidence: Evidence) -> Verdict:
     """Nobody passed while the barrier was there, and nobody slept on once it was open for good."""
     history = evidence.history
-    checks = [check_model(history, GATE, "early-entry")]
+    checks = [check_model(history, GATE, "early-entry"), check_overdue_calls(history)]
     if evidence.whole:
         checks.append(check_waiters(history, ["wait"], opened=WORDS.release, left_over="left-over"))
         checks.append(

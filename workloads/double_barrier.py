@@ -7,6 +7,7 @@ on, and the client's next enter waits for that one. ``drain`` {patience}: who wa
 leaves, before the last round.
 """
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,7 @@ from checker.exercise import check_exercise
 from checker.history import History, Op
 from checker.holds import Words
 from checker.model_check import check_model
+from checker.overdue_calls import check_overdue_calls
 from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
 from checker.verdict import CheckResult, Requirement, Verdict, judge
 from checker.waiters import check_waiters
@@ -49,7 +51,7 @@ DRAIN_S = 5.0
 GRACE_S = 0.5
 """By how much a recipe may run over these."""
 
-OVERDUE_S = 2.0
+OVERDUE_S = 3.0
 """By how much a call may run over its timeout before its client gives it up."""
 
 LEAST_ROUNDS = 5
@@ -165,15 +167,18 @@ class DoubleBarrierClient:
 
     def _enter(self, timeout: float, *, endless: bool) -> Outcome:
         if self._leaving is not None:
+            began = time.monotonic()
             try:
                 with suppress(NotInside, BarrierUnknown):
                     self._finish_leaving(timeout)
             except StillRunning:
                 return Outcome("fail", error="an earlier leave has not returned yet")
+            timeout = max(0.0, timeout - (time.monotonic() - began))
         earlier, self._entering = self._entering, None
         call = earlier or PatientCall(lambda: self._barrier.enter(None if endless else timeout))
         try:
-            inside = call.result(timeout if endless else timeout + OVERDUE_S)
+            # An earlier one may be endless.
+            inside = call.result(timeout if endless or earlier else timeout + OVERDUE_S)
         except StillRunning:
             self._entering = call
             return Outcome("info", error="still waiting, left to itself")
@@ -252,6 +257,7 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     unknown = any(call.outcome == "info" for call in history.operations() if call.invoke.f in words)
     if not checks[0].anomalies and not unknown:  # else the model is held to it by a long search
         checks.append(check_model_too(history))
+    checks.append(check_overdue_calls(history, grace=GRACE_S))
     if evidence.whole:
         checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
         left = sum(op.f == WORDS.release and op.type == "ok" for op in history)

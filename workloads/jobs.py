@@ -22,6 +22,7 @@ from checker.exercise import check_exercise
 from checker.history import Op, Process
 from checker.holds import Words
 from checker.job_effects import check_job_effects
+from checker.overdue_calls import check_overdue_calls
 from checker.server_truth import ServerTruth
 from checker.verdict import Requirement, Verdict, judge
 from harness.client_body import ClientContext, Outcome
@@ -280,7 +281,7 @@ def judge_jobs(evidence: Evidence) -> Verdict:
     """Judge a run."""
     logged = _effects(evidence.truth, evidence.path) if evidence.truth else None
     effects = check_job_effects(evidence.history, logged)
-    checks = [effects]
+    checks = [effects, check_overdue_calls(evidence.history, grace=GRACE_S)]
     if evidence.whole:
         happened = [
             Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),

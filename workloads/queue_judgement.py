@@ -7,6 +7,7 @@ from checker.decide import ModelEntry
 from checker.exercise import check_exercise
 from checker.history import History, Op, final_phase
 from checker.model_check import check_model
+from checker.overdue_calls import check_overdue_calls
 from checker.queue_accounting import (
     Accounts,
     Element,
@@ -49,7 +50,7 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
         left=left,
         removals=_removals(evidence, books),
     )
-    checks = [accounted]
+    checks = [accounted, check_overdue_calls(history)]
     if "out-of-order" in promises.prevents:
         # What is lost, or comes out twice, would be out of order as well.
         rest = without(history, blamed(history, accounted))

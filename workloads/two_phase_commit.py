@@ -28,6 +28,7 @@ from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
+from checker.overdue_calls import check_overdue_calls
 from checker.registry import MODELS
 from checker.server_truth import ServerTruth
 from checker.txnlog import session_hex
@@ -340,7 +341,7 @@ def judge_commits(evidence: Evidence) -> Verdict:
     history = evidence.history
     logged = _decisions(evidence.truth, evidence.path) if evidence.truth else None
     commitments = check_commitments(history, logged)
-    checks = [commitments]
+    checks = [commitments, check_overdue_calls(history, grace=GRACE_S)]
     if not commitments.anomalies:
         parties = {
             len(operation.invoke.value["participants"])

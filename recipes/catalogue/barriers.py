@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.barrier import Barrier
-from recipes.faulty.barriers import AnyEventBarrier, SleepsThroughBarrier, UnsyncedBarrier
+from recipes.faulty.barriers import (
+    AnyEventBarrier,
+    IgnoresTimeoutBarrier,
+    SleepsThroughBarrier,
+    UnsyncedBarrier,
+)
 from recipes.kazoo_barrier import KazooBarrier
 
 BARRIERS: Final[Mapping[str, type[Barrier]]] = {
@@ -13,4 +18,5 @@ BARRIERS: Final[Mapping[str, type[Barrier]]] = {
     "sleeps-through": SleepsThroughBarrier,
     "any-event": AnyEventBarrier,
     "unsynced": UnsyncedBarrier,
+    "ignores-timeout": IgnoresTimeoutBarrier,
 }

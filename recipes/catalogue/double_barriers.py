@@ -6,6 +6,7 @@ from typing import Final
 from recipes.double_barrier import DoubleBarrier
 from recipes.faulty.double_barriers import (
     CountsReadyBarrier,
+    IgnoresTimeoutDoubleBarrier,
     ReadyStaysBarrier,
     SleepsThroughDoubleBarrier,
     WaitsForOneBarrier,
@@ -25,6 +26,7 @@ DOUBLE_BARRIERS: Final[Mapping[str, type[DoubleBarrier]]] = {
     "counts-ready": CountsReadyBarrier,
     "waits-for-one": WaitsForOneBarrier,
     "sleeps-through": SleepsThroughDoubleBarrier,
+    "ignores-timeout": IgnoresTimeoutDoubleBarrier,
     "published": PublishedDoubleBarrier,
     "published-entry": PublishedEntry,
 }

@@ -5,6 +5,7 @@ from typing import Final
 
 from recipes.faulty.jobs import (
     EffectFirstJobs,
+    IgnoresTimeoutJobs,
     PersistentClaimJobs,
     SubmitsAgainJobs,
     UncheckedCompletionJobs,
@@ -20,6 +21,7 @@ BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "effect-first": EffectFirstJobs,
     "watch-only": WatchOnlyJobs,
     "submits-again": SubmitsAgainJobs,
+    "ignores-timeout": IgnoresTimeoutJobs,
     "ephemeral-job": EphemeralJobs,
     "ephemeral-work": EphemeralWorkJobs,
 }

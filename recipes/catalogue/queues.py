@@ -12,6 +12,8 @@ from recipes.faulty.queues import (
     FailsUnansweredQueue,
     GetThenDeletePriorityQueue,
     GetThenDeleteQueue,
+    IgnoresTimeoutPriorityQueue,
+    IgnoresTimeoutQueue,
     NoLookupQueue,
     NotificationOnlyPriorityQueue,
     NotificationOnlyQueue,
@@ -41,6 +43,7 @@ QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
     "persistent-claim": PersistentClaimQueue,
     "fails-unanswered": FailsUnansweredQueue,
     "unsynced": UnsyncedQueue,
+    "ignores-timeout": IgnoresTimeoutQueue,
 }
 
 PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
@@ -53,4 +56,5 @@ PRIORITY_QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = 
     "get-then-delete": GetThenDeletePriorityQueue,
     "notification-only": NotificationOnlyPriorityQueue,
     "fails-unanswered": FailsUnansweredPriorityQueue,
+    "ignores-timeout": IgnoresTimeoutPriorityQueue,
 }

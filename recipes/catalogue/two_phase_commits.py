@@ -5,6 +5,7 @@ from typing import Final
 
 from recipes.faulty.two_phase_commit import (
     AbortsAloneCommit,
+    IgnoresTimeoutCommit,
     NeedsPresenceCommit,
     OneByOneCommit,
     OverwritesCommit,
@@ -24,4 +25,5 @@ TWO_PHASE_COMMITS: Final[Mapping[str, type[TwoPhaseCommit]]] = {
     "site-nodes": SiteNodesCommit,
     "waits-for-coordinator": WaitsForCoordinatorCommit,
     "needs-presence": NeedsPresenceCommit,
+    "ignores-timeout": IgnoresTimeoutCommit,
 }

@@ -8,6 +8,7 @@ from kazoo.protocol.states import WatchedEvent
 from recipes.barrier import Barrier
 from recipes.errand import Errand
 from recipes.faulty.deaf_errand import DeafErrand
+from recipes.faulty.endless_errand import EndlessErrand
 
 
 class SleepsThroughBarrier(Barrier):
@@ -59,3 +60,12 @@ class UnsyncedBarrier(Barrier):
 
     def _catch_up(self, errand: Errand) -> None:
         """Nothing: the mistake."""
+
+
+class IgnoresTimeoutBarrier(Barrier):
+    """Its waiters do not give up."""
+
+    errand = EndlessErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "wait takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

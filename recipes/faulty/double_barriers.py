@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from recipes.double_barrier import DoubleBarrier, Roll, Stay
 from recipes.faulty.deaf_errand import DeafErrand
+from recipes.faulty.endless_errand import EndlessErrand
 
 
 class ReadyStaysBarrier(DoubleBarrier):
@@ -60,3 +61,12 @@ class SleepsThroughDoubleBarrier(DoubleBarrier):
         "watch that was lost with its connection never tells"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+
+class IgnoresTimeoutDoubleBarrier(DoubleBarrier):
+    """Its waiters do not give up."""
+
+    errand = EndlessErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "enter and leave take a timeout and wait for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

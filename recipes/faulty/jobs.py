@@ -12,6 +12,7 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.deadline import Deadline
 from recipes.errand import Errand
+from recipes.faulty.endless_errand import EndlessErrand
 from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, Jobs, Ticket, _written
 
 
@@ -139,3 +140,12 @@ class SubmitsAgainJobs(Jobs):
     def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
         name = f"{job}-{uuid.uuid4().hex[:8]}" if errand.unsure else job
         return super()._hand_in(errand, name, payload)
+
+
+class IgnoresTimeoutJobs(Jobs):
+    """Its waiters do not give up."""
+
+    errand = EndlessErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "claim and result take a timeout and wait for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})

@@ -66,6 +66,11 @@ class _FailsUnanswered(TakingElementQueue):
             raise NothingDone(f"{self._path}: no answer, so it was not added") from error
 
 
+class _IgnoresTimeout(TakingElementQueue):
+    def _deadline(self, timeout: float | None) -> Deadline:  # noqa: ARG002 - that is the mistake
+        return super()._deadline(None)
+
+
 class GetThenDeleteQueue(_GetsThenDeletes, FifoQueue):
     """It takes an element that is gone already for one that it took."""
 
@@ -98,6 +103,14 @@ class FailsUnansweredQueue(_FailsUnanswered, FifoQueue):
         "same, beside that of whoever puts it again"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"phantom-element"})
+
+
+class IgnoresTimeoutQueue(_IgnoresTimeout, FifoQueue):
+    """Its consumers do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "take takes a timeout and waits for ever"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
 
 
 class UnsyncedQueue(FifoQueue):
@@ -305,3 +318,11 @@ class FailsUnansweredPriorityQueue(_FailsUnanswered, PriorityQueue):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = FailsUnansweredQueue.mistake
     expected: ClassVar[frozenset[str]] = FailsUnansweredQueue.expected
+
+
+class IgnoresTimeoutPriorityQueue(_IgnoresTimeout, PriorityQueue):
+    """As ``IgnoresTimeoutQueue``."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = IgnoresTimeoutQueue.mistake
+    expected: ClassVar[frozenset[str]] = IgnoresTimeoutQueue.expected

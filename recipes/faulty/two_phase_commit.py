@@ -1,6 +1,7 @@
 """Two-phase commits with one known mistake each, which the harness must find."""
 
 from dataclasses import replace
+from threading import TIMEOUT_MAX
 from typing import ClassVar
 
 from kazoo.client import KazooClient
@@ -183,3 +184,24 @@ class OverwritesCommit(PeerCommit):
         node = self._decision_node(call.transaction)
         errand.write(self._client.set_async, node, decision.encode())
         return decision
+
+
+class IgnoresTimeoutCommit(PeerCommit):
+    """Its sites wait for every vote."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "decide takes a timeout and a patience, and waits for ever until every vote is there: that "
+        "of a site that has died never comes"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+    def decide(
+        self,
+        transaction: str,
+        timeout: float | None = None,  # noqa: ARG002 - that is the mistake
+        *,
+        patience: float = 5.0,  # noqa: ARG002 - that is the mistake
+    ) -> Decision | None:
+        """Wait for ever."""
+        return super().decide(transaction, None, patience=TIMEOUT_MAX)

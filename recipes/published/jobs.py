@@ -28,7 +28,7 @@ class _GoneIsDone(Jobs):
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
         """Wait until the node is gone, and fetch the result, whatever it is."""
-        with Errand(self._client, timeout, self._grace) as errand:
+        with self.errand(self._client, timeout, self._grace) as errand:
 
             def one() -> str | None:
                 errand.session.wake.clear()

@@ -135,7 +135,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
         ("ephemeral-job", 0, ("client-kill",)),
-        ("ephemeral-work", 3, ("client-kill",)),
+        ("ephemeral-work", 1, ("client-kill",)),
     ],
 )
 def test_mistakes_are_found(simulate, name, seed, kinds):

@@ -250,3 +250,39 @@ def test_a_grant_whose_session_nobody_told_is_its_nodes():
     verdict = judge(final(recorded, 200), recipe=UnfairLock, **known_to_servers(life))
     assert (kinds(verdict), verdict.exit_code) == ({"split-brain"}, 1)
     assert judge(final(recorded, 300), recipe=UnfairLock, **known_to_servers()).exit_code == 3
+
+
+LONG_CALLS = {
+    "lock": ("acquire", {}),
+    "read-write": ("acquire", {"mode": "write"}),
+    "semaphore": ("acquire", {}),
+    "breaking": ("acquire", {}),
+    "election": ("campaign", {}),
+    "queue": ("dequeue", {}),
+    "priority-queue": ("dequeue", {}),
+    "barrier": ("wait", {"key": 0, "value": None}),
+    "double-barrier": ("enter", {"value": None}),
+    "two-phase-commit": ("decide", {"key": "t0"}),
+    "jobs": ("claim", {}),
+}
+
+
+def promising(workload):
+    recipes = WORKLOADS[workload].recipes.values()
+    return {each.promises for each in recipes if "overdue-call" in each.promises.prevents}
+
+
+def test_families_whose_calls_end_in_time_are_known():
+    assert {name for name in WORKLOADS if promising(name)} == LONG_CALLS.keys()
+
+
+@pytest.mark.parametrize("workload", LONG_CALLS)
+def test_a_call_that_ignores_its_timeout_breaks_a_promise(workload):
+    f, value = LONG_CALLS[workload]
+    for promises in promising(workload):
+        for seconds, kinds in ((2, set()), (9, {"overdue-call"})):
+            recorded = Recorded(2).add(1000, 0, "invoke", f, {**value, "timeout": 1.5})
+            recorded.add(1000 + 1000 * seconds, 0, "fail", f, {**value, "timeout": 1.5})
+            verdict = WORKLOADS[workload].judge(Evidence(recorded.end(20_000).history(), promises))
+            assert {each.kind for each in verdict.anomalies} == kinds
+            assert all(each.promised for each in verdict.anomalies)
