@@ -16,9 +16,7 @@ LEAST_LEARNED = 5
 """How many holders must have learned that they were asked for a run to mean anything."""
 
 
-def check_revocations(
-    history: History, words: Words, patience: int, *, whole: bool = True
-) -> CheckResult:
+def check_revocations(history: History, words: Words, patience: int) -> CheckResult:
     """Judge requests to let go.
 
     Operations: ``acquire`` ok {node}; ``revoke`` ok {asked: nodes whose owners were asked}; the
@@ -28,7 +26,6 @@ def check_revocations(
         history: the run.
         words: names of the other operations.
         patience: nanoseconds that a connected holder may take to learn of a request.
-        whole: whether to ask that enough has happened.
     """
     result = CheckResult(name="revocations")
     requests = _first_requests(history)
@@ -73,14 +70,13 @@ def check_revocations(
             )
         )
     result.stats = {"asked": len(requests), "learned": learned}
-    if whole:
-        result.requirements.append(
-            Requirement(
-                name="holders that learned that they were asked to let go",
-                needed=LEAST_LEARNED,
-                observed=learned,
-            )
+    result.requirements.append(
+        Requirement(
+            name="holders that learned that they were asked to let go",
+            needed=LEAST_LEARNED,
+            observed=learned,
         )
+    )
     return result
 
 

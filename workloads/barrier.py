@@ -279,25 +279,24 @@ def judge_barrier(evidence: Evidence) -> Verdict:
     """Nobody passed while the barrier was there, and nobody slept on once it was open for good."""
     history = evidence.history
     checks = [check_model(history, GATE, "early-entry"), check_overdue_calls(history)]
-    if evidence.whole:
-        checks.append(check_waiters(history, ["wait"], opened=WORDS.release, left_over="left-over"))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="waiters that were held up and passed",
-                        needed=LEAST_PASSES,
-                        observed=held_up(history),
-                    )
-                ],
-                expiries=evidence.expiries,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="expired sessions",
-            )
+    checks.append(check_waiters(history, ["wait"], opened=WORDS.release, left_over="left-over"))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="waiters that were held up and passed",
+                    needed=LEAST_PASSES,
+                    observed=held_up(history),
+                )
+            ],
+            expiries=evidence.expiries,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="expired sessions",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -166,26 +166,25 @@ def judge_counter(evidence: Evidence) -> Verdict:
     """What is read is what the additions make it."""
     history = evidence.history
     checks = [check_model(history, MODEL, "miscount", functions=[WORDS.acquire, WORDS.release])]
-    if evidence.whole:
-        added = sum(op.f == WORDS.acquire and op.type == "ok" for op in history)
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(name="additions", needed=LEAST_ADDITIONS, observed=added),
-                    Requirement(
-                        name="counters read by everybody at the end",
-                        needed=COUNTERS_IN_TURN * history.clients,
-                        observed=final_reads(history),
-                    ),
-                ],
-                expiries=evidence.expiries,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="expired sessions",
-            )
+    added = sum(op.f == WORDS.acquire and op.type == "ok" for op in history)
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(name="additions", needed=LEAST_ADDITIONS, observed=added),
+                Requirement(
+                    name="counters read by everybody at the end",
+                    needed=COUNTERS_IN_TURN * history.clients,
+                    observed=final_reads(history),
+                ),
+            ],
+            expiries=evidence.expiries,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="expired sessions",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -258,26 +258,25 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     if not checks[0].anomalies and not unknown:  # else the model is held to it by a long search
         checks.append(check_model_too(history))
     checks.append(check_overdue_calls(history, grace=GRACE_S))
-    if evidence.whole:
-        checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
-        left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="rounds that were passed",
-                        needed=LEAST_ROUNDS,
-                        observed=left // max(1, history.clients),
-                    )
-                ],
-                expiries=evidence.expiries,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="expired sessions",
-            )
+    checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
+    left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="rounds that were passed",
+                    needed=LEAST_ROUNDS,
+                    observed=left // max(1, history.clients),
+                )
+            ],
+            expiries=evidence.expiries,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="expired sessions",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -210,25 +210,24 @@ def judge_failover(evidence: Evidence) -> Verdict:
         replication,
         check_model(history, MODELS["append"], "not-linearizable", functions=("append", "read")),
     ]
-    if evidence.whole:
-        checks.append(check_recovery(history))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="acknowledged writes",
-                        needed=LEAST_WRITES,
-                        observed=replication.stats["acknowledged"],
-                    )
-                ],
-                expiries=replication.stats["primaries"] - 1,
-                expired="fail-overs",
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-            )
+    checks.append(check_recovery(history))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="acknowledged writes",
+                    needed=LEAST_WRITES,
+                    observed=replication.stats["acknowledged"],
+                )
+            ],
+            expiries=replication.stats["primaries"] - 1,
+            expired="fail-overs",
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
         )
+    )
     return judge(checks, promises.prevents, strict=evidence.strict)
 
 

@@ -282,22 +282,21 @@ def judge_jobs(evidence: Evidence) -> Verdict:
     logged = _effects(evidence.truth, evidence.path) if evidence.truth else None
     effects = check_job_effects(evidence.history, logged)
     checks = [effects, check_overdue_calls(evidence.history, grace=GRACE_S)]
-    if evidence.whole:
-        happened = [
-            Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
-            Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
-        ]
-        checks.append(
-            check_exercise(
-                evidence.history,
-                happened=happened,
-                expiries=_expired_claims(evidence.truth, evidence.path),
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="expiries of workers at a job",
-            )
+    happened = [
+        Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
+        Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
+    ]
+    checks.append(
+        check_exercise(
+            evidence.history,
+            happened=happened,
+            expiries=_expired_claims(evidence.truth, evidence.path),
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="expiries of workers at a job",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -42,7 +42,6 @@ class Evidence:
         strict: whether hazards are violations.
         path: the znode below which everything happened.
         session_timeout: the clients', in seconds.
-        whole: whether liveness and enough exercise are asked for.
     """
 
     history: History
@@ -55,7 +54,6 @@ class Evidence:
     strict: bool = False
     path: str = ""
     session_timeout: float = 0.0
-    whole: bool = True
 
     @property
     def expiries(self) -> int:
@@ -127,26 +125,25 @@ def judge_contention(
     checks += more
     if prompt:
         checks.append(check_overdue(history, server, words))
-    if evidence.whole:
-        checks.append(check_liveness(history, words, nobody=nobody))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="contended handovers",
-                        needed=LEAST_HANDOVERS,
-                        observed=exclusion.stats["handovers"],
-                    ),
-                    accepted_actions(history),
-                    *happened,
-                ],
-                expiries=exclusion.stats["expiries_while_holding"],
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-            )
+    checks.append(check_liveness(history, words, nobody=nobody))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="contended handovers",
+                    needed=LEAST_HANDOVERS,
+                    observed=exclusion.stats["handovers"],
+                ),
+                accepted_actions(history),
+                *happened,
+            ],
+            expiries=exclusion.stats["expiries_while_holding"],
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
         )
+    )
     return judge(checks, promises.prevents, strict=evidence.strict)
 
 

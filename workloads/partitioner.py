@@ -236,26 +236,25 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
     shares = checks[0]
     holds = extract_holds(history, WORDS)
     checks += [check_entitlement(history, holds, None, WORDS), check_overdue_calls(history)]
-    if evidence.whole:
-        checks.append(check_liveness(history, WORDS))
-        checks.append(check_ownership(history, PARTS))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="parts that got another owner",
-                        needed=LEAST_HANDOVERS,
-                        observed=shares.stats["handovers"],
-                    ),
-                    accepted_actions(history),
-                ],
-                expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-            )
+    checks.append(check_liveness(history, WORDS))
+    checks.append(check_ownership(history, PARTS))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="parts that got another owner",
+                    needed=LEAST_HANDOVERS,
+                    observed=shares.stats["handovers"],
+                ),
+                accepted_actions(history),
+            ],
+            expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
         )
+    )
     return judge(checks, promises.prevents, strict=evidence.strict)
 
 

@@ -41,7 +41,7 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
     history, promises = evidence.history, evidence.promises
     claimed = any(op.f in ("work", "acknowledge", "release") for op in history)
     books = accounts(history)
-    inspected = _inspected(history) if evidence.whole else None
+    inspected = _inspected(history)
     left = None if inspected is None else inspected.value["elements"]
     accounted = check_elements(
         history,
@@ -56,31 +56,30 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
         rest = without(history, blamed(history, accounted))
         part = first_claims(rest, accounts(rest)) if claimed else rest
         checks.append(check_model(part, model, "out-of-order", functions={"enqueue", "dequeue"}))
-    if evidence.whole:
-        checks.append(check_waiting(history, books, left))
-        checks.append(_left_behind(history, inspected))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="elements that came out",
-                        needed=LEAST_ELEMENTS,
-                        observed=accounted.stats["came out"],
-                    ),
-                    Requirement(
-                        name="elements that somebody waited for",
-                        needed=LEAST_AWAITED,
-                        observed=_awaited(books.elements.values()),
-                    ),
-                ],
-                expiries=evidence.expiries,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="sessions that expired",
-            )
+    checks.append(check_waiting(history, books, left))
+    checks.append(_left_behind(history, inspected))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="elements that came out",
+                    needed=LEAST_ELEMENTS,
+                    observed=accounted.stats["came out"],
+                ),
+                Requirement(
+                    name="elements that somebody waited for",
+                    needed=LEAST_AWAITED,
+                    observed=_awaited(books.elements.values()),
+                ),
+            ],
+            expiries=evidence.expiries,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="sessions that expired",
         )
+    )
     return judge(checks, promises.prevents, strict=evidence.strict)
 
 

@@ -192,7 +192,7 @@ def _judge(evidence: Evidence) -> Verdict:
     more = [check_tokens(evidence.history, extract_holds(evidence.history, WORDS))]
     if "missed-revocation" in evidence.promises.prevents:
         patience = int(LEARNING_S * 1e9)
-        more.append(check_revocations(evidence.history, WORDS, patience, whole=evidence.whole))
+        more.append(check_revocations(evidence.history, WORDS, patience))
     return judge_contention(
         evidence, WORDS, nobody="deadlock", prompt=True, tolerance=CUT_OFF_NS, more=more
     )

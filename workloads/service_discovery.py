@@ -233,20 +233,19 @@ def judge_registry(evidence: Evidence) -> Verdict:
         check_lists(history),
         check_discovery(history, evidence.truth, evidence.clock, evidence.path),
     ]
-    if evidence.whole:
-        checks.append(check_presence(history))
-        came = sum(op.f == "register" and op.type == "ok" for op in history)
-        checks.append(
-            check_exercise(
-                history,
-                happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
-                expiries=count_expiries(history, evidence.truth),
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="sessions of clients that expired",
-            )
+    checks.append(check_presence(history))
+    came = sum(op.f == "register" and op.type == "ok" for op in history)
+    checks.append(
+        check_exercise(
+            history,
+            happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
+            expiries=count_expiries(history, evidence.truth),
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="sessions of clients that expired",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -356,31 +356,30 @@ def judge_commits(evidence: Evidence) -> Verdict:
                 initial=max(parties, default=None),
             )
         )
-    if evidence.whole:
-        checks.append(check_ends(history))
-        stats = commitments.stats
-        happened = [
-            Requirement(name="commits", needed=LEAST_COMMITS, observed=stats["commits"]),
-            Requirement(name="aborts", needed=LEAST_ABORTS, observed=stats["aborts"]),
-            *(
-                Requirement(name=name, needed=1, observed=stats[name])
-                for name in ("coordinators dead to the end", "decided without the coordinator")
-                if stats[name] is not None
-            ),
-        ]
-        if logged is None:
-            commitments.unknown.append("without the servers' logs nobody can tell who decided")
-        checks.append(
-            check_exercise(
-                history,
-                happened=happened,
-                expiries=evidence.expiries,
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="expired sessions",
-            )
+    checks.append(check_ends(history))
+    stats = commitments.stats
+    happened = [
+        Requirement(name="commits", needed=LEAST_COMMITS, observed=stats["commits"]),
+        Requirement(name="aborts", needed=LEAST_ABORTS, observed=stats["aborts"]),
+        *(
+            Requirement(name=name, needed=1, observed=stats[name])
+            for name in ("coordinators dead to the end", "decided without the coordinator")
+            if stats[name] is not None
+        ),
+    ]
+    if logged is None:
+        commitments.unknown.append("without the servers' logs nobody can tell who decided")
+    checks.append(
+        check_exercise(
+            history,
+            happened=happened,
+            expiries=evidence.expiries,
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="expired sessions",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

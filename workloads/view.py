@@ -310,25 +310,24 @@ def judge_view(evidence: Evidence) -> Verdict:
     history = evidence.history
     order = check_view_order(history)
     checks = [order]
-    if evidence.whole:
-        checks.append(check_convergence(history))
-        checks.append(
-            check_exercise(
-                history,
-                happened=[
-                    Requirement(
-                        name="looks that showed something new",
-                        needed=LEAST_NEWS,
-                        observed=order.stats["looks_with_news"],
-                    )
-                ],
-                expiries=count_expiries(history, evidence.truth),
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-                expired="sessions of followers that expired",
-            )
+    checks.append(check_convergence(history))
+    checks.append(
+        check_exercise(
+            history,
+            happened=[
+                Requirement(
+                    name="looks that showed something new",
+                    needed=LEAST_NEWS,
+                    observed=order.stats["looks_with_news"],
+                )
+            ],
+            expiries=count_expiries(history, evidence.truth),
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
+            expired="sessions of followers that expired",
         )
+    )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 

@@ -21,17 +21,16 @@ def judge_znodes(
         least: how many there must be for a verdict to mean anything.
     """
     found = list(checks)
-    if evidence.whole:
-        found.append(check_final_answers(evidence.history, TRIES))
-        found.append(
-            check_exercise(
-                evidence.history,
-                happened=[Requirement(name="operations answered", needed=least, observed=answered)],
-                expiries=evidence.expiries,
-                expired="sessions that expired",
-                leader_changes=evidence.leader_changes,
-                kinds=evidence.kinds,
-                directed=evidence.directed,
-            )
+    found.append(check_final_answers(evidence.history, TRIES))
+    found.append(
+        check_exercise(
+            evidence.history,
+            happened=[Requirement(name="operations answered", needed=least, observed=answered)],
+            expiries=evidence.expiries,
+            expired="sessions that expired",
+            leader_changes=evidence.leader_changes,
+            kinds=evidence.kinds,
+            directed=evidence.directed,
         )
+    )
     return judge(found, evidence.promises.prevents, strict=evidence.strict)

@@ -17,7 +17,7 @@ def held(until, *, asked, outcome="ok"):
 
 
 def check(recorded, **more):
-    return check_revocations(recorded.history(), WORDS, PATIENCE, whole=False, **more)
+    return check_revocations(recorded.history(), WORDS, PATIENCE, **more)
 
 
 def kinds(recorded):

@@ -29,7 +29,7 @@ def read(recorded, called, returned, process, total, key=0):
 
 
 def kinds(recorded):
-    evidence = Evidence(history=recorded.history(), promises=Counter.promises, whole=False)
+    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
     return {anomaly.kind for anomaly in judge_counter(evidence).anomalies}
 
 

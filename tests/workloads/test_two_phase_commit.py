@@ -55,9 +55,7 @@ def told(decision):
 
 
 def kinds(recorded, **more):
-    evidence = Evidence(
-        recorded.history(), promises=PeerCommit.promises, path="/p", whole=False, **more
-    )
+    evidence = Evidence(recorded.history(), promises=PeerCommit.promises, path="/p", **more)
     return {anomaly.kind for anomaly in judge_commits(evidence).anomalies}
 
 
