@@ -31,8 +31,8 @@ class MultiWrite(ZnodeAccess):
             for name in NAMES:
                 ask(self._client.ensure_path_async, self._node(name))
 
-    def write(self, value: str) -> None:
-        """Put a value into all nodes.
+    def write(self, value: str) -> int:
+        """Put a value into all nodes; the version that the last of them has by it.
 
         Raises:
             NotAsked: nothing was written.
@@ -42,10 +42,12 @@ class MultiWrite(ZnodeAccess):
             transaction = self._client.transaction()
             for name in NAMES:
                 transaction.set_data(self._node(name), value.encode())
-            committed(ask(transaction.commit_async), must=True)
+            results = ask(transaction.commit_async)
+            committed(results, must=True)
+            return int(results[-1].version)
 
-    def write_if(self, value: str, version: int) -> bool:
-        """The same if the last of the nodes has that version; False if it had another.
+    def write_if(self, value: str, version: int) -> int | None:
+        """The same if the last of the nodes has that version; None if it had another.
 
         Raises:
             NotAsked, Unanswered: as ``write``.
@@ -55,7 +57,8 @@ class MultiWrite(ZnodeAccess):
             for name in NAMES[:-1]:
                 transaction.set_data(self._node(name), value.encode())
             transaction.set_data(self._node(NAMES[-1]), value.encode(), version)
-            return committed(ask(transaction.commit_async))
+            results = ask(transaction.commit_async)
+            return int(results[-1].version) if committed(results) else None
 
     def read(self) -> tuple[dict[str, str | None], int]:
         """What the nodes hold at one moment, and the version of the last.

@@ -1,7 +1,7 @@
 """Several znodes written by one transaction, and read as they were at one moment.
 
-Operations: ``write`` {value} and ``write_if`` {value, version}, of the same value into all nodes;
-``read`` -> {values: {node: value}, version}.
+Operations: ``write`` {value} and ``write_if`` {value, version}, of the same value into all nodes,
+both -> {version}; ``read`` -> {values: {node: value}, version}. A version is the last node's.
 """
 
 from collections.abc import Callable
@@ -12,19 +12,22 @@ import msgspec
 from checker.history import History, Op
 from checker.holds import Words
 from checker.model_check import check_model
-from checker.specialised.unique_write_register import REGISTER
+from checker.specialised.versioned_register import VERSIONED_REGISTER
 from checker.torn_transactions import check_torn
 from checker.verdict import Verdict
 from harness.client_body import ClientContext
+from harness.combinators import stagger
+from harness.generator import PENDING, Answer, Context, Generator, Invocation
 from harness.seed import Seed
 from recipes.catalogue.znodes import MULTI_WRITES
 from workloads.judgement import Evidence
-from workloads.workload import Workload
+from workloads.workload import Setting, Workload
 from workloads.znode_client import REFUSED, ZnodeClient
 from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import final, load, pick
+from workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="write", work="read", release="", thing="transaction")
+SHARES = ((2, "write"), (2, "write_if"), (4, "read"))
 LEAST = 100
 
 
@@ -35,11 +38,11 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
         multi = MULTI_WRITES[recipe](context.kazoo, path)
 
         def write(value: Any) -> Any:
-            multi.write(value["value"])
-            return value
+            return {"version": multi.write(value["value"])}
 
         def write_if(value: Any) -> Any:
-            return value if multi.write_if(value["value"], value["version"]) else REFUSED
+            version = multi.write_if(value["value"], value["version"])
+            return REFUSED if version is None else {"version": version}
 
         def read(_: Any) -> Any:
             values, version = multi.read()
@@ -50,17 +53,50 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     return build
 
 
-def draw(number: int, seed: Seed) -> tuple[str, Any]:
-    """Half of the conditional writes name a version that is long gone: they must leave nothing."""
-    f = pick(seed, ((2, "write"), (2, "write_if"), (4, "read")))
-    if f == "read":
-        return f, None
-    value = {"value": f"v{number}"}
-    return f, (value if f == "write" else {**value, "version": 0})
+class Transactions(msgspec.Struct, frozen=True):
+    """Random operations.
+
+    One half of the conditional writes names the version that was last heard of, the other half one
+    that is long gone: these must leave nothing.
+    """
+
+    seed: Seed
+    until: int
+    version: int = 0
+    number: int = 0
+
+    def op(self, ctx: Context) -> Answer:
+        """The next operation, when somebody is free."""
+        if ctx.time >= self.until:
+            return None
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        f = pick(self.seed, SHARES)
+        value: dict[str, Any] | None = None
+        if f != "read":
+            value = {"value": f"v{self.number}"}
+        if f == "write_if":
+            late, _ = self.seed.child("late").below(2)
+            value = {"value": f"v{self.number}", "version": 0 if late else self.version}
+        following = msgspec.structs.replace(self, seed=self.seed.next()[1], number=self.number + 1)
+        return Invocation(f, value, process, ctx.time), following
+
+    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
+        """Remember the latest version."""
+        if event.type != "ok" or event.value["version"] <= self.version:
+            return self
+        return msgspec.structs.replace(self, version=event.value["version"])
+
+
+def load(setting: Setting) -> Generator:
+    """Writes, with and without a condition, and reads."""
+    transactions = Transactions(setting.seed, setting.until)
+    return stagger(PAUSE_S, transactions, seed=setting.seed.child("pauses"))
 
 
 def as_register(history: History) -> History:
-    """Whole values only: what all nodes held is the value of one register."""
+    """Whole values only: what all nodes held is the value of one register, with its version."""
     return History(
         (each for op in history if (each := _whole(op)) is not None),
         clients=history.clients,
@@ -75,18 +111,27 @@ def _whole(op: Op) -> Op | None:
         values = set(op.value["values"].values())
         if len(values) > 1:  # torn, which another check tells
             return msgspec.structs.replace(op, type="info", value=None)
-        return msgspec.structs.replace(op, value=values.pop())
-    if op.f == "read":
-        return op
-    value = op.value["value"] if op.type == "invoke" else None
-    return msgspec.structs.replace(op, f="write", value=value)
+        return msgspec.structs.replace(
+            op, value={"value": values.pop(), "version": op.value["version"]}
+        )
+    if op.f == "write_if":
+        value = op.value
+        if op.type == "invoke":
+            value = {"value": [value["version"], value["value"]]}
+        return msgspec.structs.replace(op, f="cas", value=value)
+    return op
 
 
 def judge_multi(evidence: Evidence) -> Verdict:
     """All or nothing, and linearizable."""
     history = evidence.history
     answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
-    whole = check_model(as_register(history), REGISTER, "not-linearizable")
+    whole = check_model(
+        as_register(history),
+        VERSIONED_REGISTER,
+        "not-linearizable",
+        initial=(("value", None), ("version", 0)),
+    )
     return judge_znodes(evidence, [check_torn(history), whole], answered=answered, least=LEAST)
 
 
@@ -96,9 +141,9 @@ MULTI = Workload(
     recipes=MULTI_WRITES,
     path="/rumpus/multi",
     build="workloads.multi:client",
-    model="register",
+    model="versioned-register",
     words=WORDS,
-    load=lambda setting: load(setting, draw),
+    load=load,
     final=lambda _: final(("read", None)),
     cleanup={},
     plain=True,

@@ -246,9 +246,9 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
     },
     "sequence": {"generate": Shape(answer=int)},
     "multi": {
-        "write": Shape(_fields(value=Any)),
-        "write_if": Shape(_fields(value=Any, version=int)),
-        "read": Shape(answer=_fields({"version": int}, values=dict[str, Any])),
+        "write": Shape(_fields(value=Any), _fields(version=int)),
+        "write_if": Shape(_fields(value=Any, version=int), _fields(version=int)),
+        "read": Shape(answer=_fields(values=dict[str, Any], version=int)),
     },
     "znode": {
         "make": Shape(_fields(name=_Znode, value=str, acl=_Acl), _SIGHT),

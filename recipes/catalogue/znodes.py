@@ -20,6 +20,7 @@ from recipes.faulty.znodes import (
     FirstSessionWrite,
     FirstSessionZnodes,
     IgnoresVersionRegister,
+    IgnoresVersionWrite,
     ListsOnParentZnodes,
     OneByOneWrite,
     PersistentNodes,
@@ -85,6 +86,7 @@ MULTI_WRITES: Final[Mapping[str, type[MultiWrite]]] = {
     "multi": MultiWrite,
     "one-by-one": OneByOneWrite,
     "unchecked-read": UncheckedReadWrite,
+    "ignores-version": IgnoresVersionWrite,
     "first-session": FirstSessionWrite,
 }
 

@@ -301,13 +301,25 @@ class OneByOneWrite(MultiWrite):
 
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "writes one node after the other"
-    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi", "not-linearizable"})
+    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi"})
 
-    def write(self, value: str) -> None:
+    def write(self, value: str) -> int:
         """Put a value into all nodes."""
         with self._asking() as ask:
-            for name in NAMES:
-                ask(self._client.set_async, self._node(name), value.encode())
+            stats = [ask(self._client.set_async, self._node(n), value.encode()) for n in NAMES]
+            return int(stats[-1].version)
+
+
+class IgnoresVersionWrite(MultiWrite):
+    """It writes whatever version is there."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "compares no version: what was to be written on a condition always is"
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def write_if(self, value: str, version: int) -> int | None:  # noqa: ARG002 - not compared
+        """The same as ``write``."""
+        return self.write(value)
 
 
 class UncheckedReadWrite(MultiWrite):

@@ -81,11 +81,11 @@ def test_ephemeral_nodes(crowd, two):
 def test_a_transaction_of_several_nodes(two):
     one, other = two(MultiWrite)
     assert one.read() == ({"a": None, "b": None, "c": None}, 0)
-    one.write("x")
+    assert one.write("x") == 1
     assert other.read() == ({"a": "x", "b": "x", "c": "x"}, 1)
-    assert not one.write_if("y", 0)
+    assert one.write_if("y", 0) is None
     assert other.read() == ({"a": "x", "b": "x", "c": "x"}, 1)
-    assert one.write_if("y", 1)
+    assert one.write_if("y", 1) == 2
     assert other.read() == ({"a": "y", "b": "y", "c": "y"}, 2)
 
 

@@ -454,7 +454,7 @@ for family, check, functions in (
     ("failover", "append", ("append", "read")),
     ("barrier", "gate", ("create", "remove", "wait")),
     ("counter", "counter", ("add", "read")),
-    ("multi", "register", ("read", "write", "write_if")),
+    ("multi", "versioned-register", ("read", "write", "write_if")),
     ("register", "versioned-register", ("read", "write", "cas")),
     ("register", "sequential-consistency", ("read", "write", "cas")),
     ("watch", "sequential-consistency", ("read", "write", "watch")),

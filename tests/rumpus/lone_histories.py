@@ -179,9 +179,9 @@ def numbers(*drawn):
 
 
 def written_together(one, other):
-    story = Story(2).did(0, "write", {"value": "v0"}, {"value": "v0"})
-    story.did(0, "write", {"value": "v1"}, {"value": "v1"})
-    return story.did(1, "read", None, {"values": {"a": one, "b": other}, "version": 1})
+    story = Story(2).did(0, "write", {"value": "v0"}, {"version": 1})
+    story.did(0, "write", {"value": "v1"}, {"version": 2})
+    return story.did(1, "read", None, {"values": {"a": one, "b": other}, "version": 2})
 
 
 def guarded(*, served):
