@@ -64,7 +64,7 @@ class Counter:
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"miscount"}),
+        prevents=frozenset({"miscount", "stuck-waiter"}),
         notes=(
             "An addition of unknown outcome is added once if it is tried again under its key, by "
             "the same name, before that name adds anything else. Receipts of names that never come "

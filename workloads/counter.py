@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from checker.counter_totals import check_totals
 from checker.exercise import check_exercise
+from checker.final_answers import check_final_answers
 from checker.history import History, Op, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
@@ -29,7 +31,10 @@ from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="add", work="count", release="read", thing="counter")
 
-COUNTERS_IN_TURN = 8
+AMOUNTS = (1, 2, -1, 5, 1, -3, 1, 7)
+"""What is added to each counter, always the same: then the model decides exactly."""
+
+COUNTERS_IN_TURN = len(AMOUNTS)
 
 TURN_S = 3.0
 """How long everybody adds to one counter before all go on to the next."""
@@ -70,7 +75,7 @@ class Counting(msgspec.Struct, frozen=True):
         if self.seed.below(4)[0] == 0:
             value = {"key": key, "timeout": PATIENCE_S}
             return Invocation(WORDS.release, value, process, ctx.time), self
-        value = {"key": key, "value": 1, "timeout": PATIENCE_S}
+        value = {"key": key, "value": AMOUNTS[key], "timeout": PATIENCE_S}
         return Invocation(WORDS.acquire, value, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:
@@ -165,7 +170,11 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], CounterClient]:
 def judge_counter(evidence: Evidence) -> Verdict:
     """What is read is what the additions make it."""
     history = evidence.history
-    checks = [check_model(history, MODEL, "miscount", functions=[WORDS.acquire, WORDS.release])]
+    checks = [
+        check_model(history, MODEL, "miscount", functions=[WORDS.acquire, WORDS.release]),
+        check_totals(history, add=WORDS.acquire, read=WORDS.release),
+        check_final_answers(history, TRIES),
+    ]
     added = sum(op.f == WORDS.acquire and op.type == "ok" for op in history)
     checks.append(
         check_exercise(

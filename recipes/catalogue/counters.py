@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.counter import Counter
-from recipes.faulty.counters import AddsAgainCounter, BlindWriteCounter, UnsyncedCounter
+from recipes.faulty.counters import (
+    AddsAgainCounter,
+    AddsOneCounter,
+    BlindWriteCounter,
+    FirstSessionCounter,
+    LooksAfterwardsCounter,
+    UnsyncedCounter,
+)
 from recipes.kazoo_counter import KazooCounter
 
 COUNTERS: Final[Mapping[str, type[Counter]]] = {
@@ -13,4 +20,7 @@ COUNTERS: Final[Mapping[str, type[Counter]]] = {
     "adds-again": AddsAgainCounter,
     "blind-write": BlindWriteCounter,
     "unsynced": UnsyncedCounter,
+    "adds-one": AddsOneCounter,
+    "looks-afterwards": LooksAfterwardsCounter,
+    "first-session": FirstSessionCounter,
 }

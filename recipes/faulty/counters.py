@@ -1,9 +1,13 @@
 """Counters with one known mistake each, which the harness must find."""
 
+import time
 from typing import ClassVar
 
-from recipes.counter import Counter, Receipt
+from kazoo.client import KazooClient
+
+from recipes.counter import AdditionUnknown, Counter, Receipt, TotalUnknown
 from recipes.errand import Errand
+from recipes.session import Session
 
 
 class AddsAgainCounter(Counter):
@@ -51,3 +55,61 @@ class UnsyncedCounter(Counter):
 
     def _catch_up(self, errand: Errand) -> None:
         """Nothing: the mistake."""
+
+
+class AddsOneCounter(Counter):
+    """It counts calls."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "adds one, whatever it is told to add"
+    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
+
+    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:  # noqa: ARG002 - not heeded
+        """Add one."""
+        return super().add(1, timeout, key=key)
+
+
+class LooksAfterwardsCounter(Counter):
+    """It reads the total once it has added."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "reads the total after its addition and takes it for its own: others have added meanwhile, "
+        "and two are told the same number"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
+
+    def _add_once(self, errand: Errand, amount: int, key: str) -> int | None:
+        added = super()._add_once(errand, amount, key)
+        return None if added is None else self._total(errand)[0]
+
+
+class FirstSessionCounter(Counter):
+    """It never leaves its first session."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "keeps its first session for ever: once that has expired no call comes through, although "
+        "the client has a new one"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+    def __init__(
+        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        self._first = Session(client)
+
+    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
+        """As the sound one's, while the first session lives."""
+        if self._first.lost:
+            time.sleep(timeout or 0.0)
+            raise AdditionUnknown(f"{self._path}: the session has ended", key)
+        return super().add(amount, timeout, key=key)
+
+    def read(self, timeout: float | None = None) -> int:
+        """As the sound one's, while the first session lives."""
+        if self._first.lost:
+            time.sleep(timeout or 0.0)
+            raise TotalUnknown(f"{self._path}: the session has ended")
+        return super().read(timeout)

@@ -17,9 +17,10 @@ UNTIL = 5 * SECOND
 CLIENTS = 3
 
 
-def add(recorded, called, returned, process, outcome="ok", key=0):
-    recorded.add(called, process, "invoke", "add", {"key": key, "value": 1, "timeout": 1.0})
-    told = {"key": key, "value": 1} if outcome == "ok" else None
+def add(recorded, called, returned, process, outcome="ok", key=0, total=1, amount=1):
+    asked = {"key": key, "value": amount, "timeout": 1.0}
+    recorded.add(called, process, "invoke", "add", asked)
+    told = {"key": key, "value": total} if outcome == "ok" else None
     return recorded.add(returned, process, outcome, "add", told)
 
 
@@ -37,9 +38,38 @@ def kinds(recorded):
 def test_what_is_read_is_what_was_added(outcome, possible):
     for total in range(4):
         recorded = add(Recorded(), 0, 10, 0)
-        add(recorded, 20, 30, 1, outcome)
+        add(recorded, 20, 30, 1, outcome, total=2)
         read(recorded, 40, 50, 2, total)
         assert kinds(recorded) == (set() if total in possible else {"miscount"})
+
+
+@pytest.mark.parametrize("amount", [1, -3])
+def test_additions_are_told_the_total_right_after_them(amount):
+    def both(first, second, *, called):
+        recorded = add(Recorded(), 0, 10, 0, total=first * amount, amount=amount)
+        return kinds(add(recorded, called, 30, 1, total=second * amount, amount=amount))
+
+    assert both(1, 2, called=20) == both(1, 2, called=5) == both(2, 1, called=5) == set()
+    assert both(2, 2, called=5) == {"miscount"}, "the same step twice"
+    assert both(2, 1, called=20) == {"miscount"}, "back in time"
+
+
+def test_an_addition_is_told_no_total_that_was_read_before_it_was_called():
+    recorded = add(Recorded(), 0, 100, 0, "info")
+    read(recorded, 10, 20, 1, 1)
+    assert kinds(add(recorded, 30, 40, 2, total=2)) == set()
+    recorded = read(add(Recorded(), 0, 100, 0, "info"), 10, 20, 1, 1)
+    assert kinds(add(recorded, 30, 40, 2, total=1)) == {"miscount"}
+
+
+def test_who_can_read_nothing_in_the_end_is_stuck():
+    recorded = add(Recorded(1), 0, 10, 0)
+    recorded.add(20, "control", "info", "phase", {"phase": "final", "healed": True})
+    recorded.add(30, 0, "invoke", "read", {"key": 0, "timeout": 1.0})
+    recorded.add(40, 0, "fail", "read", error="no answer in time")
+    recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
+    evidence = Evidence(history=recorded.history(), promises=Counter.promises)
+    assert {anomaly.kind for anomaly in judge_counter(evidence).anomalies} == {"stuck-waiter"}
 
 
 def test_counters_are_judged_one_by_one():
@@ -134,7 +164,7 @@ def test_a_sound_counter_is_valid(simulate):
     assert found.outcome == "valid", found.reasons
 
 
-@pytest.mark.parametrize("recipe", ["kazoo", "adds-again", "blind-write"])
+@pytest.mark.parametrize("recipe", ["kazoo", "adds-again", "blind-write", "adds-one"])
 def test_mistakes_are_found(simulate, recipe):
     *_, found = simulate(
         0, workload="counter", recipe=recipe, seconds=10.0, kinds=["client-partition"]

@@ -1,0 +1,112 @@
+"""What additions to a counter are told: the total right after each.
+
+Where all that is added to a counter has one sign, the total only grows (or only shrinks), and an
+addition that is told ``total`` takes the counter from ``total - amount`` to ``total``, alone. So
+the steps of two acknowledged additions have nothing in common, and what has returned before
+another call was made, be it a read or an addition, lies below it. Counters to which amounts of both
+signs are added are left to the model. O(n log n).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checker.history import History, Operation
+from checker.verdict import Anomaly, CheckResult
+
+
+class _Step(NamedTuple):
+    """From where to where an operation took the counter, both negated if it shrinks."""
+
+    low: int
+    high: int
+    operation: Operation
+
+    @property
+    def returned(self) -> int:
+        assert self.operation.completion is not None
+        return self.operation.completion.time
+
+
+def check_totals(history: History, *, add: str, read: str) -> CheckResult:
+    """Judge the totals that acknowledged additions were told: ``miscount``.
+
+    Args:
+        history: the run.
+        add: the operation {key, value: amount} -> {key, value: total}.
+        read: the operation {key} -> {key, value: total}.
+    """
+    result = CheckResult(name="totals")
+    told: dict[Hashable, list[Operation]] = defaultdict(list)
+    signs: dict[Hashable, set[int]] = defaultdict(set)
+    for operation in history.operations():
+        call = operation.invoke
+        if call.f == add and call.value["value"]:
+            signs[call.value["key"]].add(1 if call.value["value"] > 0 else -1)
+        if call.f in (add, read) and operation.outcome == "ok":
+            told[call.value["key"]].append(operation)
+    judged = 0
+    for key, operations in told.items():
+        if len(signs[key]) != 1:
+            continue
+        (sign,) = signs[key]
+        steps = [_step(operation, sign, add) for operation in operations]
+        judged += sum(operation.invoke.f == add for operation in operations)
+        pair = _overlapping(steps) or _going_back(steps)
+        if pair is not None:
+            result.anomalies.append(_miscount(history, key, *pair))
+    result.stats = {"additions": judged}
+    return result
+
+
+def _step(operation: Operation, sign: int, add: str) -> _Step:
+    assert operation.completion is not None
+    total = sign * operation.completion.value["value"]
+    amount = sign * operation.invoke.value["value"] if operation.invoke.f == add else 0
+    return _Step(total - amount, total, operation)
+
+
+def _overlapping(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
+    """Two additions that had a part of the way in common."""
+    ways = sorted((step for step in steps if step.low < step.high), key=lambda step: step.low)
+    return next(((one, two) for one, two in pairwise(ways) if two.low < one.high), None)
+
+
+def _going_back(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
+    """Two operations, the first over before the second was called and yet beyond it."""
+    by_return = iter(sorted(steps, key=lambda step: step.returned))
+    coming = next(by_return, None)
+    highest: _Step | None = None
+    for step in sorted(steps, key=lambda step: step.operation.invoke.time):
+        while coming is not None and coming.returned < step.operation.invoke.time:
+            if highest is None or coming.high > highest.high:
+                highest = coming
+            coming = next(by_return, None)
+        if highest is not None and step.low < highest.high:
+            return highest, step
+    return None
+
+
+def _miscount(history: History, key: Hashable, one: _Step, two: _Step) -> Anomaly:
+    return Anomaly(
+        kind="miscount",
+        description=f"counter {key}: {_words(history, one)} and {_words(history, two)}",
+        ops=sorted({*one.operation.indices, *two.operation.indices}),
+        clients=sorted({_client(history, one), _client(history, two)}),
+        start=min(one.operation.invoke.time, two.operation.invoke.time),
+        end=max(one.returned, two.returned),
+    )
+
+
+def _words(history: History, step: _Step) -> str:
+    call, done = step.operation
+    assert done is not None
+    value = done.value["value"]
+    what = f"read {value}" if step.low == step.high else f"added {call.value['value']} to {value}"
+    since, until = ((time - history.start) / 1e9 for time in (call.time, done.time))
+    return f"c{_client(history, step)} {what} between {since:.3f} s and {until:.3f} s"
+
+
+def _client(history: History, step: _Step) -> int:
+    return history.client_of(int(step.operation.invoke.process))
