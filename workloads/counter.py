@@ -20,7 +20,7 @@ from checker.model_check import check_model
 from checker.specialised.counter import COUNTER as MODEL
 from checker.verdict import Requirement, Verdict, judge
 from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, each_thread, limit, repeat, sequence, until_ok
+from harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
 from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.catalogue.counters import COUNTERS
@@ -41,6 +41,9 @@ TURN_S = 3.0
 
 PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
+
+TRIES = 8
+"""How often a client asks in the final phase before it counts as stuck."""
 
 TRY_S = 0.5
 """How long each try of an addition may take."""
@@ -96,9 +99,9 @@ def final(setting: Setting) -> Generator:  # noqa: ARG001 - the workload's signa
 
     def insist(key: int) -> Generator:
         read = Invocation(WORDS.release, {"key": key, "timeout": PATIENCE_S})
-        return until_ok(limit(5, repeat(read)))
+        return each_thread(until_ok(limit(TRIES, repeat(read))))
 
-    return each_thread(sequence(*(insist(key) for key in range(COUNTERS_IN_TURN))))
+    return phases(*(insist(key) for key in range(COUNTERS_IN_TURN)))
 
 
 class CounterClient:

@@ -82,7 +82,8 @@ def test_counters_are_judged_one_by_one():
 def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
     recorded = add(Recorded(), 0, 10, 0)
     recorded.add(20, "control", "info", "phase", {"phase": "final", "healed": True})
-    read(recorded, 30, 40, 0, 1).end(50)
+    read(recorded, 30, 40, 0, 1)
+    recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
     evidence = Evidence(history=recorded.history(), promises=Counter.promises)
     found = judge_counter(evidence)
     assert found.outcome == "inconclusive"
