@@ -1,12 +1,13 @@
-"""Jobs: each that was handed in has its effect once, and its submitter learns of it.
+"""Jobs: each that was handed in has its effect once, and whoever asks learns of it.
 
-Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` {}; and, once every fault is
-healed, ``drain``, ``collect`` -> {told: [key], untold: [key]} by each submitter, and ``audit``
--> {effects: {key: how many}, left: [key]}. Effects are what counts: they are looked at in the
-end, and in the servers' logs where these are at hand.
+Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` -> {key, undone}; ``await``
+{key} -> {key, result: who did it}; and, once every fault is healed, ``drain``, ``collect`` ->
+{told: [key], untold: [key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left:
+[key]}. Effects are what counts: they are looked at in the end, and in the servers' logs where these
+are at hand.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from checker.final_phase import healed_phase
@@ -14,18 +15,21 @@ from checker.history import History, Op, Operation
 from checker.verdict import Anomaly, CheckResult
 
 
-def check_job_effects(history: History, logged: Mapping[str, int] | None = None) -> CheckResult:
+def check_job_effects(
+    history: History, makers: Mapping[str, Sequence[str | None]] | None = None
+) -> CheckResult:
     """Judge the effects, and whether everybody was told.
 
     Args:
         history: the run.
-        logged: key -> how many effects the servers' logs have.
+        makers: key -> the session that made each effect which the servers' logs have.
     """
     result = CheckResult(name="job effects")
+    logged = {key: len(sessions) for key, sessions in (makers or {}).items()}
     operations = history.operations()
     submitted = {o.invoke.value["key"]: o for o in operations if o.invoke.f == "submit"}
     seen = [done for o in operations if (done := _ok(o)) is not None and done.f == "audit"]
-    effects = Counter(dict(logged or {}))
+    effects = Counter(logged)
     for look in seen:
         effects |= Counter(look.value["effects"])
     for key, count in sorted(effects.items()):
@@ -53,7 +57,9 @@ def check_job_effects(history: History, logged: Mapping[str, int] | None = None)
             ]
     if seen:
         result.anomalies += _false_completions(history, operations, submitted, effects)
+    result.anomalies += _done_by_others(history, operations, submitted, makers or {})
     claims = [done for o in operations if (done := _ok(o)) is not None and done.f == "claim"]
+    result.anomalies += _tokens_that_do_not_grow(history, operations)
     result.stats = {
         "submitted": sum(o.outcome == "ok" for o in submitted.values()),
         "effects": effects.total(),
@@ -96,6 +102,87 @@ def _false_completions(
         )
         for key, done in found.items()
     ]
+
+
+def _done_by_others(
+    history: History,
+    operations: Sequence[Operation],
+    submitted: Mapping[str, Operation],
+    makers: Mapping[str, Sequence[str | None]],
+) -> list[Anomaly]:
+    """Who was told that a client had completed a job whose effect is another's.
+
+    That client may be the worker itself. By the logs; where these do not tell whose session made an
+    effect, nothing is said.
+    """
+    clients = history.clients_of_sessions()
+    found = []
+    for done in filter(None, map(_ok, operations)):
+        if done.f == "complete" and not done.value["undone"]:
+            said = f"c{history.client_of(int(done.process))}"
+        elif done.f == "await" and done.value.get("result"):
+            said = done.value["result"]
+        else:
+            continue
+        key = done.value["key"]
+        did = [clients.get(session or "") for session in makers.get(key, ())]
+        if not did or None in did or said in {f"c{client}" for client in did}:
+            continue
+        others = ", ".join(f"c{client}" for client in did)
+        found.append(
+            _anomaly(
+                history,
+                "false-completion",
+                f"c{history.client_of(int(done.process))} was told that {said} had done {key}, and "
+                f"it was {others} who did",
+                submitted.get(key),
+                done,
+            )
+        )
+    return found
+
+
+def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) -> list[Anomaly]:
+    """Claims of one job, the later of which has no larger token, or whose token is another's.
+
+    A client that claims again what it has in hand is told the same token.
+    """
+    claims: dict[str, list[Operation]] = defaultdict(list)
+    for operation in operations:
+        done = _ok(operation)
+        if done is not None and done.f == "claim":
+            claims[done.value["key"]].append(operation)
+    found = []
+    for key, own in claims.items():
+        holders: dict[int, Op] = {}
+        highest: Op | None = None
+        for done in sorted(filter(None, map(_ok, own)), key=lambda done: done.time):
+            token = done.value["token"]
+            other = holders.setdefault(token, done)
+            if history.client_of(int(other.process)) == history.client_of(int(done.process)):
+                other = done
+            call = next(each.invoke for each in own if each.completion is done)
+            if highest is not None and token < highest.value["token"] and highest.time < call.time:
+                other = highest
+            if highest is None or token > highest.value["token"]:
+                highest = done
+            if other is done:
+                continue
+            found.append(
+                Anomaly(
+                    kind="token-regression",
+                    description=(
+                        f"c{history.client_of(int(done.process))} claimed {key} with token {token} "
+                        f"after c{history.client_of(int(other.process))} had claimed it with "
+                        f"{other.value['token']}"
+                    ),
+                    ops=sorted({other.index, call.index, done.index}),
+                    clients=sorted({history.client_of(int(op.process)) for op in (other, done)}),
+                    start=other.time,
+                    end=done.time,
+                )
+            )
+    return found
 
 
 def _lost(

@@ -55,7 +55,7 @@ ANOMALIES: dict[str, str] = {
     "lost-job": "a job that was submitted never had its effect",
     "repeated-effect": "a job had its effect twice",
     "unnotified-submitter": "a job was done and its submitter never learned of it",
-    "false-completion": "a submitter was told that its job was done, and it had no effect",
+    "false-completion": "somebody was told that a job was done, and had not been by who it said",
     "not-linearizable": "no order of the operations explains all answers",
     "session-order": "a session saw the state go backwards",
     "missed-event": "a watch was left, its node changed, and no event came",

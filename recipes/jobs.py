@@ -89,6 +89,8 @@ class Jobs:
                 "unnotified-submitter",
                 "false-completion",
                 "overdue-call",
+                "token-regression",
+                "freed-live-holder",
             }
         ),
         tokens=True,

@@ -1,8 +1,9 @@
 """Jobs: every client hands jobs in, does those of others, and waits to be told.
 
 Operations: ``submit`` {key, timeout}; ``claim`` {timeout} -> {key, token}; ``work`` {pause};
-``complete`` {undone}: with the effect in the same multi, or the job given back undone; ``await``
-{key, timeout}: the submitter waits to be told. In the end ``drain`` {patience} -> {left}: do
+``complete`` {undone} -> {key, token, undone}: with the effect in the same multi, or the job given
+back undone; ``await`` {key, timeout} -> {key, result: the worker's name}: the submitter waits to be
+told. In the end ``drain`` {patience} -> {left}: do
 whatever is still to be done; ``collect`` {patience} -> {told, untold}: each submitter; ``audit``
 -> {effects: {key: how many}, left}.
 
@@ -10,7 +11,7 @@ The effect of a job is a sequential node named after its key, so that one that c
 """
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from checker.history import Op, Process
 from checker.holds import Words
 from checker.job_effects import check_job_effects
 from checker.overdue_calls import check_overdue_calls
+from checker.removals import check_removals, removals
 from checker.server_truth import ServerTruth
 from checker.verdict import Requirement, Verdict, judge
 from harness.client_body import ClientContext, Outcome
@@ -160,7 +162,9 @@ class BoardClient:
                 return self._do_complete(undone=value["undone"])
             if f == "await":
                 result = self._jobs.result(self._submitted[value["key"]], value["timeout"])
-                return Outcome("fail", value, "not done yet") if result is None else _ok(value)
+                if result is None:
+                    return Outcome("fail", value, "not done yet")
+                return _ok({**value, "result": result})
             if f == "drain":
                 return self._do_drain(value["patience"])
             if f == "collect":
@@ -279,9 +283,12 @@ def final(setting: Setting) -> Generator:
 
 def judge_jobs(evidence: Evidence) -> Verdict:
     """Judge a run."""
-    logged = _effects(evidence.truth, evidence.path) if evidence.truth else None
-    effects = check_job_effects(evidence.history, logged)
+    truth = evidence.truth
+    effects = check_job_effects(evidence.history, _makers(truth, evidence.path) if truth else None)
     checks = [effects, check_overdue_calls(evidence.history, grace=GRACE_S)]
+    if truth is not None and evidence.clock is not None:
+        taken = removals(truth, evidence.clock, f"{evidence.path}/{BOARD}/claims")
+        checks.append(check_removals(evidence.history, taken, {}))
     happened = [
         Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
         Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
@@ -290,7 +297,7 @@ def judge_jobs(evidence: Evidence) -> Verdict:
         check_exercise(
             evidence.history,
             happened=happened,
-            expiries=_expired_claims(evidence.truth, evidence.path),
+            expiries=_expired_claims(truth, evidence.path),
             leader_changes=evidence.leader_changes,
             kinds=evidence.kinds,
             directed=evidence.directed,
@@ -300,10 +307,14 @@ def judge_jobs(evidence: Evidence) -> Verdict:
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
-def _effects(truth: ServerTruth, path: str) -> dict[str, int]:
-    """Key -> how many effects were committed."""
-    nodes = [life.path.rpartition("/")[2] for life in truth.znodes(f"{path}/{EFFECTS}")]
-    return Counter(name.partition(":")[0] for name in nodes if ":" in name)
+def _makers(truth: ServerTruth, path: str) -> dict[str, list[str | None]]:
+    """Key -> the session that made each effect that was committed."""
+    found: dict[str, list[str | None]] = defaultdict(list)
+    for life in truth.znodes(f"{path}/{EFFECTS}"):
+        key, mark, _ = life.path.rpartition("/")[2].partition(":")
+        if mark:
+            found[key].append(life.created_by)
+    return found
 
 
 def _expired_claims(truth: ServerTruth | None, path: str) -> int | None:

@@ -84,9 +84,10 @@ class Transactions(msgspec.Struct, frozen=True):
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
         """Remember the latest version."""
-        if event.type != "ok" or event.value["version"] <= self.version:
+        version = (event.value or {}).get("version") if event.type == "ok" else None
+        if version is None or version <= self.version:
             return self
-        return msgspec.structs.replace(self, version=event.value["version"])
+        return msgspec.structs.replace(self, version=version)
 
 
 def load(setting: Setting) -> Generator:

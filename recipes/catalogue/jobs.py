@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from recipes.faulty.jobs import (
+    CountsClaimsJobs,
     EffectFirstJobs,
+    EvictingJobs,
     IgnoresTimeoutJobs,
     PersistentClaimJobs,
     SubmitsAgainJobs,
+    SwallowsLossJobs,
+    TellsLatestResultJobs,
     UncheckedCompletionJobs,
     WatchOnlyJobs,
 )
@@ -22,6 +26,10 @@ BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "watch-only": WatchOnlyJobs,
     "submits-again": SubmitsAgainJobs,
     "ignores-timeout": IgnoresTimeoutJobs,
+    "swallows-loss": SwallowsLossJobs,
+    "tells-latest-result": TellsLatestResultJobs,
+    "counts-claims": CountsClaimsJobs,
+    "evicting": EvictingJobs,
     "ephemeral-job": EphemeralJobs,
     "ephemeral-work": EphemeralWorkJobs,
 }

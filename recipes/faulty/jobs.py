@@ -1,10 +1,12 @@
 """Boards of jobs with one known mistake each, which the harness must find."""
 
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import NoNodeError
@@ -13,7 +15,10 @@ from kazoo.protocol.states import EventType, WatchedEvent
 from recipes.deadline import Deadline
 from recipes.errand import Errand
 from recipes.faulty.endless_errand import EndlessErrand
-from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, Jobs, Ticket, _written
+from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, ClaimLost, Jobs, Ticket, _written
+
+STALE_S: Final = 0.3
+"""How old a claim is that is taken for stale."""
 
 
 class PersistentClaimJobs(Jobs):
@@ -149,3 +154,112 @@ class IgnoresTimeoutJobs(Jobs):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "claim and result take a timeout and wait for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class SwallowsLossJobs(Jobs):
+    """It says that it is done whether or not it was."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "takes a completion that was refused for done: a worker whose job went to another believes "
+        "that its own effect came"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
+
+    def complete(
+        self,
+        claim: Claim,
+        result: str,
+        *,
+        also: Callable[[TransactionRequest], None] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """The same, and nothing about a claim that was lost."""
+        with suppress(ClaimLost):
+            super().complete(claim, result, also=also, timeout=timeout)
+
+
+class TellsLatestResultJobs(Jobs):
+    """It keeps one result for all jobs."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "keeps the result that it was told last and hands it out once more, whichever job is asked "
+        "about: the submitter learns of another's work"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
+    _told: str | None = None
+
+    def result(self, job: str, timeout: float | None = None) -> str | None:
+        """The one before, from the second on."""
+        found = super().result(job, timeout)
+        if found is None:
+            return None
+        before, self._told = self._told, found
+        return before or found
+
+
+class CountsClaimsJobs(Jobs):
+    """Its tokens are each worker's own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "the token is how many jobs this worker has claimed"
+    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
+
+    def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
+        super().__init__(client, path, **options)
+        self._tokens: list[int] = []
+
+    def claim(self, timeout: float | None = None) -> Claim | None:
+        """With the worker's own number for a token."""
+        claim = super().claim(timeout)
+        if claim is None:
+            return None
+        self._tokens.append(claim.token)
+        return replace(claim, token=len(self._tokens))
+
+    def complete(
+        self,
+        claim: Claim,
+        result: str,
+        *,
+        also: Callable[[TransactionRequest], None] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """By the version behind that number."""
+        super().complete(self._versioned(claim), result, also=also, timeout=timeout)
+
+    def give_back(self, claim: Claim, timeout: float | None = None) -> None:
+        """By the version behind that number."""
+        super().give_back(self._versioned(claim), timeout)
+
+    def _versioned(self, claim: Claim) -> Claim:
+        return replace(claim, token=self._tokens[claim.token - 1])
+
+
+class EvictingJobs(Jobs):
+    """It has no patience with others' claims."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "removes a claim that it has seen for a while, taking its worker for dead: it is only slow"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder"})
+
+    def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
+        super().__init__(client, path, **options)
+        self._seen: dict[int, float] = {}
+
+    def _free(self, errand: Errand) -> list[str]:
+        free = super()._free(errand)
+        claims = f"{self._path}/{CLAIMS}"
+        with suppress(NoNodeError):  # somebody was quicker
+            for job in errand.read(self._client.get_children_async, claims):
+                stat = errand.read(self._client.exists_async, f"{claims}/{job}")
+                if stat is None:
+                    continue
+                first = self._seen.setdefault(stat.czxid, time.monotonic())
+                if time.monotonic() - first > STALE_S and not errand.session.owns(stat):
+                    errand.write(self._client.delete_async, f"{claims}/{job}")
+                    free.append(job)
+        return free

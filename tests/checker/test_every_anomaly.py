@@ -204,14 +204,14 @@ def owned(*parts):
     return check_ownership(ended(recorded).history(), ["p", "q"])
 
 
-def jobs(*, effects=None, told=("j",), untold=(), logged=None):
+def jobs(*, effects=None, told=("j",), untold=(), makers=None):
     recorded = Recorded(1)
     op(recorded, 0, 0, "submit", {"key": "j"})
     final(recorded, 10)
     op(recorded, 20, 0, "collect", None, {"told": list(told), "untold": list(untold)})
     effects = {"j": 1} if effects is None else effects
     op(recorded, 30, 0, "audit", None, {"effects": effects, "left": []})
-    return check_job_effects(ended(recorded).history(), logged)
+    return check_job_effects(ended(recorded).history(), makers)
 
 
 def queued(*, put):
@@ -285,7 +285,10 @@ CASES = {
     "unowned-partition": (lambda: owned(["p"], []), lambda: owned(["p"], ["q"])),
     "lost-job": (lambda: jobs(effects={}, told=()), jobs),
     "repeated-effect": (lambda: jobs(effects={"j": 2}), jobs),
-    "repeated-effect, in the logs": (lambda: jobs(logged={"j": 2}), lambda: jobs(logged={"j": 1})),
+    "repeated-effect, in the logs": (
+        lambda: jobs(makers={"j": [None, None]}),
+        lambda: jobs(makers={"j": [None]}),
+    ),
     "unnotified-submitter": (lambda: jobs(told=(), untold=["j"]), jobs),
     "false-completion": (
         lambda: jobs(told=("j", "k"), effects={"j": 1}),

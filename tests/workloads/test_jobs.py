@@ -35,9 +35,14 @@ class Board(Recorded):
     def audit(self, effects, left=()):
         return self.operation(70, 0, "ok", "audit", {"effects": effects, "left": list(left)})
 
+    def did(self, ms, process, f, **answer):
+        """An acknowledged operation of any client."""
+        return self.add(ms, process, "invoke", f, {}).add(ms + 5, process, "ok", f, answer)
 
-def kinds(recorded, logged=None):
-    return [each.kind for each in check_job_effects(recorded.history(), logged).anomalies]
+
+def kinds(recorded, effects=None):
+    makers = {key: [None] * count for key, count in effects.items()} if effects else None
+    return [each.kind for each in check_job_effects(recorded.history(), makers).anomalies]
 
 
 def test_an_effect_for_each_job():
@@ -92,6 +97,56 @@ def test_a_submitter_may_be_told_of_what_only_the_servers_know():
     assert kinds(board.audit({}), {"j": 1}) == []
 
 
+def told_by(worker, *, f, **answer):
+    """What one is told of ``j``, whose effect is that of session 0x2: c1's."""
+    board = (
+        Board().session(1, 1, "connected", session="0x2").session(1, 0, "connected", session="0x1")
+    )
+    board.did(40, worker, f, key="j", **answer)
+    makers = {"j": ["0x2"]}
+    return [each.kind for each in check_job_effects(board.history(), makers).anomalies]
+
+
+def test_a_worker_is_told_that_it_is_done_only_if_it_was():
+    assert told_by(1, f="complete", token=1, undone=False) == []
+    assert told_by(0, f="complete", token=1, undone=False) == ["false-completion"]
+    assert told_by(0, f="complete", token=1, undone=True) == []
+
+
+def test_a_submitter_is_told_the_result_of_its_own_job():
+    assert told_by(0, f="await", result="c1") == []
+    assert told_by(0, f="await", result="c0") == ["false-completion"]
+
+
+def test_whose_effect_it_was_has_to_be_known():
+    board = Board().did(40, 0, "complete", key="j", token=1, undone=False)
+    assert kinds(board, {"j": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "wrong"),
+    [
+        ([(0, 1), (1, 2)], False),
+        ([(0, 1), (0, 1)], False),  # in hand still
+        ([(0, 1), (1, 1)], True),
+        ([(0, 2), (1, 1)], True),
+        ([(0, 2), (1, 3), (0, 2)], True),
+    ],
+)
+def test_tokens_of_one_job_grow(tokens, wrong):
+    board = Board()
+    for at, (process, token) in enumerate(tokens):
+        board.did(20 * at, process, "claim", key="j", token=token)
+        board.did(20 * at + 10, process, "claim", key=f"other{at}", token=1)
+    assert kinds(board) == (["token-regression"] if wrong else [])
+
+
+def test_claims_that_overlap_may_come_in_any_order():
+    board = Board().add(0, 0, "invoke", "claim", {}).did(10, 1, "claim", key="j", token=2)
+    board.add(20, 0, "ok", "claim", {"key": "j", "token": 1})
+    assert kinds(board) == []
+
+
 def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
     for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
         result = check_job_effects(recorded.history())
@@ -134,6 +189,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
         ("effect-first", 0, ("client-partition",)),
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
+        ("evicting", 0, ()),
         ("ephemeral-job", 0, ("client-kill",)),
         ("ephemeral-work", 1, ("client-kill",)),
     ],

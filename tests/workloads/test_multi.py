@@ -11,7 +11,7 @@ def told(value, version):
 
 
 def kinds(story):
-    evidence = Evidence(history=story.history(), promises=MultiWrite.promises, whole=False)
+    evidence = Evidence(history=story.history(), promises=MultiWrite.promises)
     return [each.kind for each in judge_multi(evidence).anomalies]
 
 
