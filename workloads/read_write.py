@@ -3,8 +3,9 @@
 Operations: ``acquire`` {timeout, mode} -> {session, token, node}; ``work`` {acts, pause}: some
 actions on the witness, each after a look whether the lock is still held; ``release``. Where
 holders can be asked to let go also ``revoke`` -> {asked: nodes of those who held it and were
-asked}, and ``work`` {bound, heeds} -> {acts, asked}: act until asked, or until so many seconds
-are over; who does not heed goes on for a while although it was asked.
+asked}, and ``work`` {bound, heeds, busy} -> {acts, asked}: act until asked, or until ``bound``
+seconds are over; for the first ``busy`` seconds without a look whether anybody asks. Who does not
+heed goes on for a while although it was asked.
 """
 
 import time
@@ -42,6 +43,12 @@ HOLD_BOUND_S: Final = 8.0
 SLICE_S: Final = 0.2
 """How often a holder acts meanwhile."""
 
+BUSY_S: Final = 0.5
+"""How long some holders act before they first look whether they were asked.
+
+Else requests hardly ever come before the first look: a look follows a grant at once.
+"""
+
 DEFIANCE_S: Final = 0.4
 """How long one who does not heed goes on after it was asked."""
 
@@ -76,7 +83,7 @@ class ReadWriteClient(ContentionClient):
         elif f == "revoke":
             return self._do_revoke()
         elif f == WORDS.work and "bound" in value:
-            return self._work_until_asked(value["bound"], heeds=value["heeds"])
+            return self._work_until_asked(value["bound"], value["busy"], heeds=value["heeds"])
         return super().invoke(f, value)
 
     def _acquire_side(self, timeout: float) -> bool:
@@ -89,9 +96,10 @@ class ReadWriteClient(ContentionClient):
             return Outcome("info", error=str(error))
         return Outcome("ok", {"asked": list(asked)})
 
-    def _work_until_asked(self, bound: float, *, heeds: bool) -> Outcome:
+    def _work_until_asked(self, bound: float, busy: float, *, heeds: bool) -> Outcome:
         lock = self._revocable
         acts, asked = 0, False
+        looks_from = time.monotonic() + busy
         until = time.monotonic() + bound
         while (now := time.monotonic()) < until:
             if not lock.held:
@@ -100,7 +108,7 @@ class ReadWriteClient(ContentionClient):
                 return Outcome("fail", {"acts": acts}, "refused by the fence")
             acts += 1
             patience = min(SLICE_S, until - now)
-            if asked:
+            if asked or now < looks_from:
                 time.sleep(patience)
                 continue
             try:
@@ -166,7 +174,8 @@ class AskingCycle(msgspec.Struct, frozen=True):
             patience = 0.05 + 0.5 * rest.uniform()[0]
             return {"timeout": round(patience, 3), "mode": rest.child("mode").choose(self.modes)[0]}
         if self.stage == WORDS.work:
-            return {"bound": HOLD_BOUND_S, "heeds": dice > 0}
+            busy = BUSY_S if rest.child("busy").below(8)[0] == 0 else 0.0
+            return {"bound": HOLD_BOUND_S, "heeds": dice > 0, "busy": busy}
         return None
 
 

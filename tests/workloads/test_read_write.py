@@ -5,7 +5,7 @@ from harness.rehearsal import perfect, rehearse
 from harness.seed import Seed
 from recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.read_write import MODES, READ_WRITE, WORDS
+from workloads.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
 from workloads.workload import Setting
 
 CLIENTS = 3
@@ -70,6 +70,12 @@ def test_somebody_only_ever_writes_so_that_somebody_is_left_to_ask():
     assert heeds == {True, False}
 
 
+def test_some_holders_are_busy_before_they_look_whether_they_were_asked():
+    works = [w.value for w in operations_of(rehearse_load("revocable"), 1) if w.f == WORDS.work]
+    assert {work["busy"] for work in works} == {0.0, BUSY_S}
+    assert all(work["bound"] > BUSY_S + LEARNING_S for work in works)
+
+
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
     return SimulatedRuns(tmp_path_factory.mktemp("read-write"))
@@ -90,6 +96,7 @@ def test_ours_keep_their_promises(simulated, name, seconds):
         ("mislabelled-writer", 0, 1.0),
         ("writer-among-readers", 0, 1.0),
         ("hasty-writer", 0, 3.0),
+        ("notified-only", 0, 15.0),
     ],
 )
 def test_mutants_are_found_without_any_fault(simulated, name, seed, seconds):
@@ -97,15 +104,3 @@ def test_mutants_are_found_without_any_fault(simulated, name, seed, seconds):
     assert verdict.outcome == "violation"
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & READ_WRITE_LOCKS[name].expected
-
-
-def test_a_holder_that_waits_for_events_only_is_found_under_faults(simulated):
-    _, _, verdict = simulated(
-        1,
-        workload="read-write",
-        recipe="notified-only",
-        seconds=30.0,
-        kinds=["client-partition", "partition", "kill"],
-    )
-    found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found == READ_WRITE_LOCKS["notified-only"].expected
