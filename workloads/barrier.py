@@ -1,5 +1,7 @@
 """Barriers: some clients set up and remove one each, round after round; all others wait at them.
 
+Clients take turns at that, so that barriers are set up through whichever servers there are.
+
 Operations, of the barrier ``key``: ``create`` {key, timeout}; ``remove`` {key, timeout}; ``wait``
 {key, timeout}: pass once it is not there, or fail. A wait with the ``value`` ``endless`` has no
 timeout of its own: its client gives up waiting for it after ``timeout`` seconds and leaves it to
@@ -34,7 +36,16 @@ from harness.combinators import (
     sleep,
     until_ok,
 )
-from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
+from harness.generator import (
+    NOTHING,
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
 from harness.seed import Seed
 from recipes.barrier import Barrier, BarrierUnknown
 from recipes.catalogue.barriers import BARRIERS
@@ -45,7 +56,14 @@ from workloads.workload import Setting, Workload
 WORDS = Words(acquire="create", work="wait", release="remove", thing="barrier")
 
 KEEPERS = 2
-"""How many barriers there are; the first clients keep one each."""
+"""How many barriers there are; as many clients keep one each at a time."""
+
+SHIFT_NS = 2_000_000_000
+"""How long a client keeps a barrier before the next one does.
+
+A server that is behind answers its own client's create only when it has caught up with it: who is
+let in early there waits at a barrier that was set up through another server.
+"""
 
 ENDLESS = "endless"
 
@@ -150,6 +168,39 @@ class Waiter(msgspec.Struct, frozen=True):
         return Waiter(seed, self.until, ctx.time + int((0.02 + 0.1 * share) * SECOND))
 
 
+class InTurn(msgspec.Struct, frozen=True):
+    """One client's load: it keeps one barrier after the other, and then waits at any for a while.
+
+    Who keeps a barrier leaves it to the next one as it is, who sets it up, there or not.
+    """
+
+    seed: Seed
+    until: int
+    client: int
+    clients: int
+    shift: int = -1
+    role: Generator = NOTHING
+
+    def op(self, ctx: Context) -> Answer:
+        """What a keeper, or a waiter, does next; asked anew when the shift is over."""
+        shift, role = ctx.time // SHIFT_NS, self.role
+        if shift != self.shift:
+            key = (self.client - shift) % self.clients
+            seed = self.seed.child(shift)
+            role = Keeper(seed, self.until, key) if key < KEEPERS else Waiter(seed, self.until)
+        answer = role.op(ctx)
+        if answer is None:
+            return None
+        what, role = answer
+        if isinstance(what, Pending):
+            what = Pending((shift + 1) * SHIFT_NS).sooner(what)
+        return what, msgspec.structs.replace(self, shift=shift, role=role)
+
+    def update(self, ctx: Context, event: Op) -> Generator:
+        """For the role."""
+        return msgspec.structs.replace(self, role=self.role.update(ctx, event))
+
+
 class PassOnce(msgspec.Struct, frozen=True):
     """One client's final phase: wait until it has passed or the bound is spent."""
 
@@ -176,16 +227,16 @@ class PassOnce(msgspec.Struct, frozen=True):
 
 
 def load(setting: Setting) -> Generator:
-    """The first clients keep a barrier each, all others wait at them."""
+    """Some clients keep a barrier each, all others wait at them; they take turns."""
 
-    def keeper(key: int) -> Generator:
-        return each_process(lambda process: Keeper(setting.seed.child(process), setting.until, key))
+    def in_turn(client: int) -> Generator:
+        return each_process(
+            lambda process: InTurn(
+                setting.seed.child(process), setting.until, client, setting.clients
+            )
+        )
 
-    waiters = each_process(lambda process: Waiter(setting.seed.child(process), setting.until))
-    return any_of(
-        *(on_threads({key}, keeper(key)) for key in range(KEEPERS)),
-        on_threads(lambda thread: thread not in range(KEEPERS), waiters),
-    )
+    return any_of(*(on_threads({client}, in_turn(client)) for client in range(setting.clients)))
 
 
 def final(setting: Setting) -> Generator:

@@ -8,13 +8,21 @@ from harness.seed import Seed
 from recipes.barrier import Barrier
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.barrier import KEEPERS, BarrierClient, final, held_up, judge_barrier, load
+from workloads.barrier import (
+    KEEPERS,
+    SHIFT_NS,
+    BarrierClient,
+    final,
+    held_up,
+    judge_barrier,
+    load,
+)
 from workloads.judgement import Evidence
 from workloads.workload import Setting
 
 SECOND = 1_000_000_000
-UNTIL = 3 * SECOND
 CLIENTS = 4
+UNTIL = CLIENTS * SHIFT_NS
 
 
 def call(recorded, called, returned, process, f, outcome="ok", key=0, **more):
@@ -105,8 +113,12 @@ def setting(seed):
     )
 
 
+def keeper_of(dispatched):
+    return (dispatched.what.value["key"] + dispatched.time // SHIFT_NS) % CLIENTS
+
+
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
-def test_the_first_clients_keep_a_barrier_each_and_all_wait_at_those_of_others(behaviour):
+def test_clients_take_turns_at_keeping_the_barriers_and_wait_at_those_of_others(behaviour):
     log = rehearse(
         on_clients(load(setting(1))),
         clients=CLIENTS,
@@ -114,15 +126,18 @@ def test_the_first_clients_keep_a_barrier_each_and_all_wait_at_those_of_others(b
         behaviour=behaviour,
         seed=Seed(2),
     )
-    calls = [op for op in log.history if isinstance(op.process, int) and op.type == "invoke"]
-    assert all(op.time < UNTIL for op in calls)
-    kept = {(op.process % CLIENTS, op.value["key"]) for op in calls if op.f != "wait"}
-    assert kept == {(number, number) for number in range(KEEPERS)}
-    waits = [op for op in calls if op.f == "wait"]
-    assert {op.process % CLIENTS for op in waits} == set(range(CLIENTS))
-    assert all(op.process % CLIENTS != op.value["key"] for op in waits)
-    assert {op.value["key"] for op in waits} == set(range(KEEPERS))
-    assert {op.value["value"] for op in waits} == {None, "endless"}
+    calls = log.dispatches
+    assert all(each.time < UNTIL for each in calls)
+    waits = [each for each in calls if each.what.f == "wait"]
+    kept = [each for each in calls if each.what.f != "wait"]
+    assert all(each.what.thread == keeper_of(each) for each in kept)
+    keys = range(KEEPERS)
+    everybody = {(client, key) for client in range(CLIENTS) for key in keys}
+    assert {(each.what.thread, each.what.value["key"]) for each in kept} == everybody
+    assert {each.what.thread for each in waits} == set(range(CLIENTS))
+    assert all(each.what.thread != keeper_of(each) for each in waits)
+    assert {each.what.value["key"] for each in waits} == set(keys)
+    assert {each.what.value["value"] for each in waits} == {None, "endless"}
 
 
 def test_in_the_end_everybody_passes_and_looks_for_who_is_left():
