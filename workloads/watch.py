@@ -2,14 +2,17 @@
 
 Operations, all with a ``key``: ``write`` {value} -> {version, zxid, session}; ``read`` and
 ``watch``, a read that leaves a watch -> {value, version, zxid, session}; ``await`` {version,
-timeout} -> the same once there is another version than that. ``make`` {ephemeral} and ``unmake``
-create and delete nodes that have children; ``survey`` leaves watches of all kinds on one -> its
-children. ``reconnect`` {} drops the client's connection, and with it all of its watches.
+timeout, reconnect} -> the same once there is another version than that, the connection dropped
+after ``reconnect`` seconds of waiting. ``make`` {ephemeral} and ``unmake`` create and delete nodes
+that have children; ``survey`` leaves watches of all kinds on one -> its children. ``reconnect``
+{} drops the client's connection, and with it all of its watches.
 
 What ZooKeeper promises of watches is held against what the links see and the servers' logs.
 """
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -28,7 +31,9 @@ from harness.generator import PENDING, Answer, Context, Generator, Invocation
 from harness.seed import Seed
 from recipes.catalogue.znodes import WATCHED_ZNODES
 from recipes.register import Reading
+from recipes.znode_access import NotAsked
 from workloads.judgement import Evidence
+from workloads.patient_call import PatientCall
 from workloads.workload import Setting, Workload
 from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
 from workloads.znode_judgement import judge_znodes
@@ -42,6 +47,11 @@ CHILD = "x"
 TREE_SHARES = ((3, "make"), (3, "unmake"), (4, "survey"))
 AWAITED = ("a0", "a1", "a2")
 LONGEST_WAIT_S = 12.0
+DROPPED_AFTER_S = 0.2
+"""When the connection of some who wait for long is dropped: before the change, more often than not.
+
+Faults alone seldom break a connection during a wait, and leave it whole for the rest of it.
+"""
 SHARES = ((3, "read"), (4, "watch"), (2, "write"))
 LEAST = 100
 
@@ -73,6 +83,8 @@ class Changes(msgspec.Struct, frozen=True):
                 "version": self.versions[at],
                 "timeout": round(min(wait, LONGEST_WAIT_S), 3),
             }
+            if dice == 0 and seed.child("reconnect").below(3)[0] == 0:
+                value["reconnect"] = DROPPED_AFTER_S
         elif dice == 3:
             key, _ = seed.choose(AWAITED)
             f, value = "write", {"key": key, "value": f"{process}-{ctx.time}"}
@@ -118,8 +130,19 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
             }
             return answer if seen.zxid is None else {**answer, "zxid": seen.zxid}
 
+        def drop_after(seconds: float, over: threading.Event) -> None:
+            if not over.wait(seconds):
+                with suppress(NotAsked):  # a fault was quicker
+                    znode.reconnect()
+
         def wait(value: Any) -> Any:
-            seen = znode.await_change(value["key"], value["version"], value["timeout"])
+            over = threading.Event()
+            if "reconnect" in value:
+                PatientCall(lambda: drop_after(value["reconnect"], over))
+            try:
+                seen = znode.await_change(value["key"], value["version"], value["timeout"])
+            finally:
+                over.set()
             if seen is None:
                 return Outcome("fail", value, "timed out")
             return told(value["key"], seen)
