@@ -10,7 +10,7 @@ Faults on other clients are no excuse: what the call waits for may not come, but
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from checker.exercise import fault_windows
 from checker.history import History
@@ -26,14 +26,11 @@ MARGIN_NS = 500_000_000
 Span = tuple[int, int]
 
 
-def check_overdue_calls(
-    history: History, functions: Collection[str] | None = None, grace: float = USUAL_GRACE_S
-) -> CheckResult:
+def check_overdue_calls(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
     """Judge every call whose value has a ``timeout``; see the module.
 
     Args:
         history: the run.
-        functions: the operations to look at; None for all.
         grace: seconds by which the recipe may run over a timeout.
 
     Cost: O(n log n), and as much again for each disturbance that an overrun meets.
@@ -45,7 +42,7 @@ def check_overdue_calls(
     for operation in history.operations():
         call, done = operation
         timeout = patience(call)
-        if timeout is None or (functions is not None and call.f not in functions):
+        if timeout is None:
             continue
         timed += 1
         due = call.time + round(timeout * 1e9)

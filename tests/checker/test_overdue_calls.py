@@ -42,10 +42,9 @@ def test_a_call_that_never_ended_is_overdue():
     assert len(overdue(waiting(until=None))) == 1
 
 
-def test_only_calls_with_a_timeout_are_asked_and_only_those_named():
+def test_only_calls_with_a_timeout_are_asked():
     recorded = Recorded().add(0, 0, "invoke", "release").add(9000, 0, "ok", "release")
     assert overdue(recorded.end(9000)) == []
-    assert overdue(waiting(), functions={"take"}) == []
 
 
 @pytest.mark.parametrize(
