@@ -1,19 +1,18 @@
 """Whether consumers get what is there for them.
 
 - In the final phase, with every fault healed, every client puts an element and must get one.
-- At any time, a dequeue that ended without one, or with one at last, although an element lay
-  there for ``PATIENCE_NS`` before its end, with no fault in force and its client connected all the
-  while, has slept.
+- A dequeue that was waiting for more than ``PATIENCE_NS`` while one and the same element lay there,
+  with no fault in force and its client connected all the while, has slept, whatever came of it.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from checker.exercise import fault_windows
 from checker.final_phase import judged_phase
-from checker.history import History, Operation
-from checker.queue_accounting import Accounts, taken
+from checker.history import History, Op, Operation
+from checker.queue_accounting import Accounts, Element, taken
 from checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000
@@ -76,10 +75,16 @@ def _served(operation: Operation) -> bool:
 def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
     """Dequeues that went on while an element lay there and nothing was in the way."""
     troubles = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
-    connected = _connected_since(history)
-    nameless = sorted(take.invoke.time for take in books.nameless)
-    lying = _lying(books, left, history.end)
-    inside = [since for since, _, _ in lying]
+    connections = _connections(history)
+    nameless = [
+        (take.invoke.time, take.completion.time if take.completion else history.end)
+        for take in books.nameless
+    ]
+    lying = [
+        lay
+        for element in books.elements.values()
+        if (lay := _lay(element, left, history.end)) is not None
+    ]
     found: list[Anomaly] = []
     for operation in history.operations():
         if (
@@ -88,33 +93,34 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
             or operation.outcome == "info"
         ):
             continue
-        end = operation.completion.time
-        since = end - PATIENCE_NS
+        begun, ended = operation.invoke.time, operation.completion.time
+        if ended - begun <= PATIENCE_NS:
+            continue
         client = history.client_of(int(operation.invoke.process))
-        if operation.invoke.time > since or connected(client, end) > since:
-            continue
-        if any(begun <= end and ended >= since for begun, ended in troubles):
-            continue
-        for _, until, value in lying[: bisect_right(inside, since)]:
-            put = books.elements[value].put
-            assert put is not None
-            known = bisect_left(nameless, end) == bisect_left(nameless, put.invoke.time)
-            if known and (until > end or books.elements[value].takes[:1] == [operation]):
-                found.append(_slept(operation, value, client))
-                break
+        calm = _calm(_within(connections.get(client, []), begun, ended), troubles)
+        own = _lay(books.elements.get(taken(operation)), left, ended, but=operation)
+        for lay in lying if own is None else [*lying, own]:
+            put = lay.put
+            for since, until in _within(calm, lay.since, lay.until):
+                known = not any(call < until and end > put for call, end in nameless)
+                if until - since > PATIENCE_NS and known:
+                    found.append(_slept(operation, lay.value, client, since, until))
+                    break
+            else:
+                continue
+            break
     return found
 
 
-def _slept(operation: Operation, value: Any, client: int) -> Anomaly:
+def _slept(operation: Operation, value: Any, client: int, since: int, until: int) -> Anomaly:
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
     return Anomaly(
         kind="stuck-waiter",
         description=(
-            f"c{client} waited {waited:.1f} s, though {value!r} lay there for more than "
-            f"{PATIENCE_NS / 1e9:g} s before it ended, with no fault in force and its client "
-            "connected"
+            f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
+            f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected"
         ),
         ops=operation.indices,
         clients=[client],
@@ -123,29 +129,60 @@ def _slept(operation: Operation, value: Any, client: int) -> Anomaly:
     )
 
 
-def _lying(books: Accounts, left: Collection[Any], end: int) -> list[tuple[int, int, Any]]:
-    """From when until when an element surely was there for anybody, and its value, in order."""
-    found = []
-    for element in books.elements.values():
-        calls = [take.invoke.time for take in [*element.takes, *element.doubtful]]
-        if not element.inside or not (calls or element.value in left):
-            continue
-        assert element.put is not None
-        assert element.put.completion is not None
-        found.append((element.put.completion.time, min(calls, default=end), element.value))
-    return sorted(found, key=lambda lay: lay[0])
+class _Lay(NamedTuple):
+    """From when until when an element surely was there for anybody; ``put`` is the put's call."""
+
+    value: Any
+    put: int
+    since: int
+    until: int
 
 
-def _connected_since(history: History) -> Any:
-    """Function from client and time to since when it was connected; the time itself if not."""
-    changes: dict[int, list[tuple[int, str]]] = {}
+def _lay(
+    element: Element | None, left: Collection[Any], end: int, but: Operation | None = None
+) -> _Lay | None:
+    """When an element lay there for certain, one dequeue left aside; None if that was short."""
+    if element is None or not element.inside:
+        return None
+    took = [*element.takes, *element.doubtful]
+    if not (took or element.value in left):
+        return None
+    assert element.put is not None
+    assert element.put.completion is not None
+    since = element.put.completion.time
+    until = min((take.invoke.time for take in took if take is not but), default=end)
+    lay = _Lay(element.value, element.put.invoke.time, since, until)
+    return lay if until - since > PATIENCE_NS else None
+
+
+def _connections(history: History) -> dict[int, list[tuple[int, int]]]:
+    """From when until when each client was connected, in order."""
+    changes: dict[int, list[Op]] = {}
     for op in history.events("session"):
         if op.f in ("connected", "suspended", "lost", "started", "exited", "closed"):
-            changes.setdefault(op.value["client"], []).append((op.time, op.f))
+            changes.setdefault(op.value["client"], []).append(op)
+    return {
+        client: [
+            (op.time, after.time if after is not None else history.end)
+            for op, after in zip_longest(own, own[1:])
+            if op.f == "connected"
+        ]
+        for client, own in changes.items()
+    }
 
-    def since(client: int, time: int) -> int:
-        own = changes.get(client, [])
-        at = bisect_right(own, (time, "~")) - 1
-        return own[at][0] if at >= 0 and own[at][1] == "connected" else time
 
-    return since
+def _within(spans: Iterable[tuple[int, int]], begun: int, ended: int) -> list[tuple[int, int]]:
+    """The parts of spans of time in one span."""
+    cut = [(max(since, begun), min(until, ended)) for since, until in spans]
+    return [(since, until) for since, until in cut if since < until]
+
+
+def _calm(
+    spans: list[tuple[int, int]], troubles: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The parts of spans of time in which there is no trouble."""
+    for begun, ended in troubles:
+        before = [(since, min(until, begun)) for since, until in spans]
+        after = [(max(since, ended), until) for since, until in spans]
+        spans = [(since, until) for since, until in [*before, *after] if since < until]
+    return spans
