@@ -3,10 +3,9 @@
 In what order, see ``harness.sequencing``: ``sequence``, ``phases``, ``synchronize``, ``once``,
 ``limit``, ``repeat``, ``cycle``, ``mix``, ``any_of``, ``until_ok``, ``unfold``.
 
-When, see ``harness.pacing``: ``time_limit``, ``stagger``, ``delay``, ``sleep``,
-``one_at_a_time``. Durations are
-in seconds here, and in nanoseconds everywhere behind; they run from when their generator is
-first asked.
+When, see ``harness.pacing``: ``time_limit``, ``stagger``, ``delay``, ``sleep``. Durations are in
+seconds here, and in nanoseconds everywhere behind; they run from when their generator is first
+asked.
 
 Who, see ``harness.allotment``: ``on_threads``, ``on_clients``, ``on_nemesis``, ``reserve``,
 ``each_thread``, ``each_process``.
@@ -24,7 +23,7 @@ from harness.allotment import (
     on_threads,
     reserve,
 )
-from harness.pacing import delay, one_at_a_time, sleep, stagger, time_limit
+from harness.pacing import delay, sleep, stagger, time_limit
 from harness.sequencing import (
     any_of,
     cycle,
@@ -51,7 +50,6 @@ __all__ = [
     "on_nemesis",
     "on_threads",
     "once",
-    "one_at_a_time",
     "phases",
     "repeat",
     "reserve",

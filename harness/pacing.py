@@ -30,21 +30,6 @@ def delay(seconds: float, generator: Generator) -> Generator:
     return _Paced(generator, _nanoseconds(seconds), None)
 
 
-def one_at_a_time(seconds: float, generator: Generator, *, every: float, until: int) -> Generator:
-    """No two operations at once in the last ``seconds`` of ``every`` so many seconds.
-
-    What happens one after the other has one right answer only, so a read that is stale is wrong;
-    among concurrent operations most stale reads can be explained.
-
-    Args:
-        seconds: how long it is so, each time.
-        generator: what is asked.
-        every: the period, in seconds, counted back from ``until``.
-        until: nanoseconds on the run's clock; it is never so afterwards.
-    """
-    return _OneAtATime(generator, _nanoseconds(seconds), _nanoseconds(every), until)
-
-
 def sleep(seconds: float) -> Generator:
     """No operation at all, for this long."""
     return _Sleep(_nanoseconds(seconds))
@@ -112,32 +97,6 @@ class _Paced(msgspec.Struct, frozen=True):
         if after is self.generator:
             return self
         return _Paced(after, self.interval, self.seed, self.due)
-
-
-class _OneAtATime(msgspec.Struct, frozen=True):
-    """See ``one_at_a_time``."""
-
-    generator: Generator
-    duration: int
-    period: int
-    until: int
-
-    def op(self, ctx: Context) -> Answer:
-        left = (self.until - ctx.time) % self.period
-        clients = (1 << ctx.clients) - 1
-        if ctx.busy & clients and 0 < left <= self.duration and ctx.time < self.until:
-            return Pending(ctx.time + left), self
-        answer = self.generator.op(ctx)
-        if answer is None:
-            return None
-        operation, after = answer
-        return operation, _OneAtATime(after, self.duration, self.period, self.until)
-
-    def update(self, ctx: Context, event: Op) -> Generator:
-        after = self.generator.update(ctx, event)
-        if after is self.generator:
-            return self
-        return _OneAtATime(after, self.duration, self.period, self.until)
 
 
 class _Sleep(msgspec.Struct, frozen=True):

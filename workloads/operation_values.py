@@ -85,6 +85,7 @@ def _of_queue(element: Any) -> dict[str, Shape]:
         "work": Shape(),
         "acknowledge": Shape(removed),
         "release": Shape(removed),
+        "leave": Shape(),
         "inspect": Shape(answer=_fields(elements=list[Any], nodes=_LIST[_NODE])),
     }
 

@@ -3,7 +3,9 @@
 Shared by queues and priority queues. Operations: ``enqueue`` {value, timeout[, priority]};
 ``dequeue`` {timeout} -> {value}, null if there was nothing at some moment of the call, and failed
 if nothing was found and that says nothing. Where elements are claimed: ``work`` {seconds} on one,
-then ``acknowledge`` or ``release`` {value}. ``inspect`` looks what is left.
+then ``acknowledge`` or ``release`` {value}. ``leave``: the client ends its session, and comes back
+in another one; that is an ``info`` like that of any client that has to be started anew. ``inspect``
+looks what is left.
 """
 
 import time
@@ -19,7 +21,6 @@ from harness.combinators import (
     each_thread,
     limit,
     on_threads,
-    one_at_a_time,
     phases,
     repeat,
     stagger,
@@ -37,6 +38,7 @@ from harness.generator import (
 )
 from harness.seed import Seed
 from recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
+from workloads.handoffs import Handoffs, Schedule
 from workloads.workload import Setting
 
 WORDS: Final = Words(acquire="dequeue", work="work", release="acknowledge", thing="element")
@@ -44,16 +46,13 @@ WORDS: Final = Words(acquire="dequeue", work="work", release="acknowledge", thin
 PRIORITIES: Final = 12
 """How many priorities there are: enough for two digits."""
 
-URGENT: Final = 4
-"""How many of them are put in turns, the most urgent last."""
-
 RATE_S: Final = 0.02
 """Mean seconds from one operation of the load to the next, all clients together."""
 
-FLOOD_S: Final = 1.5
+FLOOD_S: Final = 1.0
 """Length of a phase in which more elements are put than asked for, in seconds."""
 
-EBB_S: Final = 1.5
+EBB_S: Final = 2.5
 """Length of the phase after it, in which fewer or none are put. Longer where elements are claimed:
 a consumer that claims one is busy with it for three operations."""
 
@@ -61,13 +60,24 @@ CLAIMED_FLOOD_S: Final = 3.0
 CLAIMED_EBB_S: Final = 6.0
 """The same where elements are claimed."""
 
-TURNS_S: Final = 2.5
-"""Length of the phase after that, in which clients put and take in turns: a client that lists by a
-server that is behind is wrong then. There is none where elements are claimed: nobody is promised to
-find what is there. A ``follower-lag`` of the default plan is about as long as the three phases."""
+HANDOFFS_S: Final = 2.5
+"""Length of the phase after that, of handoffs: see ``workloads.handoffs``. There is none where
+elements are claimed: nobody is promised to find what is there. A ``follower-lag`` of the default
+plan is about as long as the three phases."""
 
-VIGIL_S: Final = 9.0
-"""So long before the load's end all but the feeders only take, and those put little."""
+LEAVERS: Final = 24
+"""One in so many operations of a flood is a producer's that leaves: its elements are to stay."""
+
+LONGEST_WAIT_S: Final = 30.0
+"""How long a client waits for an element at most: later it would be taken for hung, and killed."""
+
+VIGIL_S: Final = 20.0
+VIGIL_SHARE: Final = 0.4
+"""So long before the load's end, but in so much of it at most, all but the feeders only take, and
+those put little. In runs of 60 s that is across two or three faults."""
+
+FLOOD: Final = 3
+"""How many of four operations of a flood are puts."""
 
 FEEDERS: Final = 2
 """How many those are, so that a fault that strikes one does not silence the run."""
@@ -99,13 +109,14 @@ class Traffic(msgspec.Struct, frozen=True):
     It puts and takes until the vigil begins, for some seconds more of the one and then more of the
     other, so that the queue is long at times and empty at others. In the vigil everybody but the
     feeders waits for elements, across the faults that come last, until each has got one that was
-    put after the faults were healed. So a waiter that has slept through a lost connection is found
-    out.
+    put after the faults were healed. Nobody's wait is cut short but by an element, so a waiter
+    that has slept through a lost connection sleeps on to the end, and is found out.
     """
 
     seed: Seed
     claims: bool
     priorities: bool
+    schedule: Schedule
     until: int
     hungry: int
     """How many a feeder has to feed in the end; 0 for everybody else."""
@@ -129,8 +140,12 @@ class Traffic(msgspec.Struct, frozen=True):
         end = self.until + int(VIGIL_END_S * SECOND)
         if self.stage == "served" or ctx.time >= end:
             return None
-        if ctx.time < self.until - int(VIGIL_S * SECOND):
-            puts, left = self.seed.below(4)[0] < self._tide(ctx.time), self._patience(ctx.time)
+        if ctx.time < self.schedule.since:
+            tide = self._tide(ctx.time)
+            if tide == FLOOD and self.seed.child("leave").below(LEAVERS)[0] == 0:
+                return Invocation("leave", {}, process, ctx.time), self
+            puts = self.seed.below(4)[0] < tide
+            left = self._patience(ctx.time, end, puts=puts)
         elif self.hungry:
             if ctx.time < self.rested:
                 return Pending(self.rested), self
@@ -139,7 +154,7 @@ class Traffic(msgspec.Struct, frozen=True):
             puts, left = False, (end - ctx.time) / SECOND
         if puts:
             value = {"value": f"{process}.{self.puts}", "timeout": round(left, 3)}
-            return Invocation("enqueue", value | self._priority(ctx.time), process, ctx.time), self
+            return Invocation("enqueue", value | self._priority(), process, ctx.time), self
         return Invocation("dequeue", {"timeout": round(left, 3)}, process, ctx.time), self
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
@@ -178,47 +193,32 @@ class Traffic(msgspec.Struct, frozen=True):
 
     def _tide(self, time: int) -> int:
         """How many of four operations are to be puts."""
-        left = self._left_of_period(time)
+        left = self.schedule.left(time) - self.schedule.seconds
         if self.claims:
-            return 1 if left < CLAIMED_EBB_S else 3
-        # In turns less urgent ones are to be left; or none, where only "empty" can be wrong.
-        ebb = 2 if self.priorities else 0
-        return 2 if left < TURNS_S else ebb if left < TURNS_S + EBB_S else 3
+            return 1 if left < CLAIMED_EBB_S else FLOOD
+        return 0 if left < EBB_S else FLOOD
 
-    def _left_of_period(self, time: int) -> float:
-        """Seconds until the next flood."""
-        ahead = (self.until - time) / SECOND - VIGIL_S
-        if self.claims:
-            return ahead % (CLAIMED_FLOOD_S + CLAIMED_EBB_S)
-        return ahead % (FLOOD_S + EBB_S + TURNS_S)
-
-    def _in_turns(self, time: int) -> bool:
-        return not self.claims and self._left_of_period(time) < TURNS_S
-
-    def _patience(self, time: int) -> float:
+    def _patience(self, time: int, end: int, *, puts: bool) -> float:
         """One in three has little, so that waiters give up while elements come in.
 
-        In turns everybody has little, for others wait; and nobody keeps them from beginning.
+        Where nothing is claimed other takers wait until they are fed. But the feeders always have
+        little, so that something is done in every fault.
         """
         dice, seed = self.seed.child("patience").below(3)
-        share = seed.uniform()[0]
-        if self._in_turns(time):
-            return 0.02 + share / 10
-        usual = 0.02 + 0.3 * share if dice == 0 else 2.0
-        return usual if self.claims else min(usual, self._left_of_period(time) - TURNS_S + 0.02)
+        if dice == 0 or (self.hungry and not self.claims):
+            return 0.02 + 0.3 * seed.uniform()[0]
+        return 2.0 if puts or self.claims else min(LONGEST_WAIT_S, (end - time) / SECOND)
 
     def _work(self) -> float:
         """One in sixteen takes long, so that faults find somebody at work."""
         dice, seed = self.seed.child("work").below(16)
         return round(seed.uniform()[0] * (1.5 if dice == 0 else 0.03), 4)
 
-    def _priority(self, time: int) -> dict[str, int]:
-        """Any; in turns each is more urgent than those before, so that it must come out first."""
+    def _priority(self) -> dict[str, int]:
+        """Any but the most urgent, which is the handoffs'."""
         if not self.priorities:
             return {}
-        if time < self.until - int(VIGIL_S * SECOND) and self._in_turns(time):
-            return {"priority": int(self._left_of_period(time) / TURNS_S * URGENT)}
-        return {"priority": self.seed.child("priority").below(PRIORITIES)[0]}
+        return {"priority": 1 + self.seed.child("priority").below(PRIORITIES - 1)[0]}
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -301,18 +301,21 @@ def _hungry(thread: Thread, clients: int) -> int:
 def load(setting: Setting, *, priorities: bool) -> Generator:
     """Everybody puts and takes; then all but two wait, and these feed them."""
     claimed = claims(setting.recipe)
+    phases = (CLAIMED_FLOOD_S, CLAIMED_EBB_S, 0.0) if claimed else (FLOOD_S, EBB_S, HANDOFFS_S)
+    vigil = min(int(VIGIL_S * SECOND), int(VIGIL_SHARE * setting.until))
+    schedule = Schedule(phases[-1], sum(phases), setting.until - vigil, setting.until)
     traffic: Generator = each_thread(
         lambda thread: Traffic(
             setting.seed.child(thread),
             claimed,
             priorities,
+            schedule,
             setting.until,
             _hungry(thread, setting.clients),
         )
     )
     if not claimed:
-        vigil = setting.until - int(VIGIL_S * SECOND)
-        traffic = one_at_a_time(TURNS_S, traffic, every=FLOOD_S + EBB_S + TURNS_S, until=vigil)
+        traffic = Handoffs(traffic, schedule, priorities, setting.seed.child("handoffs"))
     return stagger(RATE_S, traffic, seed=setting.seed.child("rate"))
 
 
@@ -326,6 +329,10 @@ def final(setting: Setting, *, priorities: bool) -> Generator:
         on_threads({0}, Turn(claimed, priorities, "dequeue", draining=patience)),
         on_threads({0}, until_ok(limit(5, repeat(inspect)))),
     )
+
+
+class Leaves(Exception):  # noqa: N818 - what is asked for, not a fault
+    """The client is done in this session, and is to come back in another one."""
 
 
 class QueueClient:
@@ -371,6 +378,8 @@ class QueueClient:
             return Outcome("ok")
         if f in ("acknowledge", "release"):
             return self._finish(f, value["value"])
+        if f == "leave":
+            raise Leaves
         if f == "inspect":
             return self._inspect(value["patience"])
         raise ValueError(f"a client of this workload knows no operation {f!r}")

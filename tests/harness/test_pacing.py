@@ -9,7 +9,6 @@ from harness.combinators import (
     each_process,
     limit,
     on_clients,
-    one_at_a_time,
     repeat,
     sequence,
     sleep,
@@ -58,21 +57,6 @@ def test_staggering_keeps_its_mean_rate(clients):
     assert sum(gaps) / len(gaps) == pytest.approx(50 * MILLISECOND, rel=0.03)
     assert 0 <= min(gaps) < 2 * MILLISECOND
     assert 98 * MILLISECOND < max(gaps) <= 100 * MILLISECOND
-
-
-def test_operations_come_one_at_a_time_in_the_last_part_of_every_period():
-    def slow(dispatch, seed):  # noqa: ARG001 - a behaviour's
-        return Outcome(0, 300 * MILLISECOND, "ok")
-
-    paced = one_at_a_time(1.0, on_clients(repeat(READ)), every=4.0, until=8 * SECOND)
-    at = times(limit(200, paced), clients=3, behaviour=slow)
-    inside = [each for each in at if each < 8 * SECOND and each % (4 * SECOND) >= 3 * SECOND]
-    outside = [each for each in at if each not in inside]
-    assert len(inside) == len(set(inside))
-    assert all(later - earlier >= 300 * MILLISECOND for earlier, later in pairwise(inside))
-    assert 6 <= len(inside) <= 8
-    assert max(outside.count(each) for each in outside) == 3
-    assert max(at) > 9 * SECOND
 
 
 def test_staggering_does_not_catch_up():

@@ -15,7 +15,7 @@ from recipes.priority_queue import PriorityQueue
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 from workloads.judgement import Evidence
-from workloads.queueing import VIGIL_END_S, VIGIL_S
+from workloads.queueing import VIGIL_END_S, VIGIL_SHARE
 from workloads.registry import WORKLOADS
 from workloads.workload import Setting
 
@@ -220,8 +220,8 @@ def test_who_gets_nothing_in_the_final_phase_is_stuck():
     assert kinds(judge(final(busy(), stuck={1}))) == {"stuck-waiter"}
 
 
-def asleep(*, fault_until=0, connected=0, taken_at=6500):
-    """c1 waits from 1 s to 6 s; an element is put at 2 s."""
+def asleep(*, fault_until=0, connected=0, taken_at=6500, doubt=False):
+    """c1 waits from 1 s to 6 s; an element is put at 2 s. Who doubts may have had it meanwhile."""
     queue = busy().add(1000, 1, "invoke", "dequeue", {"timeout": 5.0}).put(2000, 2001, 0, "x")
     if fault_until:
         queue.add(1500, "nemesis", "invoke", "start", {"id": 1, "kind": "pause"})
@@ -230,17 +230,25 @@ def asleep(*, fault_until=0, connected=0, taken_at=6500):
         queue.add(fault_until, "nemesis", "info", "stop", {"id": 1, "verified": True})
     if connected:
         queue.session(1500, 1, "suspended").session(connected, 1, "connected", session="0x2")
+    if doubt:
+        queue.add(2200, 0, "invoke", "dequeue", {"timeout": 5.0})
+        queue.add(2300, 0, "info", "dequeue", error="the client was killed")
+    if taken_at < 6000:
+        queue.take(taken_at, taken_at + 1, 2, "x")
     queue.add(6000, 1, "fail", "dequeue", error="found nothing")
-    return queue.take(taken_at, taken_at + 1, 2, "x")
+    return queue if taken_at < 6000 else queue.take(taken_at, taken_at + 1, 2, "x")
 
 
 def test_a_waiter_beside_whom_an_element_lies_sleeps():
     assert kinds(judge(final(asleep(), 7000))) == {"stuck-waiter"}
     assert kinds(judge(final(asleep(fault_until=3000, connected=3000), 7000))) == {"stuck-waiter"}
+    assert kinds(judge(final(asleep(taken_at=4500), 7000))) == {"stuck-waiter"}
 
 
 @pytest.mark.parametrize(
-    "excuse", [{"fault_until": 5000}, {"connected": 5000}, {"taken_at": 4001}], ids=str
+    "excuse",
+    [{"fault_until": 5000}, {"connected": 5000}, {"taken_at": 4001}, {"doubt": True}],
+    ids=str,
 )
 def test_a_waiter_in_whose_way_something_was_does_not_sleep(excuse):
     queue = asleep(**excuse)
@@ -282,7 +290,7 @@ def test_priorities_are_put_where_there_are_some():
 
 def test_in_the_vigil_all_but_the_feeders_wait_across_the_end_of_the_load():
     rehearsal = called(behaviour=empty)
-    late = [d for d in rehearsal.dispatches if d.time > (20 - VIGIL_S + 3) * SECOND]
+    late = [d for d in rehearsal.dispatches if d.time > 20 * (1 - VIGIL_SHARE) * SECOND]
     anew = [what for _, what, _ in late if what.value.get("timeout") != 0.0]
     assert {(what.f, what.thread) for what in anew} == {("enqueue", 0), ("enqueue", 1)}
     ends = [op for op in rehearsal.history if op.f == "dequeue" and op.time > 21 * SECOND]
