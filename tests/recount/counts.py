@@ -246,7 +246,7 @@ def _(run):
     return count
 
 
-counts(ACTORS, "overdue calls", "calls_with_a_timeout")(
+counts(ANY, "overdue calls", "calls_with_a_timeout")(
     lambda run: sum("timeout" in (call.value or {}) for call in run.calls)
 )
 counts(ACTORS, "exercise", "accepted actions of holders")(
