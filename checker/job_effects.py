@@ -1,10 +1,10 @@
 """Jobs: each that was handed in has its effect once, and whoever asks learns of it.
 
 Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` -> {key, undone}; ``await``
-{key} -> {key, result: who did it}; and, once every fault is healed, ``drain``, ``collect`` ->
-{told: [key], untold: [key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left:
-[key]}. Effects are what counts: they are looked at in the end, and in the servers' logs where these
-are at hand.
+{key} -> {key, result: who did it}; ``ask`` {key} -> {key, known: whether there is such a job}, none
+being forgotten; and, once every fault is healed, ``drain``, ``collect`` -> {told: [key], untold:
+[key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left: [key]}. Effects are what
+counts: they are looked at in the end, and in the servers' logs where these are at hand.
 """
 
 from collections import Counter, defaultdict
@@ -58,6 +58,7 @@ def check_job_effects(
     if seen:
         result.anomalies += _false_completions(history, operations, submitted, effects)
     result.anomalies += _done_by_others(history, operations, submitted, makers or {})
+    result.anomalies += _denials(history, operations, submitted)
     claims = [done for o in operations if (done := _ok(o)) is not None and done.f == "claim"]
     result.anomalies += _tokens_that_do_not_grow(history, operations)
     result.stats = {
@@ -65,9 +66,31 @@ def check_job_effects(
         "effects": effects.total(),
         "claims": len(claims),
         "claimed again": sum(done.value["token"] > 1 for done in claims),
+        "asked": sum(o.outcome == "ok" for o in operations if o.invoke.f == "ask"),
         "told": sum(o.outcome == "ok" for o in operations if o.invoke.f == "await"),
     }
     return result
+
+
+def _denials(
+    history: History, operations: Sequence[Operation], submitted: Mapping[str, Operation]
+) -> list[Anomaly]:
+    """Who asked for a job after its submission had been acknowledged, and was told of none."""
+    return [
+        _anomaly(
+            history,
+            "denied-job",
+            f"c{history.client_of(int(done.process))} was told that there was no job {key}, "
+            "although it had been handed in before",
+            submission,
+            done,
+        )
+        for asked in operations
+        if asked.invoke.f == "ask" and (done := _ok(asked)) is not None and not done.value["known"]
+        if (submission := submitted.get(key := done.value["key"])) is not None
+        and (acknowledged := _ok(submission)) is not None
+        and acknowledged.time <= asked.invoke.time
+    ]
 
 
 def _false_completions(

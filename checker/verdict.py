@@ -56,6 +56,7 @@ ANOMALIES: dict[str, str] = {
     "repeated-effect": "a job had its effect twice",
     "unnotified-submitter": "a job was done and its submitter never learned of it",
     "false-completion": "somebody was told that a job was done, and had not been by who it said",
+    "denied-job": "somebody was told that there was no such job, although it had been submitted",
     "not-linearizable": "no order of the operations explains all answers",
     "session-order": "a session saw the state go backwards",
     "missed-event": "a watch was left, its node changed, and no event came",

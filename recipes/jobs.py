@@ -18,6 +18,9 @@ slow, and whose job went to another, finds another version and changes nothing. 
 outside ZooKeeper is repeated if a worker dies between it and the completion, unless whoever has
 it remembers the highest token of each job, and refuses lower ones.
 
+**Any client may ask.** A job's name can be passed on. Before a client is told that there is no
+such job its server has caught up with the others, by a write of no effect.
+
 **News.** The submitter reads its ticket and leaves a watch, and looks again after any news, that
 of a new connection included: a watch alone may be lost with the connection.
 """
@@ -88,6 +91,7 @@ class Jobs:
                 "repeated-effect",
                 "unnotified-submitter",
                 "false-completion",
+                "denied-job",
                 "overdue-call",
                 "token-regression",
                 "freed-live-holder",
@@ -148,8 +152,7 @@ class Jobs:
                 try:
                     ticket = self._ticket(errand, job, watch=True)
                 except NoNodeError as error:
-                    # Or its server is behind: a new session may see less than the one before.
-                    errand.settle(self._node(TICKETS, uuid.uuid4().hex))
+                    self._catch_up(errand)
                     if errand.read(self._client.exists_async, self._node(TICKETS, job)) is None:
                         raise KeyError(job) from error
                     return None
@@ -160,6 +163,13 @@ class Jobs:
 
             found: str | None = errand.rounds(one)
             return found
+
+    def _catch_up(self, errand: Errand) -> None:
+        """See to it that the next look shows all jobs that were handed in before this call.
+
+        Another client may have handed one in, and our server may be behind.
+        """
+        errand.settle(self._node(TICKETS, uuid.uuid4().hex))
 
     def forget(self, job: str, timeout: float | None = None) -> None:
         """Remove the ticket of a job that is done: its name means nothing any more.

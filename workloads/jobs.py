@@ -3,9 +3,10 @@
 Operations: ``submit`` {key, timeout}; ``claim`` {timeout} -> {key, token}; ``work`` {pause};
 ``complete`` {undone} -> {key, token, undone}: with the effect in the same multi, or the job given
 back undone; ``await`` {key, timeout} -> {key, result: the worker's name}: the submitter waits to be
-told. In the end ``drain`` {patience} -> {left}: do
-whatever is still to be done; ``collect`` {patience} -> {told, untold}: each submitter; ``audit``
--> {effects: {key: how many}, left}.
+told; ``ask`` {key, timeout} -> {key, known}: a client to whom the name of the latest job was passed
+on asks for it. In the end ``drain`` {patience} -> {left}: do whatever is still to be done;
+``collect`` {patience} -> {told, untold}: each submitter; ``audit`` -> {effects: {key: how many},
+left}.
 
 The effect of a job is a sequential node named after its key, so that one that comes twice shows.
 """
@@ -56,8 +57,14 @@ GRACE_S: Final = 0.3
 """Short, as is the timeout, so that operations end while a fault that blocks them lasts."""
 
 CLAIM_TIMEOUT_S: Final = 0.8
+ASK_TIMEOUT_S: Final = 0.05
+"""Who asks for a job wants to know whether there is one, and does not wait for its end."""
+
 FINAL_BOUND_S: Final = 15.0
 """How long it may take to do all that is left, and to be told, once every fault is healed."""
+
+LONG_WORK_S: Final = 1.5
+"""How long one job in four takes at most, so that faults strike workers at it."""
 
 QUIET_NS: Final = 2_000_000_000
 """How long nobody claims, every other time, so that jobs wait on the board when faults strike."""
@@ -67,7 +74,7 @@ LEAST_TOLD: Final = 5
 
 
 class JobCycle(msgspec.Struct, frozen=True):
-    """One process's load: hand in, wait to be told, or claim, work and complete.
+    """One process's load: hand in, wait to be told, ask, or claim, work and complete.
 
     For half of the time nobody claims, and a client that handed a job in waits for it instead.
 
@@ -116,14 +123,46 @@ class JobCycle(msgspec.Struct, frozen=True):
         dice, seed = self.seed.below(12)
         share = seed.uniform()[0]
         if self.stage == "work":
-            return "work", {"pause": round(0.005 + (0.6 if dice == 0 else 0.05) * share, 4)}
+            return "work", {"pause": round(0.005 + (LONG_WORK_S if dice < 3 else 0.05) * share, 4)}
         if self.stage == "complete":
             return "complete", {"undone": dice == 0}
         if dice < 4:
             return "submit", {"key": f"p{self.process}-{self.number}", "timeout": TIMEOUT_S}
+        if dice == 5 or (quiet and dice > 8):
+            return "ask", {"timeout": ASK_TIMEOUT_S}
         if self.latest is not None and (dice < 6 or quiet):
             return "await", {"key": self.latest, "timeout": TIMEOUT_S if dice == 4 else 0.2}
         return "claim", {"timeout": CLAIM_TIMEOUT_S}
+
+
+class PassedOn(msgspec.Struct, frozen=True):
+    """Whoever asks for a job asks for the one that was handed in last, by whomever.
+
+    While there is none yet it looks for one to do.
+    """
+
+    clients: Generator
+    latest: str | None = None
+
+    def op(self, ctx: Context) -> Answer:
+        """What a client does next, with the name of the job that it asks for."""
+        answer = self.clients.op(ctx)
+        if answer is None:
+            return None
+        what, clients = answer
+        if isinstance(what, Invocation) and what.f == "ask":
+            if self.latest is None:
+                what = Invocation("claim", {"timeout": CLAIM_TIMEOUT_S}, what.process, what.time)
+            else:
+                value = {"key": self.latest, **what.value}
+                what = Invocation("ask", value, what.process, what.time)
+        return what, PassedOn(clients, self.latest)
+
+    def update(self, ctx: Context, event: Op) -> Generator:
+        """Note what was handed in."""
+        handed_in = event.f == "submit" and event.type == "ok"
+        latest = event.value["key"] if handed_in else self.latest
+        return PassedOn(self.clients.update(ctx, event), latest)
 
 
 class BoardClient:
@@ -165,6 +204,8 @@ class BoardClient:
                 if result is None:
                     return Outcome("fail", value, "not done yet")
                 return _ok({**value, "result": result})
+            if f == "ask":
+                return self._do_ask(value["key"], value["timeout"])
             if f == "drain":
                 return self._do_drain(value["patience"])
             if f == "collect":
@@ -206,6 +247,15 @@ class BoardClient:
             multi.create(effect, sequence=True)
 
         self._jobs.complete(claim, f"c{self._context.client}", also=also, timeout=timeout)
+
+    def _do_ask(self, key: str, timeout: float) -> Outcome:
+        try:
+            result = self._jobs.result(self._submitted.get(key, key), timeout)
+        except KeyError:
+            return _ok({"key": key, "known": False})
+        if result is None:
+            return Outcome("fail", error="not done yet")
+        return _ok({"key": key, "known": True})
 
     def _do_drain(self, patience: float) -> Outcome:
         """Do jobs until none is left, ours or another's."""
@@ -264,8 +314,8 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], BoardClient]:
 
 def load(setting: Setting) -> Generator:
     """All clients submit and work until the time is up."""
-    return each_process(
-        lambda process: JobCycle(setting.seed.child(process), process, setting.until)
+    return PassedOn(
+        each_process(lambda process: JobCycle(setting.seed.child(process), process, setting.until))
     )
 
 

@@ -216,6 +216,7 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "work": Shape(),
         "complete": Shape(answer=_fields(key=str, token=int, undone=bool)),
         "await": Shape(_JOB, _fields({"result": str}, key=str)),
+        "ask": Shape(_JOB, _fields(key=str, known=bool)),
         "drain": Shape(),
         "collect": Shape(answer=_fields(told=list[str], untold=list[str])),
         "audit": Shape(answer=_fields(effects=dict[str, int], left=list[str])),

@@ -13,6 +13,7 @@ from recipes.faulty.jobs import (
     SwallowsLossJobs,
     TellsLatestResultJobs,
     UncheckedCompletionJobs,
+    UnsyncedJobs,
     WatchOnlyJobs,
 )
 from recipes.jobs import Jobs
@@ -30,6 +31,7 @@ BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "tells-latest-result": TellsLatestResultJobs,
     "counts-claims": CountsClaimsJobs,
     "evicting": EvictingJobs,
+    "unsynced": UnsyncedJobs,
     "ephemeral-job": EphemeralJobs,
     "ephemeral-work": EphemeralWorkJobs,
 }

@@ -263,3 +263,17 @@ class EvictingJobs(Jobs):
                     errand.write(self._client.delete_async, f"{claims}/{job}")
                     free.append(job)
         return free
+
+
+class UnsyncedJobs(Jobs):
+    """It believes any server that there is no such job."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "says that there is no such job without a sync: a server that is behind has not heard of "
+        "it yet"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"denied-job"})
+
+    def _catch_up(self, errand: Errand) -> None:
+        """Nothing: the mistake."""

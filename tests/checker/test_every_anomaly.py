@@ -204,9 +204,10 @@ def owned(*parts):
     return check_ownership(ended(recorded).history(), ["p", "q"])
 
 
-def jobs(*, effects=None, told=("j",), untold=(), makers=None):
-    recorded = Recorded(1)
+def jobs(*, effects=None, told=("j",), untold=(), makers=None, known=True):
+    recorded = Recorded(2)
     op(recorded, 0, 0, "submit", {"key": "j"})
+    op(recorded, 5, 1, "ask", {"key": "j"}, {"key": "j", "known": known})
     final(recorded, 10)
     op(recorded, 20, 0, "collect", None, {"told": list(told), "untold": list(untold)})
     effects = {"j": 1} if effects is None else effects
@@ -294,6 +295,7 @@ CASES = {
         lambda: jobs(told=("j", "k"), effects={"j": 1}),
         lambda: jobs(told=("j", "k"), effects={"j": 1, "k": 1}),
     ),
+    "denied-job": (lambda: jobs(known=False), jobs),
     "phantom-element": (lambda: queued(put=None), lambda: queued(put="ok")),
     "phantom-element, whose put failed": (lambda: queued(put="fail"), lambda: queued(put="info")),
 }

@@ -147,6 +147,21 @@ def test_claims_that_overlap_may_come_in_any_order():
     assert kinds(board) == []
 
 
+@pytest.mark.parametrize(
+    ("known", "outcome", "ms", "found"),
+    [
+        pytest.param(False, "ok", 20, ["denied-job"], id="denied"),
+        pytest.param(True, "ok", 20, [], id="known"),
+        pytest.param(False, "info", 20, [], id="perhaps not handed in"),
+        pytest.param(False, "ok", 12, [], id="asked before the answer"),
+    ],
+)
+def test_a_job_that_was_handed_in_is_known_to_all(known, outcome, ms, found):
+    board = Board().submit(10, outcome=outcome)
+    board.did(ms, 1, "ask", key="j", known=known)
+    assert kinds(board) == found
+
+
 def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
     for recorded in (Board().submit(10).final(healed=False).audit({}), Board().submit(10).final()):
         result = check_job_effects(recorded.history())
@@ -167,7 +182,10 @@ def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
         assert all(steps == ["claim", "work", "complete"] for steps in claimed)
     keys = [call.value["key"] for call in calls if call.f == "submit"]
     assert len(keys) == len(set(keys)) > 10
-    assert {call.f for call in calls} == {"submit", "claim", "work", "complete", "await"}
+    assert {call.f for call in calls} == {"submit", "claim", "work", "complete", "await", "ask"}
+    asked = {(call.process % 3, call.value["key"]) for call in calls if call.f == "ask"}
+    assert {key for _, key in asked} <= set(keys)
+    assert any(not key.startswith(f"p{client}-") for client, key in asked)
 
 
 @pytest.fixture
@@ -184,14 +202,15 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
 @pytest.mark.parametrize(
     ("name", "seed", "kinds"),
     [
-        ("persistent-claim", 0, ("client-kill",)),
-        ("unchecked-completion", 0, ("client-pause",)),
+        ("persistent-claim", 3, ("client-kill",)),
+        ("unchecked-completion", 4, ("client-pause",)),
         ("effect-first", 0, ("client-partition",)),
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
         ("evicting", 0, ()),
+        ("unsynced", 2, ("follower-lag",)),
         ("ephemeral-job", 0, ("client-kill",)),
-        ("ephemeral-work", 1, ("client-kill",)),
+        ("ephemeral-work", 0, ("client-kill",)),
     ],
 )
 def test_mistakes_are_found(simulate, name, seed, kinds):
