@@ -293,10 +293,13 @@ def _(run):
     return sum(s in run.closes and s not in run.expired for s in named)
 
 
+CLAIMS = {"path": "/rumpus/jobs/board/claims", "mark": ""}
+
+
 def removed_by_others(run):
     """Nodes of the line deleted in another client's session than the one that made them."""
     owners = {r["value"].get("session"): r["value"]["client"] for r in run.told("session")}
-    line = run.test["line"]
+    line = CLAIMS if run.results["workload"] == "jobs" else run.test["line"]
     found = []
     for life in run.nodes:
         folder, _, name = life["path"].rpartition("/")
@@ -308,10 +311,11 @@ def removed_by_others(run):
     return found
 
 
-counts("breaking", "removals", "removed by others")(lambda run: len(removed_by_others(run)))
+TAKEN = ("breaking", "jobs")
+counts(TAKEN, "removals", "removed by others")(lambda run: len(removed_by_others(run)))
 
 
-@counts("breaking", "removals", "of dead processes")
+@counts(TAKEN, "removals", "of dead processes")
 def _(run):
     killed, sessions = {}, {}
     for record in run.told("session"):
@@ -523,7 +527,8 @@ def _(run):
 counts("double-barrier", "exercise", "rounds that were passed")(
     lambda run: len(run.of("leave", type="ok")) // run.clients
 )
-counts("counter", "exercise", "additions")(lambda run: len(run.of("add", type="ok")))
+for check in ("exercise", "totals"):
+    counts("counter", check, "additions")(lambda run: len(run.of("add", type="ok")))
 counts("counter", "exercise", "counters read by everybody at the end")(
     lambda run: len(
         {(c.client, c.value["key"]) for c in run.of("read", type="ok") if c.returned >= run.final}
