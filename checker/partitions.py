@@ -2,20 +2,20 @@
 
 An ``acquire`` that is ok has ``parts``: name -> {node, token, session}. Its hold is one of every
 part in it. ``shared-partition`` is what ``checker.exclusion`` calls split-brain or double grant
-for one part. ``own`` operations of the final phase -> {parts}, each asked when every member has
-had time to take its share and nobody comes or goes: together they must be the whole set, and no
-part may be named twice.
+for one part. ``own`` {round} of the final phase -> {parts}, each asked when every member has had
+time to take its share and nobody comes or goes: together they must be the whole set, and no part
+may be named twice. Between two rounds some members leave.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from checker.exclusion import ServerView, check_exclusion, expired_while_holding
 from checker.final_phase import judged_phase
 from checker.grants import check_tokens
-from checker.history import History
+from checker.history import History, Operation
 from checker.holds import Hold, Words, extract_holds
 from checker.session_proofs import lives_by_grants
 from checker.verdict import Anomaly, CheckResult
@@ -90,21 +90,43 @@ def check_shares(
 
 
 def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
-    """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module."""
+    """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
+
+    What all own is asked in rounds, and before the second one some have left. The round is not
+    judged if one of them could not.
+    """
     result = CheckResult(name="ownership")
     asked, final = judged_phase(
         history, result, "members asked what they own once every fault was healed"
     )
     if final is None:
         return result
-    answers = {
-        history.client_of(int(op.invoke.process)): op
-        for op in history.operations()
-        if op.invoke.f == "own" and op.invoke.time >= final.time and op.outcome == "ok"
-    }
-    asked.observed = len(answers)
-    if len(answers) < history.clients:
-        return result
+    answers: dict[int, dict[int, Operation]] = defaultdict(dict)
+    leaving: dict[int, bool] = {}
+    for operation in history.operations():
+        call = operation.invoke
+        if call.time < final.time:
+            continue
+        client = history.client_of(int(call.process))
+        if call.f == "leave":
+            leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
+        elif call.f == "own" and operation.outcome == "ok":
+            number = (call.value or {}).get("round", 0)
+            if number and not all(leaving.values()):
+                who = ", ".join(f"c{one}" for one, left in sorted(leaving.items()) if not left)
+                result.unknown.append(f"{who} could not leave, so that shares may be waited for")
+                break
+            answers[number][client] = operation
+    asked.observed = min((len(own) for own in answers.values()), default=0)
+    for own in answers.values():
+        if len(own) == history.clients:
+            result.anomalies += _dealt_wrongly(own, parts)
+    result.stats = {"members": len(answers[0])}
+    return result
+
+
+def _dealt_wrongly(answers: Mapping[int, Operation], parts: Sequence[str]) -> Iterator[Anomaly]:
+    """Parts that have no owner, or several, by what every client told."""
     for part in parts:
         owners = {
             client: op
@@ -115,19 +137,15 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
             continue
         told = list((owners or answers).values())
         who = ", ".join(f"c{client}" for client in sorted(owners))
-        result.anomalies.append(
-            Anomaly(
-                kind="shared-partition" if owners else "unowned-partition",
-                description=(
-                    f"{who} all said that they own part {part}"
-                    if owners
-                    else f"every member had time to take its share, and nobody owned part {part}"
-                ),
-                ops=[index for op in told for index in op.indices],
-                clients=sorted(owners or answers),
-                start=min(op.invoke.time for op in told),
-                end=max((op.completion or op.invoke).time for op in told),
-            )
+        yield Anomaly(
+            kind="shared-partition" if owners else "unowned-partition",
+            description=(
+                f"{who} all said that they own part {part}"
+                if owners
+                else f"every member had time to take its share, and nobody owned part {part}"
+            ),
+            ops=[index for op in told for index in op.indices],
+            clients=sorted(owners or answers),
+            start=min(op.invoke.time for op in told),
+            end=max((op.completion or op.invoke).time for op in told),
         )
-    result.stats = {"members": len(answers)}
-    return result

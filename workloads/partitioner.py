@@ -3,12 +3,12 @@
 Operations: ``acquire`` {timeout} -> {session, parts}: join and take a share, ``parts`` is name ->
 {node, token, session}; ``work`` {seconds}: look, over and over, whether the share is still held,
 until the members change; ``release``: let go and stay a member; ``leave`` {timeout, away}: and
-stay away for so long; ``own`` -> {parts}: what is owned now; ``inspect``: what is left in the
-lines.
+stay away for so long; ``own`` {round} -> {parts}: what is owned now; ``inspect``: what is left in
+the lines.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -110,14 +110,25 @@ def load(setting: Setting) -> Generator:
 
 
 def final(setting: Setting) -> Generator:
-    """Everybody is a member until the set is shared out; then all tell, leave, and one looks."""
-    own = until_ok(limit(3, repeat(Invocation("own"))))
+    """Everybody is a member until the set is shared out, and tells; then half of them leave.
+
+    When the others have shared it out among themselves all tell again; then they leave too, and one
+    looks.
+    """
+
+    def settled(number: int, members: Sequence[int]) -> list[Generator]:
+        stays = Membership(setting.seed.child(f"final {number}"), None, stays=True)
+        own = until_ok(limit(3, repeat(Invocation("own", {"round": number}))))
+        return [on_threads(members, each_thread(stays)), each_thread(own)]
+
     leave = until_ok(limit(6, repeat(Invocation("leave", {"timeout": PATIENCE_S, "away": 0.0}))))
     inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
+    clients = range(setting.clients)
     return phases(
-        each_thread(Membership(setting.seed.child("final"), None, stays=True)),
-        each_thread(own),
-        each_thread(leave),
+        *settled(0, clients),
+        on_threads(clients[1::2], each_thread(leave)),
+        *settled(1, clients[::2]),
+        on_threads(clients[::2], each_thread(leave)),
         on_threads([0], until_ok(limit(5, repeat(inspect)))),
     )
 

@@ -10,6 +10,7 @@ from recipes.faulty.partitioners import (
     NeverHeldPartitioner,
     NoLockPartitioner,
     PersistentNodePartitioner,
+    StaysListedPartitioner,
     UnnoticedChangePartitioner,
 )
 from recipes.kazoo_partitioner import KazooPartitioner
@@ -25,4 +26,5 @@ PARTITIONERS: Final[Mapping[str, type[Any]]] = {
     "counts-shares": CountsSharesPartitioner,
     "believes-for-good": BelievesForGoodPartitioner,
     "never-held": NeverHeldPartitioner,
+    "stays-listed": StaysListedPartitioner,
 }

@@ -122,3 +122,17 @@ class NeverHeldPartitioner(Partitioner):
     def held(self) -> bool:
         """Never."""
         return False
+
+
+class StaysListedPartitioner(Partitioner):
+    """It leaves without a word."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "lets go of its share when it leaves, and stays on the list of members: nobody takes what "
+        "it would get"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unowned-partition"})
+
+    def _deregister(self, timeout: float | None) -> None:
+        """Nothing: the mistake."""

@@ -94,6 +94,29 @@ def test_in_the_end_every_part_has_one_owner(owned, kinds):
     assert all(need.met for need in result.requirements)
 
 
+@pytest.mark.parametrize(
+    ("left", "owned", "kinds", "unknown"),
+    [
+        ("ok", ["a", "b"], [], False),
+        ("ok", ["a"], ["unowned-partition"], False),
+        ("info", ["a"], [], True),
+    ],
+)
+def test_who_has_left_leaves_its_share_to_the_others(left, owned, kinds, unknown):
+    recorded = Recorded(clients=2)
+    recorded.add(0, "control", "info", "phase", {"phase": "final", "healed": True})
+    for number, (first, second) in enumerate([(["a"], ["b"]), (owned, [])]):
+        for client, parts in enumerate((first, second)):
+            at = 10 * number + client
+            recorded.add(at + 1, client, "invoke", "own", {"round": number})
+            recorded.add(at + 2, client, "ok", "own", {"parts": parts})
+        if not number:
+            recorded.add(5, 1, "invoke", "leave").add(6, 1, left, "leave")
+    result = check_ownership(recorded.end(30).history(), PARTS)
+    assert [anomaly.kind for anomaly in result.anomalies] == kinds
+    assert bool(result.unknown) == unknown
+
+
 def test_ours_keeps_its_promises_under_all_faults(simulated):
     _, _, verdict = simulated(1, workload="partitioner", recipe="partitioner", seconds=18.0)
     assert verdict.outcome == "valid", verdict.reasons
@@ -104,6 +127,7 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
     [
         ("no-lock", 10.0, ()),
         ("evicting", 10.0, ()),
+        ("stays-listed", 2.0, ()),
         ("unnoticed-change", 20.0, ("client-kill", "client-pause")),
     ],
 )
