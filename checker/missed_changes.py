@@ -8,12 +8,15 @@ from checker.verdict import Anomaly, CheckResult
 
 
 def check_missed_changes(history: History, bound_s: float) -> CheckResult:
-    """Judge operations ``await`` {key, version} that timed out.
+    """Judge operations ``await`` {key, version}.
 
-    One has missed a change if a ``write`` of its key to a later version had been acknowledged for
-    longer than the bound when it gave up, and if for that long, too, its client ran and its
-    connection did not change. The connection of a client to a server that has stalled or was
-    cut off ends within the session's timeout, so the bound must be longer than that.
+    One that came back with the very version that it waited to be over was told of a change that had
+    not been made: ``false-event``.
+
+    One that timed out has missed a change if a ``write`` of its key to a later version had been
+    acknowledged for longer than the bound when it gave up, and if for that long, too, its client
+    ran and its connection did not change. The connection of a client to a server that has stalled
+    or was cut off ends within the session's timeout, so the bound must be longer than that.
 
     Cost: O(n log n).
     """
@@ -38,6 +41,8 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
         if call.f != "await" or done is None:
             continue
         waits += 1
+        if done.type == "ok" and done.value.get("version") == call.value["version"]:
+            result.anomalies.append(_false_event(history, call, done))
         if done.type != "fail" or done.error != "timed out":
             continue
         client = history.client_of(int(call.process))
@@ -67,3 +72,18 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
         )
     result.stats = {"waits": waits}
     return result
+
+
+def _false_event(history: History, call: Op, done: Op) -> Anomaly:
+    client = history.client_of(int(call.process))
+    return Anomaly(
+        kind="false-event",
+        description=(
+            f"c{client} waited for a change of {call.value['key']} from version "
+            f"{call.value['version']}, and was told of one when it was that version still"
+        ),
+        ops=[call.index, done.index],
+        clients=[client],
+        start=call.time,
+        end=done.time,
+    )

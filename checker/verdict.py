@@ -60,6 +60,7 @@ ANOMALIES: dict[str, str] = {
     "not-linearizable": "no order of the operations explains all answers",
     "session-order": "a session saw the state go backwards",
     "missed-event": "a watch was left, its node changed, and no event came",
+    "false-event": "a client that waited for a change was told of one that had not been made",
     "repeated-event": "one watch fired more than once",
     "late-event": "a change was seen before the event of the watch that was left for it",
     "reordered-event": "the events of two changes came in the wrong order",

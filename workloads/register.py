@@ -37,7 +37,10 @@ LEAST = 100
 
 
 class Registers(msgspec.Struct, frozen=True):
-    """Random operations; a compare-and-set expects the version that was last heard of."""
+    """Random operations.
+
+    A compare-and-set expects the version that was last heard of; one in eight, an absent register.
+    """
 
     seed: Seed
     until: int
@@ -57,7 +60,9 @@ class Registers(msgspec.Struct, frozen=True):
         if f == "write":
             value["value"] = f"v{self.number}"
         elif f == "cas":
-            value["value"] = [self.versions[at], f"v{self.number}"]
+            absent = self.seed.child("absent").below(8)[0] == 0
+            expected = ABSENT if absent else self.versions[at]
+            value["value"] = [expected, f"v{self.number}"]
         following = msgspec.structs.replace(self, seed=seed.next()[1], number=self.number + 1)
         return Invocation(f, value, process, ctx.time), following
 

@@ -6,6 +6,7 @@ from typing import Final
 from recipes.append_log import AppendLog
 from recipes.ephemeral_nodes import EphemeralNodes
 from recipes.faulty.znodes import (
+    AnyNewsWatch,
     BlindAppendLog,
     CachesReadsRegister,
     CachesReadsWatch,
@@ -23,6 +24,7 @@ from recipes.faulty.znodes import (
     IgnoresVersionWrite,
     ListsOnParentZnodes,
     OneByOneWrite,
+    OverwritesRegister,
     PersistentNodes,
     ReadsThenSetsSequence,
     RetriesAppendLog,
@@ -46,6 +48,7 @@ REGISTERS: Final[Mapping[str, type[LocalRegister]]] = {
     "local": LocalRegister,
     "ignores-version": IgnoresVersionRegister,
     "retries-cas": RetriesCasRegister,
+    "overwrites": OverwritesRegister,
     "unsynced": UnsyncedRegister,
     "caches-reads": CachesReadsRegister,
     "first-session": FirstSessionRegister,
@@ -63,6 +66,7 @@ WATCHED_ZNODES: Final[Mapping[str, type[WatchedZnode]]] = {
     "looks-again": WatchedZnode,
     "event-only": EventOnlyWatch,
     "watches-once": WatchesOnceWatch,
+    "any-news": AnyNewsWatch,
     "caches-reads": CachesReadsWatch,
     "first-session": FirstSessionWatch,
 }

@@ -11,10 +11,11 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from recipes.append_log import AppendLog
+from recipes.deadline import Deadline
 from recipes.ephemeral_nodes import EphemeralNodes
 from recipes.guarded_znodes import Entry, GuardedZnodes, Sight
 from recipes.multi_write import NAMES, MultiWrite
-from recipes.register import LinearizableRegister, LocalRegister, Reading
+from recipes.register import ABSENT, LinearizableRegister, LocalRegister, Reading
 from recipes.sequence import SequentialNodes, VersionNumbers
 from recipes.session import Session, Unanswered
 from recipes.watched_znode import WatchedZnode
@@ -184,6 +185,21 @@ class IgnoresVersionRegister(LinearizableRegister):
             if stat is None or stat.version != version:
                 return None
         return super()._set(ask, key, value, -1)
+
+
+class OverwritesRegister(LinearizableRegister):
+    """It takes a register that was absent for one that still is."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "compares nothing where the register was absent: what somebody has created meanwhile is "
+        "overwritten"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
+
+    def cas(self, key: str, version: int, value: str) -> Reading | None:
+        """A write, if the register was absent."""
+        return self.write(key, value) if version == ABSENT else super().cas(key, version, value)
 
 
 class RetriesCasRegister(LinearizableRegister):
@@ -367,6 +383,27 @@ class WatchesOnceWatch(WatchedZnode):
             return self.read(key)
         self._watched.add(key)
         return super()._look(ask, key, told)
+
+
+class AnyNewsWatch(WatchedZnode):
+    """It takes any news for the change."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "comes back at the first news, without looking again: it may have told that the connection "
+        "was lost"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-event"})
+
+    def _wait_once(
+        self, session: Session, key: str, version: int, deadline: Deadline
+    ) -> Reading | None:
+        told = self._signal(session)
+        with self._asking() as ask:
+            seen = self._look(ask, key, told)
+        if seen.version == version and not told.wait(deadline.left()):
+            return None
+        return seen
 
 
 class UnguardedZnodes(GuardedZnodes):

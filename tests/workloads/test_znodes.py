@@ -24,6 +24,8 @@ def test_sound_uses_are_valid_under_faults(workload, tmp_path):
     ("workload", "recipe", "kinds"),
     [
         ("register", "ignores-version", ()),
+        ("register", "overwrites", ()),
+        ("watch", "any-news", ("client-partition",)),
         ("append", "blind", ()),
         ("sequence", "counts-children", ()),
         ("ephemeral", "persistent", ()),
