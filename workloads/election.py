@@ -61,6 +61,15 @@ class ElectionClient(ContentionClient):
             return Outcome(outcome.type, told, outcome.error)
         return super().invoke(f, value)
 
+    def _contenders(self) -> list[dict[str, Any]]:
+        """What is left of the line, and of acknowledgements."""
+        line, nodes = self._line, super()._contenders()
+        self._line = Line(kind="pool", path=f"{line.path}-acknowledged")
+        try:
+            return nodes + super()._contenders()
+        finally:
+            self._line = line
+
     def _acknowledge(self) -> int | None:
         epoch = self._election.token
         try:

@@ -98,6 +98,23 @@ class UntiedAcknowledgementElection(FairElection):
     expected: ClassVar[frozenset[str]] = frozenset({"false-acknowledgement"})
 
 
+class _Kept(Acknowledgements):
+    def withdraw(self, _epoch: int) -> None:
+        pass
+
+
+class KeepsAcknowledgementElection(FairElection):
+    """It does not take back what it has said."""
+
+    acknowledgements = _Kept
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "leaves its acknowledgement behind when it resigns: the nodes of all its reigns stay while "
+        "its session lives"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"orphan-node"})
+
+
 class _Shared(Acknowledgements):
     """One ephemeral node, made anew by every leader."""
 

@@ -60,6 +60,7 @@ def test_a_sound_election_in_the_simulation(tmp_path):
         ("watch-leader", (), 2.0),
         ("acknowledges-early", (), 2.0),
         ("shared-acknowledgement", (), 2.0),
+        ("keeps-acknowledgement", (), 2.0),
         ("runs-against-itself", (), 2.0),
         ("remembers-leader", (), 2.0),
     ],
