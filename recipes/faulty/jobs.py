@@ -15,7 +15,7 @@ from kazoo.protocol.states import EventType, WatchedEvent
 from recipes.deadline import Deadline
 from recipes.errand import Errand
 from recipes.faulty.endless_errand import EndlessErrand
-from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, ClaimLost, Jobs, Ticket, _written
+from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, ClaimLost, Jobs, JobUnknown, Ticket, _written
 
 STALE_S: Final = 0.3
 """How old a claim is that is taken for stale."""
@@ -161,8 +161,8 @@ class SwallowsLossJobs(Jobs):
 
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
-        "takes a completion that was refused for done: a worker whose job went to another believes "
-        "that its own effect came"
+        "takes a completion that was refused, or got no answer, for done: a worker whose job went "
+        "to another believes that its own effect came"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
 
@@ -174,8 +174,8 @@ class SwallowsLossJobs(Jobs):
         also: Callable[[TransactionRequest], None] | None = None,
         timeout: float | None = None,
     ) -> None:
-        """The same, and nothing about a claim that was lost."""
-        with suppress(ClaimLost):
+        """The same, and nothing about what went wrong."""
+        with suppress(ClaimLost, JobUnknown):
             super().complete(claim, result, also=also, timeout=timeout)
 
 
