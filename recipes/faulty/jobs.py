@@ -17,6 +17,9 @@ from recipes.errand import Errand
 from recipes.faulty.endless_errand import EndlessErrand
 from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, ClaimLost, Jobs, JobUnknown, Ticket, _written
 
+TIDYING_S: Final = 0.1
+"""What passes between an effect and its completion where they are not one."""
+
 STALE_S: Final = 0.3
 """How old a claim is that is taken for stale."""
 
@@ -93,6 +96,7 @@ class EffectFirstJobs(Jobs):
             effect = self._client.transaction()
             also(effect)
             errand.commit(effect, claim.job)
+            time.sleep(TIDYING_S)
         super()._commit_completion(errand, claim, ticket, None)
 
 
