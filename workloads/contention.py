@@ -366,6 +366,8 @@ class ContentionClient:
         while done < acts or (linger_until is not None and time.monotonic() < linger_until):
             held = self._held()
             if not held:
+                if not done:  # whoever is never let work would do nothing but acquire and release
+                    time.sleep(acts * pause)
                 return Outcome("fail", {"acts": done}, "no longer held")
             if guard and held <= guard:
                 return Outcome("fail", {"acts": done}, "too little of the window is left")
