@@ -10,6 +10,9 @@ What must be wrong, found without search, for N parties:
   after that moment. So at least N must have entered, or may have, between the call of the latest
   such ``leave`` and the return of the ``enter``.
 
+- **False exit.** An acknowledged ``leave`` was called after the member's session had certainly
+  ended: it had left then, unawares, and the others had gone on without it.
+
 A client that lives is one member at most: what became of an ``enter`` of unknown outcome is open
 until its client has been let in anew. A client that was killed may have been a member until its
 sessions ended, and its successor may be one beside it. A failed ``enter`` has let nobody in.
@@ -64,6 +67,7 @@ def check_barrier_rounds(
         if enter.invoke.f == "enter" and leave.invoke.f == "leave" and _ok(enter) and _ok(leave)
     ]
     result.anomalies += _early_exits(history, stays)
+    result.anomalies += _false_exits(history, calls, session_ends)
     comings = _comings(history, calls, session_ends)
     result.anomalies += _early_entries(history, parties, calls, comings)
     result.stats = {"enters": len(comings), "stays": len(stays)}
@@ -109,6 +113,34 @@ def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> 
                 break
             if len(seen) == history.clients:
                 break
+    return found
+
+
+def _false_exits(
+    history: History, calls: list[Operation], session_ends: Mapping[str, int]
+) -> list[Anomaly]:
+    found = []
+    for leave in calls:
+        if leave.invoke.f != "leave" or not _ok(leave) or leave.completion is None:
+            continue
+        session = str((leave.completion.value or {}).get("session"))
+        ended = session_ends.get(session, EVER)
+        if ended < leave.invoke.time:
+            client = history.client_of(int(leave.invoke.process))
+            early = (leave.invoke.time - ended) / 1e6
+            found.append(
+                Anomaly(
+                    kind="false-exit",
+                    description=(
+                        f"c{client} was told that it had left as a member, and its session "
+                        f"{session} had ended {early:.0f} ms before it called leave"
+                    ),
+                    ops=leave.indices,
+                    clients=[client],
+                    start=ended,
+                    end=_returned(leave),
+                )
+            )
     return found
 
 

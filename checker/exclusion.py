@@ -247,6 +247,22 @@ def check_exclusion(
     return result
 
 
+def check_lateness(
+    history: History, holds: Sequence[Hold], server: ServerView | None, words: Words
+) -> CheckResult:
+    """Judge only whether holders noticed in time that their session had ended.
+
+    For what any number may hold at once. Arguments as for ``check_exclusion``.
+    """
+    judge = _Judge(history, holds, server, words, len(holds), TOLERANCE_NS)
+    for hold, expiry in judge.stale:
+        judge.lateness(hold, expiry)
+    judge.untold_lateness()
+    judge.result.name = "lateness"
+    judge.result.stats = {"late_beliefs": len(judge.stale)}
+    return judge.result
+
+
 def count_handovers(holds: Sequence[Hold], permits: int = 1) -> int:
     """Contended handovers: granted to a client that had called while others stood in its way.
 

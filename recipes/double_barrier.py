@@ -45,7 +45,7 @@ from kazoo.exceptions import (
 from recipes.barrier import BarrierUnknown
 from recipes.deadline import Deadline
 from recipes.errand import Errand
-from recipes.promises import Line, Promises
+from recipes.promises import HOLDING, Line, Promises
 
 
 class NotInside(Exception):  # noqa: N818 - a state, not a fault of the program
@@ -111,7 +111,8 @@ class DoubleBarrier:
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"early-entry", "early-exit", "stuck-waiter", "overdue-call"}),
+        prevents=HOLDING
+        | {"early-entry", "early-exit", "false-exit", "unaware-holder", "stuck-waiter"},
         notes=(
             "Members are sessions: one that ends, even that of a client that is only paused or cut "
             "off, has left, and the others go on without it; its client is told when it leaves. "

@@ -14,7 +14,7 @@ from kazoo.recipe.barrier import DoubleBarrier as TheirDoubleBarrier
 
 from recipes.barrier import BarrierUnknown
 from recipes.double_barrier import DoubleBarrier, NotInside
-from recipes.promises import Promises
+from recipes.promises import HOLDING, Promises
 from recipes.session import Session
 
 
@@ -22,7 +22,7 @@ class KazooDoubleBarrier(DoubleBarrier):
     """``kazoo.recipe.barrier.DoubleBarrier``, a fresh one for each round; see the module."""
 
     promises: ClassVar[Promises] = Promises(
-        prevents=DoubleBarrier.promises.prevents - {"overdue-call"},
+        prevents=DoubleBarrier.promises.prevents - HOLDING,
         notes=(
             "kazoo promises to block until all members have joined, and until all have left, with "
             "connection losses retried; a member whose session ends is none any more. It says "

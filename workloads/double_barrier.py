@@ -1,6 +1,7 @@
 """Double barriers: all clients go in together and out together, round after round.
 
-Operations: ``enter`` {timeout} -> {session}: in, once all have come; ``leave`` {timeout} ->
+Operations: ``enter`` {timeout} -> {session}: in, once all have come; ``stay`` {patience}: in
+still, until the recipe says that it is not, for who has lost its connection; ``leave`` {timeout} ->
 {session}: out, once all have left. An enter with the ``value`` ``endless`` has no timeout of its
 own: its client gives up waiting for it after ``timeout`` seconds. What it gave up waiting for goes
 on, and the client's next enter waits for that one. ``drain`` {patience}: who was let in that way
@@ -15,12 +16,14 @@ from typing import Any
 import msgspec
 
 from checker.barrier_rounds import check_barrier_rounds
-from checker.exclusion import CLOCK_SLACK_NS
+from checker.entitlement import check_entitlement
+from checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
 from checker.exercise import check_exercise
 from checker.history import History, Op
-from checker.holds import Words
+from checker.holds import Words, extract_holds
 from checker.model_check import check_model
 from checker.overdue_calls import check_overdue_calls
+from checker.server_view import server_view
 from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
 from checker.verdict import CheckResult, Requirement, Verdict, judge
 from checker.waiters import check_waiters
@@ -35,7 +38,7 @@ from workloads.judgement import Evidence
 from workloads.patient_call import PatientCall, StillRunning
 from workloads.workload import Setting, Workload
 
-WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier")
+WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier", counted=False)
 
 ENDLESS = "endless"
 
@@ -48,8 +51,17 @@ FINAL_BOUND_S = 15.0
 DRAIN_S = 5.0
 """How long those that are in still may take to leave before the last round."""
 
+PAUSE_S = 0.1
+"""Between two looks of one that lingers."""
+
 GRACE_S = 0.5
 """By how much a recipe may run over these."""
+
+LINGER_S = 9.0
+"""How long a member without its connection waits to be told that it is not inside any more.
+
+Longer than it takes until its session has ended and it is late to believe (``checker.exclusion``).
+"""
 
 OVERDUE_S = 3.0
 """By how much a call may run over its timeout before its client gives it up."""
@@ -67,7 +79,7 @@ class Rounds(msgspec.Struct, frozen=True):
 
     seed: Seed
     until: int
-    inside: bool = False
+    stage: str = WORDS.acquire
     not_before: int = 0
 
     def op(self, ctx: Context) -> Answer:
@@ -76,11 +88,13 @@ class Rounds(msgspec.Struct, frozen=True):
         if process is None:
             return PENDING, self
         over = ctx.time >= self.until
-        if over and not self.inside:
+        if over and self.stage == WORDS.acquire:
             return None
         if ctx.time < self.not_before and not over:
             return Pending(min(self.not_before, self.until)), self
-        if self.inside:
+        if self.stage == WORDS.work:
+            return Invocation(WORDS.work, {"patience": LINGER_S}, process, ctx.time), self
+        if self.stage == WORDS.release:
             return Invocation(WORDS.release, {"timeout": PATIENCE_S}, process, ctx.time), self
         dice, seed = self.seed.below(8)
         share, _ = seed.uniform()
@@ -92,11 +106,15 @@ class Rounds(msgspec.Struct, frozen=True):
         """In or not; rest a little."""
         if event.type == "invoke":
             return self
+        if event.f == WORDS.work:
+            stage = WORDS.acquire if event.type == "info" else WORDS.release
+            return Rounds(self.seed, self.until, stage)
         inside = event.f == WORDS.acquire and event.type == "ok"
         dice, seed = self.seed.next()[1].below(15)
         share, seed = seed.uniform()
         rest = 1.5 + 3.0 * share if inside and dice == 0 else 0.2 * share
-        return Rounds(seed, self.until, inside, ctx.time + int(rest * SECOND))
+        stage = WORDS.work if inside else WORDS.acquire
+        return Rounds(seed, self.until, stage, ctx.time + int(rest * SECOND))
 
 
 class RoundOnce(msgspec.Struct, frozen=True):
@@ -146,8 +164,9 @@ class DoubleBarrierClient:
     grants = WORDS.acquire
     ends = WORDS.release
 
-    def __init__(self, barrier: DoubleBarrier) -> None:
+    def __init__(self, barrier: DoubleBarrier, connected: Callable[[str | None], bool]) -> None:
         self._barrier = barrier
+        self._connected = connected
         self._entering: PatientCall[bool] | None = None
         self._leaving: PatientCall[bool] | None = None
 
@@ -159,6 +178,8 @@ class DoubleBarrierClient:
         """Run one operation."""
         if f == WORDS.acquire:
             return self._enter(value["timeout"], endless=value["value"] == ENDLESS)
+        if f == WORDS.work:
+            return self._linger(value["patience"])
         if f == WORDS.release:
             return self._leave(value["timeout"])
         if f == "drain":
@@ -191,6 +212,14 @@ class DoubleBarrierClient:
             self._leaving = PatientCall(lambda: self._barrier.leave(timeout))
             return Outcome("info", error="was let in, but the connection has been lost since")
         return Outcome("ok", self._session())
+
+    def _linger(self, patience: float) -> Outcome:
+        """Stay on while the connection is lost and the recipe says that we are in all the same."""
+        until = time.monotonic() + patience
+        session = self._session()["session"]
+        while self.believes() and not self._connected(session) and time.monotonic() < until:
+            time.sleep(PAUSE_S)
+        return Outcome("ok")
 
     def _drain(self, patience: float) -> Outcome:
         if self._entering is not None:
@@ -246,7 +275,15 @@ class DoubleBarrierClient:
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], DoubleBarrierClient]:
     """Makes the client's side for one recipe; all clients are parties."""
     kind = DOUBLE_BARRIERS[recipe]
-    return lambda context: DoubleBarrierClient(kind(context.kazoo, path, clients, grace=GRACE_S))
+
+    def build(context: ClientContext) -> DoubleBarrierClient:
+        def connected(session: str | None) -> bool:
+            return context.kazoo.connected and context.session() == session
+
+        barrier = kind(context.kazoo, path, clients, grace=GRACE_S)
+        return DoubleBarrierClient(barrier, connected)
+
+    return build
 
 
 def judge_double_barrier(evidence: Evidence) -> Verdict:
@@ -257,6 +294,9 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     unknown = any(call.outcome == "info" for call in history.operations() if call.invoke.f in words)
     if not checks[0].anomalies and not unknown:  # else the model is held to it by a long search
         checks.append(check_model_too(history))
+    holds, server = extract_holds(history, WORDS), server_sessions(evidence)
+    checks.append(check_lateness(history, holds, server, WORDS))
+    checks.append(check_entitlement(history, holds, server, WORDS))
     checks.append(check_overdue_calls(history, grace=GRACE_S))
     checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
     left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
@@ -278,6 +318,13 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
         )
     )
     return judge(checks, evidence.promises.prevents, strict=evidence.strict)
+
+
+def server_sessions(evidence: Evidence) -> ServerView | None:
+    """When sessions ended by the servers' logs; None when these are not at hand."""
+    if evidence.truth is None or evidence.clock is None:
+        return None
+    return server_view(evidence.truth, evidence.clock, kind="pool", path=evidence.path)
 
 
 def session_ends(evidence: Evidence) -> dict[str, int]:

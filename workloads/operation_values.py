@@ -161,6 +161,7 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
     },
     "double-barrier": {
         "enter": Shape(answer=_fields({"session": str}) | None),
+        "stay": Shape(),
         "leave": Shape(answer=_fields({"session": str}) | None),
         "drain": Shape(),
     },

@@ -6,7 +6,10 @@ from typing import Final
 from recipes.double_barrier import DoubleBarrier
 from recipes.faulty.double_barriers import (
     CountsReadyBarrier,
+    HidesLossDoubleBarrier,
     IgnoresTimeoutDoubleBarrier,
+    InsideForGoodDoubleBarrier,
+    NeverInsideDoubleBarrier,
     ReadyStaysBarrier,
     SleepsThroughDoubleBarrier,
     WaitsForOneBarrier,
@@ -27,6 +30,9 @@ DOUBLE_BARRIERS: Final[Mapping[str, type[DoubleBarrier]]] = {
     "waits-for-one": WaitsForOneBarrier,
     "sleeps-through": SleepsThroughDoubleBarrier,
     "ignores-timeout": IgnoresTimeoutDoubleBarrier,
+    "never-inside": NeverInsideDoubleBarrier,
+    "inside-for-good": InsideForGoodDoubleBarrier,
+    "hides-loss": HidesLossDoubleBarrier,
     "published": PublishedDoubleBarrier,
     "published-entry": PublishedEntry,
 }

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from recipes.double_barrier import DoubleBarrier, Roll, Stay
+from recipes.double_barrier import DoubleBarrier, NotInside, Roll, Stay
 from recipes.faulty.deaf_errand import DeafErrand
 from recipes.faulty.endless_errand import EndlessErrand
 
@@ -70,3 +70,48 @@ class IgnoresTimeoutDoubleBarrier(DoubleBarrier):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "enter and leave take a timeout and wait for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class NeverInsideDoubleBarrier(DoubleBarrier):
+    """Its members do not know that they are in."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "says of every member that it is not inside, from the beginning"
+    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+
+    @property
+    def inside(self) -> bool:
+        """Never."""
+        return False
+
+
+class InsideForGoodDoubleBarrier(DoubleBarrier):
+    """Its members stay in, come what may."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "says that it is inside until it leaves, whatever became of its session"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
+
+    @property
+    def inside(self) -> bool:
+        """From being let in to leaving."""
+        return self._stay is not None and not self._stay.gone.is_set()
+
+
+class HidesLossDoubleBarrier(DoubleBarrier):
+    """It leaves as if nothing had happened."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "leave answers yes too when the session had ended inside, and the others went on without it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-exit"})
+
+    def leave(self, timeout: float | None = None) -> bool:
+        """Leave; True where the sound one raises NotInside."""
+        try:
+            return super().leave(timeout)
+        except NotInside:
+            return True

@@ -43,6 +43,18 @@ def test_who_is_in_before_all_have_come_is_early():
     assert kinds(call(recorded, 65, 72, 2, "enter", "fail")) == ["early-entry"] * 2
 
 
+def test_who_leaves_as_a_member_after_its_session_had_ended_is_told_wrongly():
+    recorded = Recorded()
+    for process in range(PARTIES):
+        call(recorded, 0, 20, process, "enter")
+        recorded.add(30 + process, process, "invoke", "leave")
+    for process in range(PARTIES):
+        session = {"session": f"0x{process}"}
+        recorded.add(50 + process, process, "ok", "leave", session)
+    assert kinds(recorded) == []
+    assert kinds(recorded, **{"0x0": 29 * MS, "0x1": 35 * MS}) == ["false-exit"]
+
+
 def test_an_enter_of_unknown_outcome_may_have_made_them_complete():
     recorded = one_round(Recorded(), 0)
     for process in (0, 1):

@@ -226,7 +226,9 @@ counts(LIVE, "liveness", "final_granted")(
 )
 
 
-ACTORS = (*CONTENDED, "partitioner")
+ACTORS = (*CONTENDED, "partitioner", "double-barrier")
+BELIEVERS = {**CONTENDED, "double-barrier": ("enter", "leave")}
+ENTERED_ONCE = ("election", "double-barrier")
 
 
 @counts(ACTORS, "entitlement", "entered_again")
@@ -236,8 +238,8 @@ def _(run):
     Clients whose session an operator put on the blacklist were asked to let go: not theirs.
     """
     dismissed = {call.answer["session"] for call in run.of("break", type="ok")}
-    f, release = CONTENDED.get(run.results["workload"], ("acquire", "release"))
-    held = grants_of(run, f, release, counted=run.results["workload"] != "election")
+    f, release = BELIEVERS.get(run.results["workload"], ("acquire", "release"))
+    held = grants_of(run, f, release, counted=run.results["workload"] not in ENTERED_ONCE)
     held = [grant for grant in held if grant.answer.get("session") not in dismissed]
     count = 0
     for call in run.of(f):
@@ -506,6 +508,15 @@ def _(run):
     )
     return stuck + sum(
         c.answer["waiting"] > 0 for c in in_the_end(run, "left-over") if c.type == "ok"
+    )
+
+
+@counts("double-barrier", "lateness", "late_beliefs")
+def _(run):
+    return sum(
+        (txn := run.closes.get(stay.answer.get("session"))) is not None
+        and stay.believed_until > run.on_our_clock(txn.ms) + SLACK
+        for stay in grants_of(run, *BELIEVERS["double-barrier"], counted=False)
     )
 
 

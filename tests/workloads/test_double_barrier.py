@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from checker.clock import WallClock
+from checker.server_truth import SessionLife
 from harness.combinators import on_clients
 from harness.rehearsal import imperfect, perfect, rehearse
 from harness.seed import Seed
@@ -17,8 +19,27 @@ from workloads.judgement import Evidence
 from workloads.workload import Setting
 
 SECOND = 1_000_000_000
+CLOCK = WallClock([(0, 0)])
 UNTIL = 3 * SECOND
 CLIENTS = 3
+
+
+class Truth:
+    """What the servers' logs say of some sessions."""
+
+    reasons = uncertain = forked = committed = ()
+
+    def __init__(self, *lives):
+        self._lives = lives
+
+    def sessions(self):
+        return {life.session: life for life in self._lives}
+
+    def znodes(self, _path):
+        return iter(())
+
+    def epochs(self):
+        return {}
 
 
 def call(recorded, called, returned, process, f, outcome="ok"):
@@ -34,9 +55,9 @@ def one_round(recorded, start):
     return recorded
 
 
-def verdict(recorded):
+def verdict(recorded, **more):
     return judge_double_barrier(
-        Evidence(history=recorded.history(), promises=DoubleBarrier.promises)
+        Evidence(history=recorded.history(), promises=DoubleBarrier.promises, **more)
     )
 
 
@@ -74,6 +95,40 @@ def test_what_only_the_model_sees_has_its_kind_too():
     recorded = Recorded()
     call(recorded, 0, 10, 0, "enter")
     assert kinds(call(recorded, 20, 30, 0, "leave")) == {"early-entry"}
+
+
+def one_stay(leaves, *, doubts=None, left="ok"):
+    recorded = Recorded()
+    for process in range(CLIENTS):
+        recorded.add(process, process, "invoke", "enter", {"timeout": 1.0})
+    for process in range(CLIENTS):
+        recorded.add(100 + process, process, "ok", "enter", {"session": f"0x{process + 1}"})
+    if doubts is not None:
+        recorded.session(doubts, 0, "doubts", session="0x1")
+    for process in range(CLIENTS):
+        recorded.add(leaves + process, process, "invoke", "leave", {"timeout": 1.0})
+    for process in range(CLIENTS):
+        told = {"session": f"0x{process + 1}"} if process or left == "ok" else None
+        recorded.add(leaves + 50 + process, process, "ok" if told else left, "leave", told)
+    return recorded
+
+
+def found(recorded, closed_ms=None):
+    life = SessionLife("0x1", 1, 0, 2000, closed_ms and 9, closed_ms, expired=True)
+    truth = Truth(*(SessionLife(f"0x{n}", 1, 0, 2000) for n in (2, 3)), life)
+    return [a.kind for a in verdict(recorded, truth=truth, clock=CLOCK).anomalies]
+
+
+def test_who_was_let_in_believes_so_until_its_connection_is_lost():
+    assert found(one_stay(9000)) == []
+    assert found(one_stay(9000, doubts=300)) == ["unbelieving-holder"]
+    assert found(one_stay(9000, doubts=300, left="fail"), closed_ms=290) == []
+
+
+def test_whose_session_has_ended_stops_believing_and_does_not_leave_as_a_member():
+    assert found(one_stay(9000, left="fail"), closed_ms=6500) == []
+    assert found(one_stay(9000, left="fail"), closed_ms=5000) == ["unaware-holder"]
+    assert found(one_stay(9000), closed_ms=6500) == ["false-exit"]
 
 
 def last_round(recorded, *, entered="ok", left="ok"):
@@ -116,8 +171,9 @@ def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
         assert own[0].invoke.f == "enter"
         for one, following in pairwise(own):
             entered = one.invoke.f == "enter" and one.outcome == "ok"
-            assert following.invoke.f == ("leave" if entered else "enter")
-        assert (own[-1].invoke.f, own[-1].outcome) != ("enter", "ok")
+            after = {"enter": "stay" if entered else "enter", "stay": "leave", "leave": "enter"}
+            assert following.invoke.f == after[one.invoke.f]
+        assert (own[-1].invoke.f, own[-1].outcome) not in (("enter", "ok"), ("stay", "ok"))
 
 
 def test_in_the_end_all_pass_one_round():
@@ -148,6 +204,19 @@ class Scripted:
     leave = enter
 
 
+def driven(barrier, *, connected=True):
+    return DoubleBarrierClient(barrier, lambda _session: connected)
+
+
+@pytest.mark.parametrize(("connected", "inside", "lingers"), [(0, 1, 1), (0, 0, 0), (1, 1, 0)])
+def test_who_believes_that_it_is_in_without_a_connection_lingers(connected, inside, lingers):
+    barrier = Scripted()
+    barrier.inside = inside
+    began = time.monotonic()
+    assert driven(barrier, connected=connected).invoke("stay", {"patience": 0.1}).type == "ok"
+    assert (time.monotonic() - began >= 0.1) == lingers
+
+
 @pytest.mark.parametrize(
     ("f", "answer", "outcome"),
     [
@@ -161,7 +230,7 @@ class Scripted:
     ],
 )
 def test_outcomes_are_told_as_they_are(f, answer, outcome):
-    told = DoubleBarrierClient(Scripted(answer)).invoke(f, {"timeout": 5.0, "value": None})
+    told = driven(Scripted(answer)).invoke(f, {"timeout": 5.0, "value": None})
     assert told.type == outcome
     assert told.value == ({"session": "0xffffffffffffffff"} if outcome == "ok" else None)
 
@@ -178,7 +247,7 @@ class Slow(Scripted):
 
 
 def test_who_was_given_up_and_let_in_leaves_before_the_last_round():
-    client = DoubleBarrierClient(Slow(True, True, True))
+    client = driven(Slow(True, True, True))
     enter = {"timeout": 0.01, "value": "endless"}
     assert client.invoke("enter", enter).type == "info"
     assert client.invoke("drain", {"patience": 5.0}).type == "ok"
@@ -186,7 +255,7 @@ def test_who_was_given_up_and_let_in_leaves_before_the_last_round():
 
 
 def test_what_was_given_up_is_waited_for_by_the_next():
-    client = DoubleBarrierClient(Slow(True))
+    client = driven(Slow(True))
     assert client.invoke("enter", {"timeout": 0.01, "value": "endless"}).type == "info"
     assert client.invoke("enter", {"timeout": 5.0, "value": None}).type == "ok"
 
