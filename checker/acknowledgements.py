@@ -9,10 +9,11 @@ observation that was called after another had returned, or after a leader's ackn
 shows no older epoch. One pass in order of time, O(n log n); compare ``checker.grants``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.exclusion import Ownership
+from checker.clock import WallClock
+from checker.exclusion import CLOCK_SLACK_NS, Ownership
 from checker.history import History, Operation
 from checker.server_truth import ServerTruth, ZnodeLife
 from checker.verdict import Anomaly, CheckResult
@@ -141,29 +142,42 @@ def _in_order(
             )
 
 
+def acknowledgements_of(truth: ServerTruth, path: str) -> list[tuple[int, ZnodeLife]]:
+    """The nodes below ``path`` whose data begins with an epoch, each with that."""
+    lives = [(_epoch(life), life) for life in truth.znodes(path)]
+    return [(epoch, life) for epoch, life in lives if epoch is not None]
+
+
 def check_acknowledgements(
-    history: History, truth: ServerTruth, owners: Sequence[Ownership], path: str
+    history: History,
+    truth: ServerTruth,
+    clock: WallClock,
+    owners: Sequence[Ownership],
+    path: str,
+    *,
+    lead: str,
 ) -> CheckResult:
     """Judge the acknowledgements by the servers' logs.
 
-    Each was made while its epoch's node was first in line, or had been; and none was removed by
-    another client while its leader's node stood. The leader's own client may remove it in a later
-    session: a client that was told that its session is over withdraws its acknowledgement, though
-    the session, and with it the leader's node, may live on at the servers for a while.
+    Each was made while its epoch's node was first in line, or had been; none was removed by
+    another client while its leader's node stood; and who was told that it is acknowledged has
+    one. The leader's own client may remove it in a later session: a client that was told that its
+    session is over withdraws its acknowledgement, though the session, and with it the leader's
+    node, may live on at the servers for a while.
 
     Args:
         history: the run.
         truth: what was committed.
         owners: whose node was first when.
+        clock: lays its times on the run's clock.
         path: below it stand the acknowledgements; their data begins with the epoch.
+        lead: the operation whose value says ``acknowledged`` when that was confirmed.
     """
     result = CheckResult(name="acknowledgements")
     reigns = {owner.czxid: owner for owner in owners}
     clients = history.clients_of_sessions()
-    lives = [life for life in truth.znodes(path) if _epoch(life) is not None]
-    for life in lives:
-        epoch = _epoch(life)
-        assert epoch is not None, "those without an epoch are left out"
+    acknowledgements = acknowledgements_of(truth, path)
+    for epoch, life in acknowledgements:
         reign = reigns.get(epoch)
         if reign is None and (truth.reasons or truth.uncertain or truth.forked):
             result.unknown.append(
@@ -205,8 +219,50 @@ def check_acknowledgements(
                     end=reign.end if reign.end is not None else history.end,
                 )
             )
-    result.stats = {"acknowledgements": len(lives)}
+    first: dict[int, int] = {}
+    for epoch, life in acknowledgements:
+        made = clock.monotonic(life.created_ms)
+        first[epoch] = min(made, first.get(epoch, made))
+    open_to_doubt = any(each.startswith(f"{path}/") for each in truth.contested())
+    settled = clock.steady and not truth.reasons and not open_to_doubt
+    _written(history, first, lead, result, settled=settled)
+    result.stats = {"acknowledgements": len(acknowledgements)}
     return result
+
+
+def _written(
+    history: History, first: Mapping[int, int], lead: str, result: CheckResult, *, settled: bool
+) -> None:
+    """Whoever was told that its epoch is acknowledged had a node that says so by then.
+
+    ``first``: when each epoch's was made first; ``settled``: no others may have been.
+    """
+    for operation in history.operations():
+        call, done = operation
+        value = done.value if done is not None and isinstance(done.value, dict) else {}
+        told = value.get("acknowledged")
+        if call.f != lead or done is None or told is None:
+            continue
+        if told in first and first[told] - CLOCK_SLACK_NS <= done.time:
+            continue
+        client = history.client_of(int(call.process))
+        what = (
+            f"c{client} was told by {(done.time - history.start) / 1e9:.3f} s that its epoch "
+            f"{told} is acknowledged, and no node said so by then"
+        )
+        if not settled:
+            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="lost-acknowledgement",
+                description=what,
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
 
 
 def _deleted_early(life: ZnodeLife, reign: Ownership) -> bool:

@@ -101,6 +101,13 @@ class ServerTruth:
         self.reasons = list(commitment.reasons)
         self.notes = list(commitment.notes)
 
+    def contested(self) -> frozenset[str]:
+        """Paths of znodes that proposals touched which did not become history for certain."""
+        astray = [txn for each in self.uncertain + self.forked for txn in each.effects]
+        return frozenset(
+            path for txn in astray for path in (txn.path, *(txn.paths or ())) if path is not None
+        )
+
     def sessions(self) -> dict[str, SessionLife]:
         """Session id in hex -> its life, in order of opening."""
         return dict(self._replayed.sessions)

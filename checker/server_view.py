@@ -56,7 +56,7 @@ def server_view(
         if life.closed_ms is not None
     }
     astray = [txn for txn in truth.uncertain + truth.forked for txn in txn.effects]
-    contested = {path for txn in astray for path in (txn.path, *(txn.paths or ()))}
+    contested = truth.contested()
     turns: dict[str, int | None] = {}
     if kind == "sequential":
         lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]

@@ -24,7 +24,8 @@ ANOMALIES: dict[str, str] = {
     "leaderless": "no leader could be elected although nothing was in the way",
     "orphan-node": "a node is left that no living operation owns",
     "false-acknowledgement": "a leader was acknowledged that did not lead, or had not said so",
-    "lost-acknowledgement": "another client took away a leader's acknowledgement while it led",
+    "lost-acknowledgement": "a leader's acknowledgement was not written, or another took it away",
+    "false-observation": "an observer was told of the leader what was not so during its look",
     "epoch-regression": "an older leader was seen after a newer one had been",
     "unfair-grant": "granted out of queue order",
     "unbelieving-holder": "a client was granted it and did not believe that it held",
@@ -83,6 +84,7 @@ TOLD_BY_LOGS: frozenset[str] = frozenset(
     {
         "double-grant",
         "lost-acknowledgement",
+        "false-observation",
         "early-grant",
         "false-exit",
         "early-removal",

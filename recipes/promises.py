@@ -11,8 +11,11 @@ EXCLUSION = frozenset({"double-grant", "split-brain"})
 """At most one holder while sessions live. Where all make the same znode, servers that work cannot
 grant it twice, and the first of the two is not promised by the recipe."""
 
-ACKNOWLEDGEMENT = frozenset({"false-acknowledgement", "lost-acknowledgement", "epoch-regression"})
-"""Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards."""
+ACKNOWLEDGEMENT = frozenset(
+    {"false-acknowledgement", "lost-acknowledgement", "false-observation", "epoch-regression"}
+)
+"""Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards;
+whoever leads, and has said so, before a look and until after it is seen."""
 
 HOLDING = frozenset({"unbelieving-holder", "overdue-call"})
 """Who is granted it believes so, and a call ends within its timeout and a grace."""

@@ -4,14 +4,20 @@ Operations: ``campaign`` {timeout} -> {session, token, node}; ``lead`` {acts, pa
 acknowledges that it leads (``acknowledged`` -> the epoch, if that was confirmed), then some
 actions on the witness, each after a look whether it still leads; ``resign``; and by one client
 that does not campaign while there are faults, ``observe`` -> {epoch, name, acknowledged}: who
-leads, null if nobody does.
+leads, null if nobody does; that one's ``reconnect`` drops its connection, so that it looks at
+other servers too, and one that is behind among them.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from checker.acknowledgements import check_acknowledgements, check_observations
+from checker.acknowledgements import (
+    acknowledgements_of,
+    check_acknowledgements,
+    check_observations,
+)
 from checker.holds import Words
+from checker.leader_sights import check_leader_sights
 from checker.server_view import server_view
 from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
@@ -21,6 +27,7 @@ from recipes.catalogue.elections import ELECTIONS
 from recipes.election import ContestElection
 from recipes.interfaces import LockUnknown, NotHeld
 from recipes.promises import Line
+from recipes.znode_access import NotAsked, ZnodeAccess
 from workloads.contention import ContentionClient, final, load
 from workloads.judgement import Evidence, judge_contention
 from workloads.workload import Setting, Workload
@@ -28,6 +35,8 @@ from workloads.workload import Setting, Workload
 WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership", counted=False)
 
 OBSERVATION_PERIOD_S: Final = 0.05
+
+LOOKS_A_CONNECTION: Final = 8
 
 OBSERVATION_PATIENCE_S: Final = 3.0
 
@@ -49,17 +58,27 @@ class ElectionClient(ContentionClient):
             line=line,
         )
         self._election = election
+        self._access = ZnodeAccess(context.kazoo, line.path)
 
     def invoke(self, f: str, value: Any) -> Outcome:
         """Run one operation; what escapes is an unknown outcome."""
         if f == "observe":
             return self._do_observe()
+        if f == "reconnect":
+            return self._reconnect()
         if f == WORDS.work:
             acknowledged = self._acknowledge()
             outcome = super().invoke(f, value)
             told = {**outcome.value, "acknowledged": acknowledged}
             return Outcome(outcome.type, told, outcome.error)
         return super().invoke(f, value)
+
+    def _reconnect(self) -> Outcome:
+        try:
+            self._access.reconnect()
+        except NotAsked as error:
+            return Outcome("fail", error=str(error))
+        return Outcome("ok")
 
     def _contenders(self) -> list[dict[str, Any]]:
         """What is left of the line, and of acknowledgements."""
@@ -107,7 +126,8 @@ def load_with_observer(setting: Setting) -> Generator:
     observer = max(1, setting.clients - 1)
 
     def look(count: int, ctx: Context) -> tuple[Invocation, int] | None:
-        return (Invocation("observe"), count + 1) if ctx.time < setting.until else None
+        f = "observe" if (count + 1) % LOOKS_A_CONNECTION else "reconnect"
+        return (Invocation(f), count + 1) if ctx.time < setting.until else None
 
     return any_of(
         on_threads(range(observer), load(WORDS, setting)),
@@ -126,7 +146,10 @@ def judge(evidence: Evidence) -> Verdict:
             evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
         )
         below = f"{line.path}-acknowledged"
-        more.append(check_acknowledgements(history, evidence.truth, view.owners, below))
+        known = (history, evidence.truth, evidence.clock, view.owners)
+        said = acknowledgements_of(evidence.truth, below)
+        more.append(check_acknowledgements(*known, below, lead=WORDS.work))
+        more.append(check_leader_sights(*known, said, observe="observe"))
     observed = Requirement(
         name="acknowledged leaders observed",
         needed=LEAST_OBSERVATIONS,

@@ -152,6 +152,7 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         **_of_contest("campaign", "lead", "resign"),
         "lead": Shape(_Object | None, _fields({"acts": int, "acknowledged": int}) | None),
         "observe": Shape(answer=_fields(epoch=int, name=str, acknowledged=bool) | None),
+        "reconnect": Shape(),
     },
     "barrier": {
         "create": _BARRIER,

@@ -9,6 +9,8 @@ from recipes.faulty.elections import (
     BelievesAfterLostElection,
     CountsReignsElection,
     FirstSessionOnlyElection,
+    ForgetsAcknowledgementElection,
+    HidesUnacknowledgedElection,
     IgnoresTimeoutElection,
     KeepsAcknowledgementElection,
     KeepsPlaceElection,
@@ -48,4 +50,6 @@ ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
     "ignores-timeout": IgnoresTimeoutElection,
     "watches-smallest": WatchesSmallestElection,
     "unsynced": UnsyncedElection,
+    "hides-unacknowledged": HidesUnacknowledgedElection,
+    "forgets-acknowledgement": ForgetsAcknowledgementElection,
 }

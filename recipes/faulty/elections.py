@@ -154,10 +154,44 @@ class UnsyncedElection(FairElection):
     mistake: ClassVar[str] = (
         "looks who leads without a sync: a server that is behind shows a leader of the past"
     )
-    expected: ClassVar[frozenset[str]] = frozenset({"epoch-regression"})
+    expected: ClassVar[frozenset[str]] = frozenset({"epoch-regression", "false-observation"})
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
         """Nothing: the mistake."""
+
+
+class HidesUnacknowledgedElection(FairElection):
+    """It takes a leader that has not said so for none."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "says that nobody leads until the leader has acknowledged, and so hides one that is frozen"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-observation"})
+
+    def _see(self, session: Session, deadline: Deadline) -> Leader | None:
+        leader = super()._see(session, deadline)
+        return leader if leader is not None and leader.acknowledged else None
+
+
+class _SaidOnce(Acknowledgements):
+    _said = False
+
+    def write(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
+        if not self._said:
+            super().write(epoch, name, session, deadline)
+        self._said = True
+
+
+class ForgetsAcknowledgementElection(FairElection):
+    """It says so once."""
+
+    acknowledgements = _SaidOnce
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "remembers that it has acknowledged, and not which epoch: its later reigns are not"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-acknowledgement"})
 
 
 class NeverLeadingElection(NeverBelieves, FairElection):

@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.acknowledgements import check_acknowledgements, check_observations
+from checker.clock import WallClock
 from checker.exclusion import Ownership
 from checker.server_truth import ZnodeLife
 from tests.checker.recorded import Recorded
 
+CLOCK = WallClock([(0, 0)])
 WORDS = {"campaign": "campaign", "lead": "lead", "observe": "observe"}
 
 
@@ -85,6 +87,9 @@ class Truth:
         self._lives = lives
         self.reasons = reasons
 
+    def contested(self):
+        return frozenset()
+
     def znodes(self, _path):
         return list(self._lives)
 
@@ -115,18 +120,32 @@ def sessions():
     ids=["own", "own client's in its next session", "after", "before", "unknown", "by another"],
 )
 def test_the_servers_know_whose_reign_it_was(life, found):
-    result = check_acknowledgements(sessions(), Truth(life), [REIGN], "/a")
+    result = check_acknowledgements(sessions(), Truth(life), CLOCK, [REIGN], "/a", lead="lead")
     assert [anomaly.kind for anomaly in result.anomalies] == ([found] if found else [])
 
 
 def test_with_logs_missing_an_unknown_reign_is_a_question():
     life = ZnodeLife("/a/6", 11, 0, "0x1", "0x1", b"6 c0")
     truth = Truth(life, reasons=["n1's log is missing"])
-    result = check_acknowledgements(Recorded().end(100).history(), truth, [REIGN], "/a")
+    result = check_acknowledgements(
+        Recorded().end(100).history(), truth, CLOCK, [REIGN], "/a", lead="lead"
+    )
     assert (result.anomalies, len(result.unknown)) == ([], 1)
 
 
 def test_a_removal_in_a_session_of_nobody_known_is_a_question():
     life = ZnodeLife("/a/5", 11, 0, "0x1", "0x1", b"5 c0", 15, 0, "0x9", "deleted")
-    result = check_acknowledgements(sessions(), Truth(life), [REIGN], "/a")
+    result = check_acknowledgements(sessions(), Truth(life), CLOCK, [REIGN], "/a", lead="lead")
+    assert (result.anomalies, len(result.unknown)) == ([], 1)
+
+
+@pytest.mark.parametrize(("made", "found"), [(14, []), (30, ["lost-acknowledgement"])])
+def test_who_was_told_that_it_is_acknowledged_has_a_node_that_says_so(made, found):
+    history = reign(Recorded(), 10, 0, 5).end(100).history()
+    life = ZnodeLife("/a/5", 11, made, "0x1", "0x1", b"5 c0")
+    for lives, kinds in (([life], found), ([], ["lost-acknowledgement"])):
+        result = check_acknowledgements(history, Truth(*lives), CLOCK, [REIGN], "/a", lead="lead")
+        assert [anomaly.kind for anomaly in result.anomalies] == kinds
+    missing = Truth(reasons=["n1's log is missing"])
+    result = check_acknowledgements(history, missing, CLOCK, [REIGN], "/a", lead="lead")
     assert (result.anomalies, len(result.unknown)) == ([], 1)

@@ -275,6 +275,9 @@ counts("election", "observations", "of one that had acknowledged")(acknowledged_
 counts("election", "exercise", "acknowledged leaders observed")(acknowledged_sights)
 
 
+counts("election", "sights", "looks")(lambda run: len(run.of("observe", type="ok")))
+
+
 @counts("election", "acknowledgements", "acknowledgements")
 def _(run):
     # An acknowledgement's data begins with its epoch; nothing else below this folder has any.
