@@ -108,3 +108,51 @@ def check_removals(
         )
     result.stats = {"removed by others": len(found) - own, "of dead processes": rightful}
     return result
+
+
+def check_told_removals(
+    history: History, truth: ServerTruth, clock: WallClock, path: str, free: str
+) -> CheckResult:
+    """Whoever was told that it removed a node did, by the servers' logs: ``false-removal``.
+
+    Args:
+        history: the run.
+        truth: what was committed.
+        clock: lays the servers' times on the run's clock.
+        path: where the line stands.
+        free: the operation whose ok has ``node`` and says whether it was ``removed``.
+    """
+    result = CheckResult(name="told removals")
+    clients = history.clients_of_sessions()
+    removed: dict[tuple[str, int | None], list[int]] = {}
+    for life in truth.znodes(path):
+        if life.how in ("deleted", "multi") and life.deleted_ms is not None:
+            remover = (life.path, clients.get(life.deleted_by or ""))
+            removed.setdefault(remover, []).append(clock.monotonic(life.deleted_ms))
+    contested = truth.contested()
+    told = 0
+    for operation in history.operations():
+        call, done = operation
+        if call.f != free or done is None or done.type != "ok" or not done.value["removed"]:
+            continue
+        told += 1
+        node, client = done.value["node"], history.client_of(int(call.process))
+        first, last = call.time - CLOCK_SLACK_NS, done.time + CLOCK_SLACK_NS
+        if any(first <= time <= last for time in removed.get((node, client), ())):
+            continue
+        what = f"c{client} was told that it had removed {node}, and somebody else had, or nobody"
+        if truth.reasons or not clock.steady or node in contested:
+            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="false-removal",
+                description=what,
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"told of": told}
+    return result

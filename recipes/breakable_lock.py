@@ -160,7 +160,7 @@ class IdentityLock(BreakableLock):
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"freed-live-holder"},
+        prevents=FairLock.promises.prevents | {"freed-live-holder", "false-removal"},
         wakeups=1,
         tokens=True,
         reentrant=True,

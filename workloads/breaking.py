@@ -19,7 +19,7 @@ from typing import Any, Final
 from checker.blacklisting import Blacklisting, check_blacklisting
 from checker.history import History, Op
 from checker.holds import Words
-from checker.removals import check_removals, removals
+from checker.removals import check_removals, check_told_removals, removals
 from checker.server_truth import ServerTruth
 from checker.verdict import CheckResult, Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
@@ -237,7 +237,10 @@ def judge(evidence: Evidence) -> Verdict:
         )
     line = evidence.line
     found = removals(evidence.truth, evidence.clock, line.path, line.mark)
-    checks = [check_removals(history, found, declared)]
+    checks = [
+        check_removals(history, found, declared),
+        check_told_removals(history, evidence.truth, evidence.clock, line.path, "free"),
+    ]
     if "missed-revocation" in evidence.promises.prevents:
         obeyed = check_blacklisting(history, named, evidence.truth, evidence.clock)
         checks.append(obeyed)

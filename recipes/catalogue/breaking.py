@@ -6,6 +6,7 @@ from typing import Final
 from recipes.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
 from recipes.faulty.breakable_locks import (
     BlacklistDeletesLock,
+    ClaimsRemovalLock,
     CountsGrantsBreakable,
     FirstSessionOnlyBreakable,
     FreesFirstLock,
@@ -35,6 +36,7 @@ BREAKABLE_LOCKS: Final[Mapping[str, type[BreakableLock]]] = {
     "persistent-node": PersistentNodeBreakable,
     "first-session-only": FirstSessionOnlyBreakable,
     "keeps-place": KeepsPlaceBreakable,
+    "claims-removal": ClaimsRemovalLock,
     "sorts-by-name": SortsByNameBreakable,
     "watches-first": WatchesFirstBreakable,
     "counts-grants": CountsGrantsBreakable,

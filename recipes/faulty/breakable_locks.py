@@ -199,6 +199,22 @@ class KeepsPlaceBreakable(BlacklistLock):
     expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
 
 
+class ClaimsRemovalLock(IdentityLock):
+    """Who frees it is always told that it has."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "free says that it removed the node whatever the server answered: several supervisors take "
+        "the same failure for theirs to mend"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"false-removal"})
+
+    def free(self, stand: Stand, timeout: float | None = 5.0) -> bool:
+        """Remove it, or not; True."""
+        super().free(stand, timeout)
+        return True
+
+
 class SortsByNameBreakable(IdentityLock):
     """Its line is in no order."""
 

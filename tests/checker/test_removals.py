@@ -4,7 +4,7 @@ import pytest
 
 from checker.blacklisting import Blacklisting, check_blacklisting
 from checker.clock import WallClock
-from checker.removals import check_removals, ends_of_processes, removals
+from checker.removals import check_removals, check_told_removals, ends_of_processes, removals
 from checker.server_truth import SessionLife, ZnodeLife
 from tests.checker.recorded import Recorded
 
@@ -14,7 +14,8 @@ MS = 1_000_000
 
 
 class Truth:
-    def __init__(self, *lives, sessions=()):
+    def __init__(self, *lives, sessions=(), gap=False):
+        self.reasons = ["n1's log is missing"] if gap else []
         self._lives = lives
         self._sessions = {life.session: life for life in sessions}
 
@@ -23,6 +24,9 @@ class Truth:
 
     def sessions(self):
         return self._sessions
+
+    def contested(self):
+        return frozenset()
 
 
 def life(by, how="deleted", path=PATH):
@@ -99,3 +103,24 @@ def test_time_under_a_fault_does_not_count():
     recorded.add(7100, "nemesis", "info", "stop", {**fault, "verified": True}).end(14000)
     assert obeyed(recorded, 11000).anomalies == []
     assert len(obeyed(recorded, 11200).anomalies) == 1
+
+
+@pytest.mark.parametrize(
+    ("lives", "removed", "found"),
+    [
+        ([life("0x2")], True, []),
+        ([life("0x1")], True, ["false-removal"]),
+        ([life("0x1", "expired")], True, ["false-removal"]),
+        ([], True, ["false-removal"]),
+        ([life("0x1")], False, []),
+    ],
+)
+def test_who_was_told_that_it_removed_a_node_did(lives, removed, found):
+    told = {"freed": "h/0", "node": PATH, "removed": removed}
+    recorded = connected().add(400, 1, "invoke", "free").add(600, 1, "ok", "free", told)
+    recorded.add(700, 1, "invoke", "free").add(800, 1, "ok", "free", {**told, "removed": False})
+    history = recorded.end(900).history()
+    result = check_told_removals(history, Truth(*lives), CLOCK, "/lock", "free")
+    assert [anomaly.kind for anomaly in result.anomalies] == found
+    unsure = check_told_removals(history, Truth(*lives, gap=True), CLOCK, "/lock", "free")
+    assert (unsure.anomalies, len(unsure.unknown)) == ([], len(found))

@@ -287,6 +287,9 @@ def _(run):
 
 # -- breaking -----------------------------------------------------------------------------------
 
+counts("breaking", "told removals", "told of")(
+    lambda run: sum(call.answer["removed"] for call in run.of("free", type="ok"))
+)
 counts("breaking", "blacklisting", "sessions put on the list")(
     lambda run: len(run.of("break", type="ok"))
 )
