@@ -6,7 +6,7 @@ in the one order that all servers share, the order of zxids. Times are the leade
 one clock within an epoch and another one after a change of leader.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -103,10 +103,7 @@ class ServerTruth:
 
     def contested(self) -> frozenset[str]:
         """Paths of znodes that proposals touched which did not become history for certain."""
-        astray = [txn for each in self.uncertain + self.forked for txn in each.effects]
-        return frozenset(
-            path for txn in astray for path in (txn.path, *(txn.paths or ())) if path is not None
-        )
+        return touched(txn for each in self.uncertain + self.forked for txn in each.effects)
 
     def sessions(self) -> dict[str, SessionLife]:
         """Session id in hex -> its life, in order of opening."""
@@ -133,6 +130,12 @@ class ServerTruth:
     @cached_property
     def _replayed(self) -> "_Replay":
         return _Replay(self.committed)
+
+
+def touched(effects: Iterable[Txn]) -> frozenset[str]:
+    """Paths of the znodes that these name, one by one or as what goes with a session."""
+    named = (path for txn in effects for path in (txn.path, *(txn.paths or ())))
+    return frozenset(path for path in named if path is not None)
 
 
 def merge(

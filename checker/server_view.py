@@ -9,7 +9,7 @@ from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
 from checker.grants import sequence_number
 from checker.node_files import epoch
-from checker.server_truth import ServerTruth, ZnodeLife
+from checker.server_truth import ServerTruth, ZnodeLife, touched
 from checker.txnlog import Txn, session_hex
 
 _EVER = 1 << 63
@@ -56,7 +56,7 @@ def server_view(
         if life.closed_ms is not None
     }
     astray = [txn for txn in truth.uncertain + truth.forked for txn in txn.effects]
-    contested = truth.contested()
+    contested = touched(astray)
     turns: dict[str, int | None] = {}
     if kind == "sequential":
         lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]

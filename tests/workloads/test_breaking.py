@@ -153,6 +153,9 @@ class Truth:
     def epochs(self):
         return {1: None}
 
+    def contested(self):
+        return frozenset()
+
 
 def judged(recorded, recipe, truth):
     evidence = Evidence(
