@@ -14,7 +14,8 @@ that *e* was opened.
 
 **Digests.** ZooKeeper 3.6 and later log with a transaction the digest of its leader's whole tree
 (`checker.tree_digest`). The first one of an epoch so tells with which history its leader opened
-it: of all cuts of the epoch before, the one with which this transaction leads to this digest.
+it: of all cuts of the epoch before, the one with which this transaction leads to this digest,
+and has the versions that follow those of the tree (a ``setData`` leaves nothing of the one before).
 Nothing else in the files tells that: a log can hold, between what history has of an epoch and
 the first record of a later one, what history never had. 3.8.0 does this whenever a follower
 loses its leader with proposals still to be logged (ZOOKEEPER-4712): its database is brought up

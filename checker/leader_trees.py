@@ -112,7 +112,7 @@ class _Walk:
         found: list[int] = []
         for position in range(len(self.txns), -1, -1):
             self.to(position)
-            if self.tree.digest_after(probe) == probe.digest:
+            if self.tree.leads_to(probe):
                 found.append(position)
             elif found:
                 break

@@ -76,12 +76,28 @@ class DigestedTree:
         for path, before in reversed(changes):
             self._put(path, before)
 
-    def digest_after(self, txn: Txn) -> int:
-        """What the digest would be after a transaction."""
-        changes = self.apply(txn)
+    def leads_to(self, txn: Txn) -> bool:
+        """Whether a leader with this tree can have proposed a transaction with its digest.
+
+        A leader numbers versions from its own tree. Where a znode is set again and again they tell
+        more than the digest: it does not depend on what a ``setData`` replaces.
+        """
+        changes: Changes = []
+        numbered = True
+        for effect in txn.effects:
+            numbered = numbered and self._numbers(effect)
+            self._apply(effect, changes)
         found = self.digest
         self.revert(changes)
-        return found
+        return numbered and found == txn.digest
+
+    def _numbers(self, txn: Txn) -> bool:
+        """Whether the version that a transaction gives a znode is the next one here."""
+        znode = self._znodes.get("" if txn.path == "/" else txn.path or "")
+        if znode is None or txn.name not in ("setData", "setACL"):
+            return True
+        before = znode.version if txn.name == "setData" else znode.aversion
+        return txn.version == before + 1
 
     def _put(self, path: str, znode: _Znode | None) -> _Znode | None:
         before = self._znodes.pop(path, None)
