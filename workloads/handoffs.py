@@ -17,6 +17,10 @@ LEAST_PATIENCE_S = 0.02
 MOST_PATIENCE_S = 0.12
 """How long a take waits: less than a server that is behind is behind."""
 
+PATIENCE_S = 1.5
+"""How long a put may take, see ``workloads.queueing``. Every other one has as little as a take
+while others are busy, so that something is done in every fault."""
+
 LONG_S = 1.0
 """Whoever has asked for an element for so long has to be fed before the handoffs can begin."""
 
@@ -64,8 +68,9 @@ class Handoffs(msgspec.Struct, frozen=True):
     first; then few are put, and none is taken, until nobody is busy. Where there are priorities,
     what is handed over is most urgent; otherwise the queue is emptied before.
 
-    Whoever was answered soon puts next: when an answer comes from a server that is behind, that
-    server has caught up, and nobody who asks it is wrong any more.
+    Whoever was answered soon empties the queue, and puts for as long as that is so: when an answer
+    comes from a server that is behind, that server has caught up, and nobody who asks it is wrong
+    any more. It is always the same one, so that a lost reply to its first write is one to a put.
     """
 
     traffic: Generator
@@ -84,7 +89,7 @@ class Handoffs(msgspec.Struct, frozen=True):
     """How many elements that were handed over have not come out, as far as is known."""
     puts: int = 0
     putter: Thread | None = None
-    """Who was answered soon, the last time."""
+    """Who has been answered soon ever since it puts."""
     own: dict[Process, int] = {}
     """Who runs the handoffs' operations, and when each was called."""
     called: int = 0
@@ -116,12 +121,15 @@ class Handoffs(msgspec.Struct, frozen=True):
         puts = busy or (here.empty and not here.standing)
         others = [thread for thread in free if thread != here.putter]
         chosen, seed = self.seed.choose(others or free)
-        process = ctx.process_of(here.putter if puts and here.putter in free else chosen)
+        if here.putter in free and (puts or not here.empty):
+            chosen = here.putter
+        process = ctx.process_of(chosen)
         share, seed = seed.uniform()
         patience = LEAST_PATIENCE_S + share * (MOST_PATIENCE_S - LEAST_PATIENCE_S)
         value: dict[str, Any] = {"timeout": round(patience, 3)}
         if puts:
-            value = {"value": f"{_MARK}{here.puts}", **value}
+            patience = patience if busy and here.puts % 2 else PATIENCE_S
+            value = {"value": f"{_MARK}{here.puts}", "timeout": round(patience, 3)}
             if self.priorities:
                 value["priority"] = 0
         after = msgspec.structs.replace(
@@ -148,7 +156,7 @@ class Handoffs(msgspec.Struct, frozen=True):
         if called is not None:
             thread = ctx.thread_of(event.process)
             if event.type == "ok" and event.time - called < LATE_NS:
-                putter = thread
+                putter = thread if putter is None else putter
             elif putter == thread:
                 putter = None
             if event.f == "enqueue":

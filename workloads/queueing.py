@@ -53,8 +53,8 @@ FLOOD_S: Final = 1.0
 """Length of a phase in which more elements are put than asked for, in seconds."""
 
 EBB_S: Final = 2.5
-"""Length of the phase after it, in which fewer or none are put. Longer where elements are claimed:
-a consumer that claims one is busy with it for three operations."""
+"""Length of the phase after it, in which only the feeders put. Longer where elements are claimed,
+and more are put: a consumer that claims one is busy with it for three operations."""
 
 CLAIMED_FLOOD_S: Final = 3.0
 CLAIMED_EBB_S: Final = 6.0
@@ -83,10 +83,14 @@ FEEDERS: Final = 2
 """How many those are, so that a fault that strikes one does not silence the run."""
 
 TRICKLE_S: Final = 0.25
-"""Seconds between two elements of a feeder then."""
+"""Seconds between two elements of a feeder, then and in the ebb."""
 
-VIGIL_PATIENCE_S: Final = 0.3
-"""How long a feeder's puts may take, so that it does something in every fault."""
+LITTLE_S: Final = 0.3
+"""How long the first feeder's puts may take, so that it does something in every fault."""
+
+PATIENCE_S: Final = 1.5
+"""How long most others' may. Such a put outlasts its connection when a leader is lost, is sent
+again, waits for the next connection, and is given up before there is one: it happens later."""
 
 FEEDING_S: Final = 3.0
 """So long after the load's end, with every fault healed, those who wait are fed."""
@@ -120,6 +124,8 @@ class Traffic(msgspec.Struct, frozen=True):
     until: int
     hungry: int
     """How many a feeder has to feed in the end; 0 for everybody else."""
+    put_patience: float
+    """How long its puts may take, mostly, in seconds."""
     stage: str = "free"
     value: Any = None
     puts: int = 0
@@ -140,18 +146,19 @@ class Traffic(msgspec.Struct, frozen=True):
         end = self.until + int(VIGIL_END_S * SECOND)
         if self.stage == "served" or ctx.time >= end:
             return None
-        if ctx.time < self.schedule.since:
-            tide = self._tide(ctx.time)
+        vigil = ctx.time >= self.schedule.since
+        tide = self._tide(ctx.time)
+        if self.hungry and (vigil or tide == 0):
+            if ctx.time < self.rested:
+                return Pending(self.rested), self
+            puts, left = True, self.put_patience
+        elif vigil:
+            puts, left = False, (end - ctx.time) / SECOND
+        else:
             if tide == FLOOD and self.seed.child("leave").below(LEAVERS)[0] == 0:
                 return Invocation("leave", {}, process, ctx.time), self
             puts = self.seed.below(4)[0] < tide
             left = self._patience(ctx.time, end, puts=puts)
-        elif self.hungry:
-            if ctx.time < self.rested:
-                return Pending(self.rested), self
-            puts, left = True, VIGIL_PATIENCE_S
-        else:
-            puts, left = False, (end - ctx.time) / SECOND
         if puts:
             value = {"value": f"{process}.{self.puts}", "timeout": round(left, 3)}
             return Invocation("enqueue", value | self._priority(), process, ctx.time), self
@@ -205,9 +212,11 @@ class Traffic(msgspec.Struct, frozen=True):
         little, so that something is done in every fault.
         """
         dice, seed = self.seed.child("patience").below(3)
-        if dice == 0 or (self.hungry and not self.claims):
+        if dice == 0 or (self.hungry and not self.claims and not puts):
             return 0.02 + 0.3 * seed.uniform()[0]
-        return 2.0 if puts or self.claims else min(LONGEST_WAIT_S, (end - time) / SECOND)
+        if puts or self.claims:
+            return self.put_patience if puts else PATIENCE_S
+        return min(LONGEST_WAIT_S, (end - time) / SECOND)
 
     def _work(self) -> float:
         """One in sixteen takes long, so that faults find somebody at work."""
@@ -312,6 +321,7 @@ def load(setting: Setting, *, priorities: bool) -> Generator:
             schedule,
             setting.until,
             _hungry(thread, setting.clients),
+            LITTLE_S if thread == 0 else PATIENCE_S,
         )
     )
     if not claimed:

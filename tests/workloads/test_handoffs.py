@@ -17,7 +17,7 @@ def handed(traffic, *, priorities=False, slow=()):
     """Operations of the time of the handoffs: (time, thread, f). Nothing comes out of a queue."""
 
     def behaviour(dispatch, seed):  # noqa: ARG001 - a behaviour's
-        waits = dispatch.value["timeout"] > 1.0
+        waits = dispatch.f == "dequeue" and dispatch.value["timeout"] > 1.0
         took = 4000 if waits else 300 if dispatch.thread in slow else 10
         return Outcome(0, took * MILLISECOND, "ok")
 
