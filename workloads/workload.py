@@ -95,7 +95,7 @@ class Workload:
     contended: bool = False
     timed_actions: bool = False
     plain: bool = False
-    requests: Sequence[str] = ("create", "delete", "get-children")
+    requests: Sequence[str] = ("create", "delete", "read")
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""
