@@ -34,6 +34,10 @@ class Outcome(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
+class Leaves(Exception):  # noqa: N818 - what is asked for, not a fault
+    """Raised by an operation: the client is done in this session, and comes back in another one."""
+
+
 class WorkloadClient(Protocol):
     """What a workload does with a client. Built afresh when the client is opened."""
 

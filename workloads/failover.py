@@ -3,7 +3,8 @@
 Every client's process is a member of the database, and a user of it. Operations: ``append`` a
 value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
 ``step-down``: the member lets another be the primary, if it is; ``freeze`` {seconds}: it takes
-nothing in for a while, so that it lags behind;
+nothing in for a while, so that it lags behind; ``leave``: the member's session ends, and it comes
+back in another one, which is an ``info`` like that of any client that has to be started anew;
 ``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
 """
 
@@ -23,7 +24,7 @@ from checker.replication import check_recovery, check_replication
 from checker.server_view import server_view
 from checker.unasked_holds import unasked_holds
 from checker.verdict import Requirement, Verdict, judge
-from harness.client_body import ClientContext, Outcome
+from harness.client_body import ClientContext, Leaves, Outcome
 from harness.combinators import (
     each_process,
     each_thread,
@@ -52,8 +53,9 @@ PERIOD_S = 0.02
 """Mean time between two operations of the load, all clients together."""
 
 MIX = 40
-"""Of so many operations of the load two are reads, one freezes a member's copy, and one asks a
-member to step down, which one in five can: members lag behind, and the role passes to them."""
+"""Of so many operations of the load two are reads, one freezes a member's copy, one asks a member
+to step down, which one in five can, and one ends a member's session: members lag behind, the role
+passes to them, and those who wait for it leave the line from its middle."""
 
 FREEZE_S = 0.6
 
@@ -89,8 +91,8 @@ class Writes(msgspec.Struct, frozen=True):
             return PENDING, self
         dice, seed = self.seed.below(MIX) if self.seed else (MIX, None)
         after = Writes(seed, self.until, self.number + 1)
-        other = {0: ("step-down", None), 1: ("freeze", {"seconds": FREEZE_S})}
-        other |= dict.fromkeys((2, 3), ("read", None))
+        other = {0: ("step-down", None), 1: ("freeze", {"seconds": FREEZE_S}), 2: ("leave", None)}
+        other |= dict.fromkeys((3, 4), ("read", None))
         if dice in other:
             return Invocation(*other[dice], process, ctx.time), after
         return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
@@ -147,6 +149,8 @@ class FailoverMember:
                 return Outcome("ok") if stepped else Outcome("fail", error="not the primary")
             if f == "converge":
                 return self._converge(value["patience"])
+            if f == "leave":
+                raise Leaves
         except NoPrimary as error:
             return Outcome("fail", error=str(error))
         except OutcomeUnknown as error:

@@ -267,6 +267,7 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "append": Shape(int, _fields(epoch=int, at=int)),
         "read": Shape(answer=list[int]),
         "step-down": Shape(),
+        "leave": Shape(),
         "freeze": Shape(),
         "converge": Shape(answer=_fields(values=list[int])),
     },

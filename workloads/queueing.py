@@ -16,7 +16,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 
 from checker.history import Op
 from checker.holds import Words
-from harness.client_body import ClientContext, Outcome
+from harness.client_body import ClientContext, Leaves, Outcome
 from harness.combinators import (
     each_thread,
     limit,
@@ -339,10 +339,6 @@ def final(setting: Setting, *, priorities: bool) -> Generator:
         on_threads({0}, Turn(claimed, priorities, "dequeue", draining=patience)),
         on_threads({0}, until_ok(limit(5, repeat(inspect)))),
     )
-
-
-class Leaves(Exception):  # noqa: N818 - what is asked for, not a fault
-    """The client is done in this session, and is to come back in another one."""
 
 
 class QueueClient:
