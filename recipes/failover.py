@@ -118,6 +118,8 @@ class FailoverDatabase:
         self._changed = threading.Condition()
         self._closed = False
         self._term: PrimaryTerm | None = None
+        self._handed_back = False  # the term goes on, and the appointment does not
+        self._isolated_until = -inf
         self._log = self.log(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
@@ -142,7 +144,7 @@ class FailoverDatabase:
         0 if not, or if nobody can say; afterwards another may have been, who has not begun yet.
         """
         term = self._term
-        if term is None or term.over or not self._election.leading:
+        if term is None or term.over or self._handed_back or not self._election.leading:
             return 0.0
         return max(self._validity.remaining(), self._fresh_until - time.monotonic(), 0.0)
 
@@ -154,10 +156,33 @@ class FailoverDatabase:
             self._term.end()
             return True
 
-    def freeze(self, seconds: float) -> None:
-        """Keep the copy as it is for a while, to back it up say; whoever ships or asks waits."""
+    def hand_back(self) -> bool:
+        """Give the appointment back, and serve on until a successor begins; False if not appointed.
+
+        The majority keeps that safe, as it does when we are cut off from ZooKeeper.
+        """
         with self._changed:
-            time.sleep(seconds)
+            term = self._term
+            if term is None or term.over or self._handed_back:
+                return False
+            self._handed_back = True
+        self._role_changed()
+        try:
+            self._election.resign()
+        except NotHeld:  # the session has ended, and the appointment with it
+            pass
+        except (KazooException, LockUnknown):  # we may still stand in the successor's way
+            with self._changed:
+                term.end()
+        return True
+
+    def isolate(self, seconds: float) -> None:
+        """For a while let nothing pass between the other members and us, in either direction.
+
+        What they send waits. Users are served, as far as that can be done alone. Returns at once.
+        """
+        with self._changed:
+            self._isolated_until = max(self._isolated_until, time.monotonic() + seconds)
 
     def values(self) -> list[Any]:
         """This member's copy of all values, committed or not."""
@@ -177,6 +202,9 @@ class FailoverDatabase:
 
     def _answer(self, question: Message) -> Message:
         with self._changed:
+            if question["do"] in ("promise", "accept"):
+                while not self._closed and (left := self._isolated()) > 0:
+                    self._changed.wait(left)
             if self._closed or question.get("to", self.name) != self.name:
                 return {"is": "somebody-else"}  # our address was another member's before
             try:
@@ -222,6 +250,10 @@ class FailoverDatabase:
         if values is None:
             return {"is": "unknown"}
         return {"is": "done", "epoch": term.epoch, "values": values}
+
+    def _isolated(self) -> float:
+        """Seconds for which nothing passes between the other members and us."""
+        return max(0.0, self._isolated_until - time.monotonic())
 
     # -- the role -------------------------------------------------------------------------
 
@@ -279,7 +311,10 @@ class FailoverDatabase:
             except Refused:
                 return None
             self._fresh_until = time.monotonic() + self._validity.session_timeout * FRESH
-            self._term = self.term(epoch, self.name, self._log, self._changed, self._quorum)
+            self._handed_back = False
+            self._term = self.term(
+                epoch, self.name, self._log, self._changed, self._quorum, self._isolated
+            )
             return self._term
 
     def _lead(self, term: PrimaryTerm, session: Session) -> None:

@@ -12,7 +12,7 @@ from recipes.json_lines import Message, NoAnswer, Unheard, ask_once
 from recipes.primary_directory import Primary, PrimaryDirectory
 from recipes.session import Unanswered
 
-LOOK_S: Final = 0.5
+LOOK_S: Final = 0.2
 """How long to wait for ZooKeeper's word before the last primary known is asked."""
 
 PAUSE_S: Final = 0.05
@@ -29,6 +29,9 @@ class OutcomeUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the 
 class FailoverClient:
     """Asks whoever is the primary.
 
+    A read goes to who was it the last time, as long as that one answers: a deposed primary refuses.
+    A write that reaches one stays of unknown outcome, so ZooKeeper is asked first.
+
     Args:
         client: with kazoo's threading handler.
         path: the group's znode, as for ``recipes.failover.FailoverDatabase``.
@@ -37,6 +40,7 @@ class FailoverClient:
     def __init__(self, client: KazooClient, path: str) -> None:
         self._directory = PrimaryDirectory(client, path)
         self._latest: Primary | None = None
+        self._doubtful = True  # whether the latest known still serves
 
     def write(self, value: Any, timeout: float) -> Message:
         """Have a value (of JSON, not null) written: ``epoch`` and position ``at``.
@@ -45,6 +49,7 @@ class FailoverClient:
             NoPrimary: certainly not written.
             OutcomeUnknown: nobody knows.
         """
+        self._doubtful = True
         return self._ask({"do": "write", "value": value}, timeout)
 
     def read(self, timeout: float) -> list[Any]:
@@ -60,6 +65,7 @@ class FailoverClient:
             primary = self._find(deadline)
             if primary is not None:
                 left = deadline.left() or 0.0
+                self._doubtful = True
                 told = {**question, "to": primary.name, "patience": left}
                 try:
                     answer = ask_once(primary.address, told, left)
@@ -68,6 +74,7 @@ class FailoverClient:
                 except Unheard:
                     answer = {"is": "unheard"}
                 if answer["is"] == "done":
+                    self._doubtful = False
                     return answer
                 if answer["is"] == "unknown":
                     raise OutcomeUnknown(f"{primary.name} could not tell in time")
@@ -75,7 +82,9 @@ class FailoverClient:
         raise NoPrimary("nobody serves, as far as could be found")
 
     def _find(self, deadline: Deadline) -> Primary | None:
-        """Who serves: by ZooKeeper's word if it can be had, else who did when it last could."""
+        """Who served the last time; else whom ZooKeeper names, if it can be asked."""
+        if not self._doubtful:
+            return self._latest
         with suppress(KazooException, Unanswered):
             found = self._directory.find(Deadline(min(LOOK_S, deadline.left() or 0.0)))
             if found is not None:

@@ -35,6 +35,7 @@ class PrimaryTerm:
             has no other note is called with it held.
         quorum: how many members must have something, the primary among them; asked anew each
             time something is counted.
+        isolated: seconds for which nothing can be sent to the replicas; asked anew each time.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class PrimaryTerm:
         log: ReplicatedLog,
         changed: threading.Condition,
         quorum: Callable[[], int],
+        isolated: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.epoch = epoch
         self.over = False
@@ -51,6 +53,7 @@ class PrimaryTerm:
         self._log = log
         self._changed = changed
         self._quorum = quorum
+        self._isolated = isolated
         self._begun: int | None = None  # the position of the entry that opens the term
         self._committed = 0
         self._addresses: dict[str, Address] = {}
@@ -147,6 +150,8 @@ class PrimaryTerm:
         """Wait until there is something to say to a replica; None once the term is over."""
         with self._changed:
             self._changed.wait_for(lambda: self.over or self._is_due(name), HEARTBEAT_S)
+            while not self.over and (left := self._isolated()) > 0:
+                self._changed.wait(left)
             if self.over:
                 return None
             if self._begun is None:

@@ -2,9 +2,11 @@
 
 Every client's process is a member of the database, and a user of it. Operations: ``append`` a
 value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
-``step-down``: the member lets another be the primary, if it is; ``freeze`` {seconds}: it takes
-nothing in for a while, so that it lags behind; ``leave``: the member's session ends, and it comes
-back in another one, which is an ``info`` like that of any client that has to be started anew;
+``step-down``: the member ends its term, if it is the primary; ``hand-back``: it gives the
+appointment back and serves on, cut off from the others for ``seconds``, as one that does not know
+that it was deposed; ``isolate``: it is cut off from the other members for ``seconds``; ``leave``:
+the member's session ends, and it comes back in another one, which is an ``info`` like that of any
+client that has to be started anew;
 ``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
 """
 
@@ -46,18 +48,42 @@ from workloads.workload import Setting, Workload
 WORDS = Words(acquire="", work="", release="", thing="role of the primary")
 """Nobody asks for the role: whoever believes that it is the primary plays the holder."""
 
-PATIENCE_S = 2.0
-"""How long a user waits for its write or read."""
+PATIENCE_S = 0.5
+"""How long a user waits for its write or read: not so long that everybody waits for a primary that
+is cut off, and nobody writes at its successor."""
+
+FINAL_PATIENCE_S = 2.0
+"""How long, to see at the end what the primary has."""
 
 PERIOD_S = 0.02
 """Mean time between two operations of the load, all clients together."""
 
 MIX = 40
-"""Of so many operations of the load two are reads, one freezes a member's copy, one asks a member
-to step down, which one in five can, and one ends a member's session: members lag behind, the role
-passes to them, and those who wait for it leave the line from its middle."""
+"""Of so many operations of the load, those in ``OTHERS`` are no writes."""
 
-FREEZE_S = 0.6
+OTHERS = {
+    **dict.fromkeys(range(10), "read"),
+    **dict.fromkeys(range(10, 14), "isolate"),
+    **dict.fromkeys(range(14, 19), "hand-back"),
+    19: "step-down",
+    20: "leave",
+}
+"""Of ``hand-back`` and ``step-down`` some meet the primary. Members are cut off from the
+others, so that the role passes from those who have the latest writes to those who have not; and
+those who wait for it leave the line, from its middle mostly."""
+
+NEXT_S = 1.0
+"""How long who is to hand the role back waits until it has it."""
+
+TERM_S = 0.1
+"""How long it has it then: long enough to acknowledge something, and not much."""
+
+ISOLATED_S = (0.2, 0.6, 1.0)
+"""For how long a member is cut off from the others."""
+
+AFTER_S = (0.0, 0.4)
+"""How long a primary is cut off before it hands the role back: not at all, so that users whom it
+answered just now ask it again; or so long that it has writes that nobody else has."""
 
 FINAL_BOUND_S = 15.0
 """How long it may take until everybody can write once more, and until every copy is the same."""
@@ -91,10 +117,13 @@ class Writes(msgspec.Struct, frozen=True):
             return PENDING, self
         dice, seed = self.seed.below(MIX) if self.seed else (MIX, None)
         after = Writes(seed, self.until, self.number + 1)
-        other = {0: ("step-down", None), 1: ("freeze", {"seconds": FREEZE_S}), 2: ("leave", None)}
-        other |= dict.fromkeys((3, 4), ("read", None))
-        if dice in other:
-            return Invocation(*other[dice], process, ctx.time), after
+        f = OTHERS.get(dice, "append")
+        if f != "append":
+            value = {
+                "isolate": {"seconds": ISOLATED_S[self.number % 3]},
+                "hand-back": {"after": AFTER_S[self.number % 2], "seconds": ISOLATED_S[-1]},
+            }.get(f)
+            return Invocation(f, value, process, ctx.time), after
         return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
 
     def update(self, _ctx: Context, _event: Op) -> Generator:
@@ -141,27 +170,42 @@ class FailoverMember:
                 return Outcome("ok", {"epoch": answer["epoch"], "at": answer["at"]})
             if f == "read":
                 return Outcome("ok", self._user.read(PATIENCE_S))
-            if f == "freeze":
-                self._database.freeze(value["seconds"])
+            if f == "isolate":
+                self._database.isolate(value["seconds"])
                 return Outcome("ok")
+            if f == "hand-back":
+                handed = self._hand_back(value["after"], value["seconds"])
+                return Outcome("ok") if handed else Outcome("fail", error="not the primary")
             if f == "step-down":
                 stepped = self._database.step_down()
                 return Outcome("ok") if stepped else Outcome("fail", error="not the primary")
-            if f == "converge":
-                return self._converge(value["patience"])
             if f == "leave":
                 raise Leaves
+            if f == "converge":
+                return self._converge(value["patience"])
         except NoPrimary as error:
             return Outcome("fail", error=str(error))
         except OutcomeUnknown as error:
             return Outcome("info" if f == "append" else "fail", error=str(error))
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
+    def _hand_back(self, after: float, isolated: float) -> bool:
+        """As when a primary is cut off from everybody, and its session expires meanwhile."""
+        deadline = time.monotonic() + NEXT_S
+        while not self._database.remaining() and time.monotonic() < deadline:
+            time.sleep(TERM_S / 10)
+        if not self._database.remaining():
+            return False
+        time.sleep(TERM_S)
+        self._database.isolate(isolated)
+        time.sleep(after)
+        return self._database.hand_back()
+
     def _converge(self, patience: float) -> Outcome:
         """Wait until the own copy is the primary's."""
         deadline = time.monotonic() + patience
         while True:
-            read = self._user.read(PATIENCE_S)
+            read = self._user.read(FINAL_PATIENCE_S)
             own = self._database.values()
             if own == read:
                 return Outcome("ok", {"values": own})

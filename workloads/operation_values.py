@@ -267,8 +267,9 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "append": Shape(int, _fields(epoch=int, at=int)),
         "read": Shape(answer=list[int]),
         "step-down": Shape(),
+        "hand-back": Shape(),
+        "isolate": Shape(),
         "leave": Shape(),
-        "freeze": Shape(),
         "converge": Shape(answer=_fields(values=list[int])),
     },
 }

@@ -1,6 +1,7 @@
 """Databases with one known mistake each in how their primary fails over."""
 
 import time
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -225,3 +226,51 @@ class NeverStepsDown(FailoverDatabase):
         """For ever, from the first time on."""
         self._appointed = self._appointed or super().remaining() > 0
         return 1.0 if self._appointed else 0.0
+
+
+class _ReadsUnconfirmed(PrimaryTerm):
+    def read(self, _deadline: Deadline) -> list[Any] | None:
+        values = self._log.entries[: self._committed]
+        return [value for _, value in values if value is not None]
+
+
+class _NeverTruncates(ReplicatedLog):
+    def _put(self, at: int, entries: Sequence[Entry]) -> None:
+        there = len(self.entries)
+        super()._put(max(at, there), entries[max(0, there - at) :])
+
+
+class HalfQuorum(FailoverDatabase):
+    """Half of it is enough for it."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "counts half of the members, rounded down, for a majority: two of five have a write, and "
+        "two others can begin without it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-write"})
+
+    def _quorum(self) -> int:
+        return self._members // 2
+
+
+class ReadsUnconfirmed(FailoverDatabase):
+    """It believes itself."""
+
+    term: ClassVar[type[PrimaryTerm]] = _ReadsUnconfirmed
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "answers reads without asking a majority whether a later primary has begun"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-write", "not-linearizable"})
+
+
+class NeverTruncates(FailoverDatabase):
+    """It keeps what it has."""
+
+    log: ClassVar[type[ReplicatedLog]] = _NeverTruncates
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "a replica keeps entries that contradict the primary's, and takes only what comes after"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-write"})

@@ -5,7 +5,7 @@ import pytest
 from harness.generator import Context
 from harness.seed import Seed
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.failover import _VALUES, MIX, Writes
+from workloads.failover import _VALUES, MIX, OTHERS, Writes
 
 SECOND = 1_000_000_000
 
@@ -27,8 +27,8 @@ def test_no_value_is_written_twice_and_some_requests_read():
     values = [request.value for request in asked if request.f == "append"]
     assert len(set(values)) == len(values)
     others = [request.f for request in asked if request.f != "append"]
-    assert set(others) == {"read", "step-down", "freeze"}
-    assert 300 / MIX < len(others) < 300 / MIX * 10
+    assert set(others) == {"read", "step-down", "hand-back", "isolate", "leave"}
+    assert 300 * len(OTHERS) / MIX * 0.7 < len(others) < 300 * len(OTHERS) / MIX * 1.3
 
 
 def test_the_final_phase_writes_other_values_than_the_load_and_never_reads():
