@@ -133,8 +133,7 @@ def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spr
     for operation in history.operations():
         if operation.invoke.f == f and operation.invoke.time < end:
             client = history.client_of(int(operation.invoke.process))
-            done = operation.completion
-            counts = holds is None and operation.outcome == "ok" and done is not None
+            counts = holds is None and operation.outcome == "ok"
             grants[client] = grants.get(client, 0) + counts
     for hold in holds or ():
         if hold.called < end:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rumpus.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES, Claim, Results
+from rumpus.marked_page import table_row, with_part
 
-BEGIN, END = "<!-- claims -->\n", "<!-- /claims -->\n"
+MARK = "claims"
 
 
 def perform(command: str) -> Results:
@@ -50,7 +51,7 @@ def rows(claims: Sequence[Claim], run: Callable[[str], Results] = perform) -> It
         verdict = f"**{CONFIRMED if holds else REFUTED}**"
         commands = "<br>".join(f"`rumpus {command}`" for command in claim.commands)
         cells = (claim.words, claim.source, commands, measured, f"{verdict}. {claim.note}".strip())
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        yield table_row(cells)
 
 
 def with_table(page: str, lines: Iterator[str]) -> str:
@@ -59,13 +60,9 @@ def with_table(page: str, lines: Iterator[str]) -> str:
     Raises:
         ValueError: the page does not mark exactly one place for the table.
     """
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(END) < page.index(BEGIN):
-        raise ValueError("the page of claims must mark one place for its table")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
     table = "\n".join(lines)
     sources = "\n".join(f"- **{letter}**: {title}" for letter, title in SOURCES.items())
-    return f"{before}{BEGIN}\n{table}\n\nSources:\n\n{sources}\n\n{END}{after}"
+    return with_part(page, MARK, f"{table}\n\nSources:\n\n{sources}\n")
 
 
 def main(page: Path) -> None:

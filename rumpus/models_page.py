@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from checker.decide import ModelEntry
 from checker.registry import MODELS
+from rumpus.marked_page import table_row
 
 _HEAD = """\
 # Models
@@ -70,7 +71,7 @@ def _table(entries: Iterable[ModelEntry]) -> Iterator[str]:
         name = f"`{entry.name}`"
         for algorithm in entry.algorithms:
             cells = (name, algorithm.name, algorithm.when, algorithm.cost, algorithm.source)
-            yield f"| {' | '.join(map(_cell, cells))} |\n"
+            yield f"{table_row(cells)}\n"
             name = ""
     yield "\n"
 
@@ -82,12 +83,8 @@ def _sections(entries: Iterable[ModelEntry]) -> Iterator[str]:
         if entry.initial is not None:
             yield f"`--initial`: {entry.initial}.\n\n"
         yield "| operation | arguments and results |\n|---|---|\n"
-        yield from (f"| `{f}` | {_cell(words)} |\n" for f, words in entry.functions.items())
+        yield from (f"{table_row((f'`{f}`', words))}\n" for f, words in entry.functions.items())
         yield "\n"
-
-
-def _cell(words: str) -> str:
-    return words.replace("|", "\\|").replace("\n", " ")
 
 
 if __name__ == "__main__":

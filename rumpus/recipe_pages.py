@@ -1,4 +1,4 @@
-"""The tables of promises in ``docs/recipes``, made from the promises themselves.
+"""The tables of promises in ``docs/recipes``, and of families in the README, made from the code.
 
 ``python -m rumpus.recipe_pages docs/recipes`` makes them anew.
 """
@@ -9,23 +9,33 @@ from pathlib import Path
 
 from checker.verdict import ANOMALIES
 from recipes.interfaces import Recipe
+from rumpus.marked_page import table_row, with_part
 from workloads.registry import WORKLOADS
 from workloads.workload import Workload
 
-BEGIN, END = "<!-- promises -->\n", "<!-- /promises -->\n"
+PROMISES, FAMILIES = "promises", "families"
 
 
-def with_table(page: str, workload: Workload) -> str:
-    """A page with its table up to date; what stands around it stays.
+def with_promises(page: str, workload: Workload) -> str:
+    """The page of a family with its tables up to date; raises as ``marked_page.with_part``."""
+    return with_part(page, PROMISES, table(workload))
 
-    Raises:
-        ValueError: the page does not mark exactly one place for the table.
-    """
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(END) < page.index(BEGIN):
-        raise ValueError(f"the page of {workload.name} must mark one place for its table")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{table(workload)}\n{END}{after}"
+
+def with_families(page: str) -> str:
+    """The README with its table of families up to date; raises likewise."""
+    rows = (
+        (
+            f"[`{name}`](docs/recipes/{name}.md)",
+            workload.summary,
+            ", ".join(
+                f"`{each}`" for each, recipe in workload.recipes.items() if not recipe.faulty
+            ),
+            str(sum(recipe.faulty for recipe in workload.recipes.values())),
+        )
+        for name, workload in WORKLOADS.items()
+    )
+    head = "| workload | what its clients do | recipes | mutants |\n|---|---|---|---|\n"
+    return with_part(page, FAMILIES, head + "".join(f"{table_row(row)}\n" for row in rows))
 
 
 def table(workload: Workload) -> str:
@@ -47,7 +57,7 @@ def _promises(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
             *([_wakeups(promises.wakeups)] if promises.wakeups is not None else []),
         ]
         cells = (f"`{name}`", _kinds(promises.prevents), "; ".join(further), promises.notes)
-        yield f"| {' | '.join(map(_cell, cells))} |"
+        yield table_row(cells)
 
 
 def _wakeups(most: int) -> str:
@@ -59,7 +69,7 @@ def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
     yield "| anomaly | meaning |"
     yield "|---|---|"
     yield from (
-        f"| `{kind}` | {_cell(ANOMALIES[kind])} |" for kind in ANOMALIES if kind in prevented
+        table_row((f"`{kind}`", ANOMALIES[kind])) for kind in ANOMALIES if kind in prevented
     )
 
 
@@ -67,22 +77,20 @@ def _mutants(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
     yield "| mutant | its mistake | given away by |"
     yield "|---|---|---|"
     for name, recipe in recipes.items():
-        yield f"| `{name}` | {_cell(recipe.mistake)} | {_kinds(recipe.expected)} |"
+        yield table_row((f"`{name}`", recipe.mistake, _kinds(recipe.expected)))
 
 
 def _kinds(kinds: frozenset[str]) -> str:
     return ", ".join(f"`{kind}`" for kind in ANOMALIES if kind in kinds)
 
 
-def _cell(words: str) -> str:
-    return words.replace("|", "\\|").replace("\n", " ")
-
-
 def main(folder: Path) -> None:
-    """Bring all pages up to date."""
+    """Bring all pages of ``docs/recipes``, and the README two folders above, up to date."""
     for name, workload in WORKLOADS.items():
         page = folder / f"{name}.md"
-        page.write_text(with_table(page.read_text(encoding="utf-8"), workload), encoding="utf-8")
+        page.write_text(with_promises(page.read_text(encoding="utf-8"), workload), encoding="utf-8")
+    readme = folder.resolve().parents[1] / "README.md"
+    readme.write_text(with_families(readme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 
 from rumpus import claims
 from rumpus.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES
-from rumpus.claims_page import BEGIN, END, perform, rows, with_table
+from rumpus.claims_page import perform, rows, with_table
 from rumpus.command_line import _parser
 from workloads.registry import WORKLOADS
 
@@ -41,7 +41,7 @@ def test_the_page_has_each_claim_with_source_commands_and_verdict(claim):
 
 
 def test_the_page_has_no_other_claims():
-    table = PAGE.split(BEGIN)[1].split(END)[0]
+    table = PAGE.split("<!-- claims -->")[1].split("<!-- /claims -->")[0]
     claimed = [line for line in table.splitlines() if line.startswith("| ")]
     assert len(claimed) == len(CLAIMS) + 1
 
@@ -137,7 +137,8 @@ def test_a_command_of_several_claims_is_run_once_and_the_rest_of_the_page_stays(
         return measured(after={"release": 1})
 
     same = [claim for claim in CLAIMS if claim.read in (claims._spread, claims._waits)]
-    page = with_table(f"# Before\n{BEGIN}of yesterday\n{END}after\n", rows(same, run))
+    before = "# Before\n<!-- claims -->\nof yesterday\n<!-- /claims -->\nafter\n"
+    page = with_table(before, rows(same, run))
     assert sorted(runs) == sorted(same[0].commands)
     assert page.startswith("# Before\n")
     assert page.endswith("after\n")

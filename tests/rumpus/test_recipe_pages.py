@@ -1,10 +1,11 @@
 """docs/recipes says of every family what its recipes promise, and what the promises are."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from rumpus.recipe_pages import BEGIN, END, table, with_table
+from rumpus.recipe_pages import table, with_families, with_promises
 from workloads.registry import WORKLOADS
 
 PAGES = Path(__file__).parents[2] / "docs" / "recipes"
@@ -14,8 +15,8 @@ LOCK = WORKLOADS["lock"]
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 def test_each_family_has_a_page_that_is_up_to_date(workload):
     page = (PAGES / f"{workload.name}.md").read_text(encoding="utf-8")
-    assert with_table(page, workload) == page, "python -m rumpus.recipe_pages docs/recipes"
-    prose = page[: page.index(BEGIN)] + page[page.index(END) :]
+    assert with_promises(page, workload) == page, "python -m rumpus.recipe_pages docs/recipes"
+    prose = page[: page.index("<!-- promises -->")] + page[page.index("<!-- /promises -->") :]
     sound = [name for name, recipe in workload.recipes.items() if not recipe.faulty]
     untold = [name for name in sound if name not in prose.lower()]
     assert not untold, "what is in the table only is not explained"
@@ -34,16 +35,9 @@ def test_a_table_names_recipes_promises_anomalies_and_mutants():
     assert "fencing tokens" in made
 
 
-def test_what_stands_around_the_table_stays():
-    page = f"# Lock\n\n{BEGIN}of yesterday\n{END}\nafter\n"
-    made = with_table(page, LOCK)
-    assert made.startswith("# Lock\n")
-    assert made.endswith("\nafter\n")
-    assert "of yesterday" not in made
-    assert with_table(made, LOCK) == made
-
-
-@pytest.mark.parametrize("page", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END])
-def test_a_page_without_its_place_is_refused(page):
-    with pytest.raises(ValueError, match="one place"):
-        with_table(page, LOCK)
+def test_the_readme_counts_the_recipes_and_mutants_that_there_are():
+    page = (PAGES.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert with_families(page) == page, "python -m rumpus.recipe_pages docs/recipes"
+    mutants = sum(recipe.faulty for recipe in LOCK.recipes.values())
+    assert f"| {LOCK.summary} |" in page
+    assert re.search(rf"^\| \[`lock`\].* \| {mutants} \|$", page, re.MULTILINE)
