@@ -79,7 +79,7 @@ def check_exercise(
     leader_changes: int,
     kinds: Collection[str],
     directed: bool,
-    expired: str = "expiries while holding",
+    expired: str,
 ) -> CheckResult:
     """Account for what happened.
 

@@ -15,13 +15,12 @@ from typing import Any
 
 import msgspec
 
-from checker.exercise import check_exercise
 from checker.history import History, Op, Operation, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
 from checker.overdue_calls import check_overdue_calls
 from checker.specialised.gate import GATE
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from checker.waiters import check_waiters
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
@@ -49,7 +48,7 @@ from harness.generator import (
 from harness.seed import Seed
 from recipes.barrier import Barrier, BarrierUnknown
 from recipes.catalogue.barriers import BARRIERS
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.patient_call import PatientCall, StillRunning
 from workloads.workload import Setting, Workload
 
@@ -331,24 +330,19 @@ def judge_barrier(evidence: Evidence) -> Verdict:
     history = evidence.history
     checks = [check_model(history, GATE, "early-entry"), check_overdue_calls(history)]
     checks.append(check_waiters(history, ["wait"], opened=WORDS.release, left_over="left-over"))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="waiters that were held up and passed",
-                    needed=LEAST_PASSES,
-                    observed=held_up(history),
-                )
-            ],
-            expiries=evidence.expiries,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="expired sessions",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="waiters that were held up and passed",
+                needed=LEAST_PASSES,
+                observed=held_up(history),
+            )
+        ],
+        expiries=evidence.expiries,
+        expired="expired sessions",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def held_up(history: History) -> int:

@@ -12,20 +12,19 @@ from typing import Any
 import msgspec
 
 from checker.counter_totals import check_totals
-from checker.exercise import check_exercise
 from checker.final_answers import check_final_answers
 from checker.history import History, Op, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
 from checker.specialised.counter import COUNTER as MODEL
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
 from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.catalogue.counters import COUNTERS
 from recipes.counter import AdditionUnknown, Counter, TotalUnknown
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.patient_call import PatientCall, StillRunning
 from workloads.workload import Setting, Workload
 
@@ -179,25 +178,20 @@ def judge_counter(evidence: Evidence) -> Verdict:
         check_final_answers(history, TRIES),
     ]
     added = sum(op.f == WORDS.acquire and op.type == "ok" for op in history)
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(name="additions", needed=LEAST_ADDITIONS, observed=added),
-                Requirement(
-                    name="counters read by everybody at the end",
-                    needed=COUNTERS_IN_TURN * history.clients,
-                    observed=final_reads(history),
-                ),
-            ],
-            expiries=evidence.expiries,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="expired sessions",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(name="additions", needed=LEAST_ADDITIONS, observed=added),
+            Requirement(
+                name="counters read by everybody at the end",
+                needed=COUNTERS_IN_TURN * history.clients,
+                observed=final_reads(history),
+            ),
+        ],
+        expiries=evidence.expiries,
+        expired="expired sessions",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def final_reads(history: History) -> int:

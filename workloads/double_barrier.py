@@ -18,14 +18,13 @@ import msgspec
 from checker.barrier_rounds import check_barrier_rounds
 from checker.entitlement import check_entitlement
 from checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
-from checker.exercise import check_exercise
 from checker.history import History, Op
 from checker.holds import Words, extract_holds
 from checker.model_check import check_model
 from checker.overdue_calls import check_overdue_calls
 from checker.server_view import server_view
 from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
-from checker.verdict import CheckResult, Requirement, Verdict, judge
+from checker.verdict import CheckResult, Requirement, Verdict
 from checker.waiters import check_waiters
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_process, each_thread, phases
@@ -34,7 +33,7 @@ from harness.seed import Seed
 from recipes.barrier import BarrierUnknown
 from recipes.catalogue.double_barriers import DOUBLE_BARRIERS
 from recipes.double_barrier import DoubleBarrier, NotInside
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.patient_call import PatientCall, StillRunning
 from workloads.workload import Setting, Workload
 
@@ -300,24 +299,19 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     checks.append(check_overdue_calls(history, grace=GRACE_S))
     checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
     left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="rounds that were passed",
-                    needed=LEAST_ROUNDS,
-                    observed=left // max(1, history.clients),
-                )
-            ],
-            expiries=evidence.expiries,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="expired sessions",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="rounds that were passed",
+                needed=LEAST_ROUNDS,
+                observed=left // max(1, history.clients),
+            )
+        ],
+        expiries=evidence.expiries,
+        expired="expired sessions",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def server_sessions(evidence: Evidence) -> ServerView | None:

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from checker.exclusion import check_exclusion
-from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
@@ -25,7 +24,7 @@ from checker.registry import MODELS
 from checker.replication import check_recovery, check_replication
 from checker.server_view import server_view
 from checker.unasked_holds import unasked_holds
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Leaves, Outcome
 from harness.combinators import (
     each_process,
@@ -42,7 +41,7 @@ from harness.seed import Seed
 from recipes.catalogue.failover import FAILOVER
 from recipes.failover import FailoverDatabase
 from recipes.failover_client import FailoverClient, NoPrimary, OutcomeUnknown
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="", work="", release="", thing="role of the primary")
@@ -259,24 +258,19 @@ def judge_failover(evidence: Evidence) -> Verdict:
         check_model(history, MODELS["append"], "not-linearizable", functions=("append", "read")),
     ]
     checks.append(check_recovery(history))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="acknowledged writes",
-                    needed=LEAST_WRITES,
-                    observed=replication.stats["acknowledged"],
-                )
-            ],
-            expiries=replication.stats["primaries"] - 1,
-            expired="fail-overs",
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="acknowledged writes",
+                needed=LEAST_WRITES,
+                observed=replication.stats["acknowledged"],
+            )
+        ],
+        expiries=replication.stats["primaries"] - 1,
+        expired="fail-overs",
     )
-    return judge(checks, promises.prevents, strict=evidence.strict)
 
 
 FAILOVER_WORKLOAD = Workload(

@@ -20,14 +20,13 @@ import msgspec
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
-from checker.exercise import check_exercise
 from checker.history import Op, Process
 from checker.holds import Words
 from checker.job_effects import check_job_effects
 from checker.overdue_calls import check_overdue_calls
 from checker.removals import check_removals, removals
 from checker.server_truth import ServerTruth
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
     each_process,
@@ -42,7 +41,7 @@ from harness.generator import PENDING, Answer, Context, Generator, Invocation
 from harness.seed import Seed
 from recipes.catalogue.jobs import BOARDS
 from recipes.jobs import Claim, ClaimLost, JobUnknown
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="claim", work="work", release="complete", thing="job")
@@ -343,18 +342,13 @@ def judge_jobs(evidence: Evidence) -> Verdict:
         Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
         Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
     ]
-    checks.append(
-        check_exercise(
-            evidence.history,
-            happened=happened,
-            expiries=_expired_claims(truth, evidence.path),
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="expiries of workers at a job",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=happened,
+        expiries=_expired_claims(truth, evidence.path),
+        expired="expiries of workers at a job",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def _makers(truth: ServerTruth, path: str) -> dict[str, list[str | None]]:

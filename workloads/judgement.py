@@ -126,25 +126,50 @@ def judge_contention(
     if prompt:
         checks.append(check_overdue(history, server, words))
     checks.append(check_liveness(history, words, nobody=nobody))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="contended handovers",
-                    needed=LEAST_HANDOVERS,
-                    observed=exclusion.stats["handovers"],
-                ),
-                accepted_actions(history),
-                *happened,
-            ],
-            expiries=exclusion.stats["expiries_while_holding"],
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="contended handovers",
+                needed=LEAST_HANDOVERS,
+                observed=exclusion.stats["handovers"],
+            ),
+            accepted_actions(history),
+            *happened,
+        ],
+        expiries=exclusion.stats["expiries_while_holding"],
     )
-    return judge(checks, promises.prevents, strict=evidence.strict)
+
+
+def judge_exercised(
+    evidence: Evidence,
+    checks: Sequence[CheckResult],
+    *,
+    happened: Sequence[Requirement],
+    expiries: int | None,
+    expired: str = "expiries while holding",
+) -> Verdict:
+    """Judge by a family's checks, and by whether the run exercised anything.
+
+    Args:
+        evidence: what the run left.
+        checks: what the family's checks found.
+        happened: what of the workload's own must have happened.
+        expiries: sessions that expired when it mattered; None when it takes the servers' logs to
+            count them, and these are not at hand.
+        expired: what ``expiries`` counts, in words.
+    """
+    exercise = check_exercise(
+        evidence.history,
+        happened=happened,
+        expiries=expiries,
+        leader_changes=evidence.leader_changes,
+        kinds=evidence.kinds,
+        directed=evidence.directed,
+        expired=expired,
+    )
+    return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)
 
 
 def accepted_actions(history: History) -> Requirement:

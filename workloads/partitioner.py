@@ -17,14 +17,13 @@ from kazoo.exceptions import KazooException
 
 from checker.entitlement import check_entitlement
 from checker.exclusion import ServerView
-from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words, extract_holds
 from checker.liveness import check_liveness
 from checker.overdue_calls import check_overdue_calls
 from checker.partitions import check_ownership, check_shares
 from checker.server_view import server_view
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
     each_process,
@@ -40,7 +39,7 @@ from harness.seed import Seed
 from recipes.catalogue.partitioners import PARTITIONERS
 from recipes.interfaces import LockUnknown, NotHeld
 from workloads.contention import LINGER_S, ContentionClient
-from workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions
+from workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions, judge_exercised
 from workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="share")
@@ -249,24 +248,19 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
     checks += [check_entitlement(history, holds, None, WORDS), check_overdue_calls(history)]
     checks.append(check_liveness(history, WORDS))
     checks.append(check_ownership(history, PARTS))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="parts that got another owner",
-                    needed=LEAST_HANDOVERS,
-                    observed=shares.stats["handovers"],
-                ),
-                accepted_actions(history),
-            ],
-            expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="parts that got another owner",
+                needed=LEAST_HANDOVERS,
+                observed=shares.stats["handovers"],
+            ),
+            accepted_actions(history),
+        ],
+        expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,
     )
-    return judge(checks, promises.prevents, strict=evidence.strict)
 
 
 PARTITIONER = Workload(

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checker.decide import ModelEntry
-from checker.exercise import check_exercise
 from checker.history import History, Op, final_phase
 from checker.model_check import check_model
 from checker.overdue_calls import check_overdue_calls
@@ -19,8 +18,8 @@ from checker.queue_accounting import (
     without,
 )
 from checker.queue_waiting import check_waiting
-from checker.verdict import Anomaly, CheckResult, Requirement, Verdict, judge
-from workloads.judgement import Evidence
+from checker.verdict import Anomaly, CheckResult, Requirement, Verdict
+from workloads.judgement import Evidence, judge_exercised
 
 LEAST_ELEMENTS = 50
 """How many elements must have come out to make a run meaningful."""
@@ -58,29 +57,24 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
         checks.append(check_model(part, model, "out-of-order", functions={"enqueue", "dequeue"}))
     checks.append(check_waiting(history, books, left))
     checks.append(_left_behind(history, inspected))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="elements that came out",
-                    needed=LEAST_ELEMENTS,
-                    observed=accounted.stats["came out"],
-                ),
-                Requirement(
-                    name="elements that somebody waited for",
-                    needed=LEAST_AWAITED,
-                    observed=_awaited(books.elements.values()),
-                ),
-            ],
-            expiries=evidence.expiries,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="sessions that expired",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="elements that came out",
+                needed=LEAST_ELEMENTS,
+                observed=accounted.stats["came out"],
+            ),
+            Requirement(
+                name="elements that somebody waited for",
+                needed=LEAST_AWAITED,
+                observed=_awaited(books.elements.values()),
+            ),
+        ],
+        expiries=evidence.expiries,
+        expired="sessions that expired",
     )
-    return judge(checks, promises.prevents, strict=evidence.strict)
 
 
 def _inspected(history: History) -> Op | None:

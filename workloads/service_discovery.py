@@ -15,11 +15,10 @@ import msgspec
 from kazoo.exceptions import KazooException
 
 from checker.convergence import count_expiries
-from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
 from checker.presence import check_discovery, check_lists, check_presence
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
     each_process,
@@ -36,7 +35,7 @@ from harness.seed import Seed
 from recipes.catalogue.registries import REGISTRIES
 from recipes.service_registry import RegistrationUnknown, ServiceRegistry
 from recipes.session import Unanswered
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="register", work="discover", release="deregister", thing="entry")
@@ -235,18 +234,13 @@ def judge_registry(evidence: Evidence) -> Verdict:
     ]
     checks.append(check_presence(history))
     came = sum(op.f == "register" and op.type == "ok" for op in history)
-    checks.append(
-        check_exercise(
-            history,
-            happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
-            expiries=count_expiries(history, evidence.truth),
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="sessions of clients that expired",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
+        expiries=count_expiries(history, evidence.truth),
+        expired="sessions of clients that expired",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 REGISTRY = Workload(

@@ -24,7 +24,6 @@ import msgspec
 from kazoo.exceptions import NodeExistsError
 
 from checker.commitments import Decided, check_commitments, check_ends
-from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
@@ -32,14 +31,14 @@ from checker.overdue_calls import check_overdue_calls
 from checker.registry import MODELS
 from checker.server_truth import ServerTruth
 from checker.txnlog import session_hex
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_thread, limit, repeat, until_ok
 from harness.generator import Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
 from recipes.two_phase_commit import InDoubt, NoTransaction, VotedAlready
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.mortal_client import Died, MortalClient
 from workloads.workload import Setting, Workload
 
@@ -369,18 +368,9 @@ def judge_commits(evidence: Evidence) -> Verdict:
     ]
     if logged is None:
         commitments.unknown.append("without the servers' logs nobody can tell who decided")
-    checks.append(
-        check_exercise(
-            history,
-            happened=happened,
-            expiries=evidence.expiries,
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="expired sessions",
-        )
+    return judge_exercised(
+        evidence, checks, happened=happened, expiries=evidence.expiries, expired="expired sessions"
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 def _decisions(truth: ServerTruth, path: str) -> dict[str, list[Decided]]:

@@ -21,10 +21,9 @@ from kazoo.exceptions import (
 )
 
 from checker.convergence import check_convergence, check_view_order, count_expiries
-from checker.exercise import check_exercise
 from checker.history import Op
 from checker.holds import Words
-from checker.verdict import Requirement, Verdict, judge
+from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
 from harness.generator import PENDING, Answer, Context, Generator, Invocation
@@ -32,7 +31,7 @@ from harness.seed import Seed
 from recipes.catalogue.views import VIEWS
 from recipes.deadline import Deadline
 from recipes.session import Session, Unanswered
-from workloads.judgement import Evidence
+from workloads.judgement import Evidence, judge_exercised
 from workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="follow", work="look", release="unfollow", thing="view")
@@ -311,24 +310,19 @@ def judge_view(evidence: Evidence) -> Verdict:
     order = check_view_order(history)
     checks = [order]
     checks.append(check_convergence(history))
-    checks.append(
-        check_exercise(
-            history,
-            happened=[
-                Requirement(
-                    name="looks that showed something new",
-                    needed=LEAST_NEWS,
-                    observed=order.stats["looks_with_news"],
-                )
-            ],
-            expiries=count_expiries(history, evidence.truth),
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-            expired="sessions of followers that expired",
-        )
+    return judge_exercised(
+        evidence,
+        checks,
+        happened=[
+            Requirement(
+                name="looks that showed something new",
+                needed=LEAST_NEWS,
+                observed=order.stats["looks_with_news"],
+            )
+        ],
+        expiries=count_expiries(history, evidence.truth),
+        expired="sessions of followers that expired",
     )
-    return judge(checks, evidence.promises.prevents, strict=evidence.strict)
 
 
 VIEW = Workload(

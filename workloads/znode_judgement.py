@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from checker.exercise import check_exercise
 from checker.final_answers import check_final_answers
-from checker.verdict import CheckResult, Requirement, Verdict, judge
-from workloads.judgement import Evidence
+from checker.verdict import CheckResult, Requirement, Verdict
+from workloads.judgement import Evidence, judge_exercised
 from workloads.znode_load import TRIES
 
 
@@ -20,17 +19,10 @@ def judge_znodes(
         answered: how many operations were acknowledged of those that say something.
         least: how many there must be for a verdict to mean anything.
     """
-    found = list(checks)
-    found.append(check_final_answers(evidence.history, TRIES))
-    found.append(
-        check_exercise(
-            evidence.history,
-            happened=[Requirement(name="operations answered", needed=least, observed=answered)],
-            expiries=evidence.expiries,
-            expired="sessions that expired",
-            leader_changes=evidence.leader_changes,
-            kinds=evidence.kinds,
-            directed=evidence.directed,
-        )
+    return judge_exercised(
+        evidence,
+        [*checks, check_final_answers(evidence.history, TRIES)],
+        happened=[Requirement(name="operations answered", needed=least, observed=answered)],
+        expiries=evidence.expiries,
+        expired="sessions that expired",
     )
-    return judge(found, evidence.promises.prevents, strict=evidence.strict)

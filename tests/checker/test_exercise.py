@@ -24,6 +24,7 @@ def check(recorded, **kwargs):
         "leader_changes": 1,
         "kinds": ["kill"],
         "directed": False,
+        "expired": "expiries while holding",
         **kwargs,
     }
     return check_exercise(recorded.history(), **given)
