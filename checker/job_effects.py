@@ -170,21 +170,20 @@ def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) 
 
     A client that claims again what it has in hand is told the same token.
     """
-    claims: dict[str, list[Operation]] = defaultdict(list)
+    claims: dict[str, list[tuple[Op, Op]]] = defaultdict(list)
     for operation in operations:
         done = _ok(operation)
         if done is not None and done.f == "claim":
-            claims[done.value["key"]].append(operation)
+            claims[done.value["key"]].append((operation.invoke, done))
     found = []
     for key, own in claims.items():
         holders: dict[int, Op] = {}
         highest: Op | None = None
-        for done in sorted(filter(None, map(_ok, own)), key=lambda done: done.time):
+        for call, done in sorted(own, key=lambda claim: claim[1].time):
             token = done.value["token"]
             other = holders.setdefault(token, done)
             if history.client_of(int(other.process)) == history.client_of(int(done.process)):
                 other = done
-            call = next(each.invoke for each in own if each.completion is done)
             if highest is not None and token < highest.value["token"] and highest.time < call.time:
                 other = highest
             if highest is None or token > highest.value["token"]:

@@ -69,6 +69,9 @@ class FailoverDatabase:
         files: has its journal.
         role_changed: called, with no lock held, when it has become or ceased to be the primary,
             and when that may be certain for longer than before.
+        isolated: seconds for which nothing passes between the other members and this one; asked
+            anew each time. What they send waits meanwhile, and so does what is sent to them. Users
+            are served, as far as that can be done alone.
     """
 
     election: ClassVar[type[ContestElection]] = FairElection
@@ -110,16 +113,17 @@ class FailoverDatabase:
         host: str,
         files: Files,
         role_changed: Callable[[], None] = lambda: None,
+        isolated: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.name = name
         self._client = client
         self._members = members
         self._role_changed = role_changed
+        self._isolated = isolated
         self._changed = threading.Condition()
         self._closed = False
         self._term: PrimaryTerm | None = None
         self._handed_back = False  # the term goes on, and the appointment does not
-        self._isolated_until = -inf
         self._log = self.log(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
@@ -175,14 +179,6 @@ class FailoverDatabase:
             with self._changed:
                 term.end()
         return True
-
-    def isolate(self, seconds: float) -> None:
-        """For a while let nothing pass between the other members and us, in either direction.
-
-        What they send waits. Users are served, as far as that can be done alone. Returns at once.
-        """
-        with self._changed:
-            self._isolated_until = max(self._isolated_until, time.monotonic() + seconds)
 
     def values(self) -> list[Any]:
         """This member's copy of all values, committed or not."""
@@ -250,10 +246,6 @@ class FailoverDatabase:
         if values is None:
             return {"is": "unknown"}
         return {"is": "done", "epoch": term.epoch, "values": values}
-
-    def _isolated(self) -> float:
-        """Seconds for which nothing passes between the other members and us."""
-        return max(0.0, self._isolated_until - time.monotonic())
 
     # -- the role -------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ client that has to be started anew;
 
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import msgspec
@@ -148,13 +149,31 @@ def final(_setting: Setting) -> Generator:
     )
 
 
+class Isolation:
+    """For how long nothing passes between a member and the others."""
+
+    def __init__(self) -> None:
+        self._until = -inf
+
+    def begin(self, seconds: float) -> None:
+        """It lasts so long from now, or as long as it lasts already. Returns at once."""
+        self._until = max(self._until, time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """Seconds to its end; 0 when there is none."""
+        return max(0.0, self._until - time.monotonic())
+
+
 class FailoverMember:
     """One client: a member of the database, and a user of it."""
 
     grants = ends = ""
 
-    def __init__(self, context: ClientContext, database: FailoverDatabase, path: str) -> None:
+    def __init__(
+        self, context: ClientContext, database: FailoverDatabase, isolation: Isolation, path: str
+    ) -> None:
         self._database = database
+        self._isolation = isolation
         self._user = FailoverClient(context.kazoo, path)
 
     def believes(self) -> bool | float:
@@ -170,7 +189,7 @@ class FailoverMember:
             if f == "read":
                 return Outcome("ok", self._user.read(PATIENCE_S))
             if f == "isolate":
-                self._database.isolate(value["seconds"])
+                self._isolation.begin(value["seconds"])
                 return Outcome("ok")
             if f == "hand-back":
                 handed = self._hand_back(value["after"], value["seconds"])
@@ -196,7 +215,7 @@ class FailoverMember:
         if not self._database.remaining():
             return False
         time.sleep(TERM_S)
-        self._database.isolate(isolated)
+        self._isolation.begin(isolated)
         time.sleep(after)
         return self._database.hand_back()
 
@@ -221,6 +240,7 @@ def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], Fa
     def build(context: ClientContext) -> FailoverMember:
         while former:  # its session was given up, not its process
             former.pop().close()
+        isolation = Isolation()
         database = kind(
             context.kazoo,
             path,
@@ -229,9 +249,10 @@ def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], Fa
             host=context.host,
             files=context.home,
             role_changed=context.look_at_belief,
+            isolated=isolation.left,
         )
         former.append(database)
-        return FailoverMember(context, database, path)
+        return FailoverMember(context, database, isolation, path)
 
     return build
 
