@@ -26,6 +26,13 @@ class _Transaction:
     decided: dict[str, list[Operation]] = field(default_factory=dict)
 
 
+class Standing(NamedTuple):
+    """A vote as the servers' logs leave it: the ballot, and who cast it; empty if it is gone."""
+
+    ballot: str
+    author: str
+
+
 class Decided(NamedTuple):
     """A decision in the servers' logs: ``commit`` or ``abort``, and the session that wrote it."""
 
@@ -72,6 +79,38 @@ def check_commitments(
         if on_servers is None
         else _without_coordinator(history, transactions, on_servers),
     }
+    return result
+
+
+def check_votes(
+    history: History, standing: Mapping[tuple[str, str], Standing] | None
+) -> CheckResult:
+    """Judge that every vote that was acknowledged stands: ``lost-vote``.
+
+    Args:
+        history: the run.
+        standing: key and site -> the vote that the servers' logs leave there, of the sites whose
+            votes they have; None without logs.
+    """
+    result = CheckResult(name="votes")
+    compared = 0
+    for operation in history.operations():
+        call = operation.invoke
+        if call.f != "vote" or operation.outcome != "ok":
+            continue
+        site = f"c{history.client_of(int(call.process))}"
+        found = (standing or {}).get((call.value["key"], site))
+        if found is None:
+            continue
+        compared += 1
+        if found.ballot == call.value["value"]:
+            continue
+        instead = f"{found.author}'s {found.ballot} stands" if found.ballot else "there is none"
+        what = f"{call.value['key']}: the {call.value['value']} of {site} was acknowledged"
+        result.anomalies.append(
+            _anomaly(history, "lost-vote", f"{what}, and {instead}", [operation])
+        )
+    result.stats = {"votes compared": None if standing is None else compared}
     return result
 
 

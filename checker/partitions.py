@@ -11,12 +11,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 
-from checker.exclusion import ServerView, check_exclusion, expired_while_holding
+from checker.clock import WallClock
+from checker.exclusion import (
+    CLOCK_SLACK_NS,
+    ServerView,
+    check_exclusion,
+    expired_while_holding,
+)
 from checker.final_phase import judged_phase
 from checker.grants import check_tokens
 from checker.history import History, Operation
 from checker.holds import Hold, Words, extract_holds
+from checker.server_truth import ServerTruth, touched
 from checker.session_proofs import lives_by_grants
 from checker.verdict import Anomaly, CheckResult
 
@@ -89,6 +97,98 @@ def check_shares(
     return results
 
 
+def members_at_once(
+    truth: ServerTruth, clock: WallClock, path: str, lines: str, stale: int
+) -> Callable[[int, int], int] | None:
+    """How many members a list may have named that was used in a span of time.
+
+    Members are the ephemerals of the group that do not stand in the lines for its parts.
+
+    Args:
+        truth: what the servers' logs say.
+        clock: lays the servers' times on the run's clock.
+        path: the group's znode.
+        lines: the znode, below ``path``, of the lines for the parts.
+        stale: for how long a list may have been out of date when it was used (ns).
+
+    Returns:
+        From when until when (ns) -> a number that is not too small; None if the logs do not tell.
+    """
+    if truth.reasons or not clock.steady:
+        return None
+
+    def named(node: str) -> bool:
+        return node.startswith(f"{path}/") and not node.startswith(f"{lines}/")
+
+    spans = [
+        (
+            clock.monotonic(life.created_ms),
+            inf if life.deleted_ms is None else clock.monotonic(life.deleted_ms),
+        )
+        for life in truth.znodes(path)
+        if life.owner is not None and named(life.path)
+    ]
+    # What did not become history for certain may stand in the tree of some server for good.
+    spans += [
+        (clock.monotonic(txn.time_ms), inf)
+        for txn in truth.uncertain + truth.forked
+        for node in sorted(touched(txn.effects))
+        if named(node)
+    ]
+
+    def members(begun: int, ended: int) -> int:
+        since, until = begun - stale - CLOCK_SLACK_NS, ended + CLOCK_SLACK_NS
+        moments = [since, *(born for born, _ in spans if since < born <= until)]
+        return max(sum(born <= at <= gone for born, gone in spans) for at in moments)
+
+    return members
+
+
+def check_sizes(
+    history: History, parts: Sequence[str], members: Callable[[int, int], int] | None, words: Words
+) -> CheckResult:
+    """Judge that nobody is told that its share is complete when it is too small: ``partial-share``.
+
+    With at most n members, as the i-th of whom one gets the i-th, (i+n)-th, ... part, everybody's
+    share is at least the n-th part of the set, rounded down.
+
+    Args:
+        history: the run.
+        parts: the whole set.
+        members: from when until when (ns) -> how many members may have been listed at once; None
+            when the logs are not at hand, and then nothing can be said.
+        words: names of the operations.
+    """
+    result = CheckResult(name="sizes")
+    sizes = []
+    for operation in history.operations():
+        call, done = operation
+        if members is None or call.f != words.acquire or operation.outcome != "ok" or done is None:
+            continue
+        own = len(done.value.get("parts") or {})
+        sizes.append(own)
+        at_most = members(call.time, done.time)
+        least = len(parts) // max(1, at_most)
+        if own >= least:
+            continue
+        client = history.client_of(int(call.process))
+        result.anomalies.append(
+            Anomaly(
+                kind="partial-share",
+                description=(
+                    f"c{client} was told that its share was complete with {own} of {len(parts)} "
+                    f"parts, though with at most {at_most} members it was at least {least}"
+                ),
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"shares": len(sizes), "empty shares": sizes.count(0)}
+    return result
+
+
 def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
     """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
 
@@ -112,6 +212,8 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
             leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
         elif call.f == "own" and operation.outcome == "ok":
             number = (call.value or {}).get("round", 0)
+            if not number:
+                leaving.clear()  # they have come back since
             if number and not all(leaving.values()):
                 who = ", ".join(f"c{one}" for one, left in sorted(leaving.items()) if not left)
                 result.unknown.append(f"{who} could not leave, so that shares may be waited for")

@@ -27,8 +27,8 @@ from recipes.interfaces import LockUnknown, NotHeld
 from recipes.promises import Line, Promises
 from recipes.service_registry import RegistrationUnknown, ServiceRegistry
 
-SHARES: Final = frozenset({"shared-partition", "unowned-partition"})
-"""Each part has one owner."""
+SHARES: Final = frozenset({"shared-partition", "unowned-partition", "partial-share"})
+"""Each part has one owner, and who acquires gets its whole share."""
 
 _GLANCE: Final = 0.3
 """Seconds to wait in one line before looking again who the members are."""
@@ -125,9 +125,13 @@ class Partitioner:
                 self._agreed = members
                 return True
             if deadline.passed:
-                self._drop(list(self._owned))
-                return False
+                return self._give_up(members)
             self._take(missing, deadline)
+
+    def _give_up(self, members: list[str]) -> bool:  # noqa: ARG002 - for those that keep a part
+        """The time is up, and the share is not complete: what ``acquire`` returns."""
+        self._drop(list(self._owned))
+        return False
 
     def _take(self, missing: list[str], deadline: Deadline) -> None:
         """Wait in line for each part in turn, but not for long."""

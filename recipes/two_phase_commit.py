@@ -100,6 +100,7 @@ class TwoPhaseCommit(ABC):
             {
                 "two-decisions",
                 "invalid-commit",
+                "lost-vote",
                 "blocked-transaction",
                 "not-linearizable",
                 "overdue-call",
@@ -380,8 +381,7 @@ class TwoPhaseCommit(ABC):
     def _read_vote(self, errand: Errand, transaction: str, site: str) -> tuple[bool, str]:
         """A vote that is there, and whose hand it is."""
         node = f"{self._node(transaction)}/{VOTE}{site}"
-        told = json.loads(errand.read(self._client.get_async, node)[0])
-        return told["ballot"] == "yes", told["author"]
+        return read_ballot(errand.read(self._client.get_async, node)[0])
 
     def _told(self, errand: Errand, transaction: str) -> Parties:
         """What the transaction's node says."""
@@ -435,6 +435,12 @@ class CoordinatedCommit(TwoPhaseCommit):
             return False
         node = f"{self._node(call.transaction)}/{COORDINATOR}"
         return errand.read(self._client.exists_async, node, errand.news) is not None
+
+
+def read_ballot(data: bytes) -> tuple[bool, str]:
+    """What a vote's node says: whether it is a yes, and the name of the site that cast it."""
+    told = json.loads(data)
+    return told["ballot"] == "yes", told["author"]
 
 
 def _ballot(*, ballot: bool, author: str) -> bytes:

@@ -21,11 +21,12 @@ from checker.history import Op
 from checker.holds import Words, extract_holds
 from checker.liveness import check_liveness
 from checker.overdue_calls import check_overdue_calls
-from checker.partitions import check_ownership, check_shares
+from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
 from checker.server_view import server_view
 from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
+    any_of,
     each_process,
     each_thread,
     limit,
@@ -34,7 +35,7 @@ from harness.combinators import (
     repeat,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
+from harness.generator import PENDING, Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.catalogue.partitioners import PARTITIONERS
 from recipes.interfaces import LockUnknown, NotHeld
@@ -46,10 +47,19 @@ WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="s
 
 PARTS: Final = ("a", "b", "c", "d", "e", "f", "g")
 
+LISTS_STALE: Final = 2
+"""How many session timeouts old a list of members may be at most."""
+
+HURRIED_S: Final = 0.4
+"""The timeout of one acquire in four: often too short for others to let go."""
+
 PATIENCE_S: Final = 5.0
 
 SETTLING_S: Final = 12.0
 """How long members may take to share out the set when every fault is healed."""
+
+LATE_S: Final = 3.0
+"""How much later in the final phase those come who have left: the others have their shares then."""
 
 GLANCE_S: Final = 0.02
 
@@ -58,18 +68,23 @@ class Membership(msgspec.Struct, frozen=True):
     """One process's load: acquire, work, release, and now and then leave.
 
     In the final phase (``stays``) nobody leaves, and shares are let go of only when the members
-    have changed; it ends ``SETTLING_S`` after it was first asked.
+    have changed; it begins ``late`` seconds after it was first asked, and ends ``SETTLING_S`` after
+    that.
     """
 
     seed: Seed
     until: int | None
     stays: bool = False
     stage: str = "acquire"
+    late: float = 0.0
 
     def op(self, ctx: Context) -> Answer:
         """The next step, when the process is free."""
-        until = ctx.time + int(SETTLING_S * 1e9) if self.until is None else self.until
-        here = Membership(self.seed, until, self.stays, self.stage)
+        settled = int(SETTLING_S * 1e9)
+        until = self.until or ctx.time + int(self.late * 1e9) + settled
+        here = msgspec.structs.replace(self, until=until)
+        if self.stays and ctx.time < until - settled:
+            return Pending(until - settled), here
         process = ctx.next_free()
         if process is None:
             return PENDING, here
@@ -80,7 +95,9 @@ class Membership(msgspec.Struct, frozen=True):
         value: dict[str, Any] | None = None
         if self.stage == "acquire":
             left = (until - ctx.time) / 1e9
-            value = {"timeout": round(min(PATIENCE_S, max(0.5, left)), 3)}
+            hurried = not self.stays and self.seed.child("hurried").below(4)[0] == 0
+            patience = HURRIED_S if hurried else PATIENCE_S
+            value = {"timeout": round(min(patience, max(HURRIED_S, left)), 3)}
         elif self.stage == "work":
             value = {"seconds": 0.5 if self.stays else 0.0 if over else round(0.2 + share, 3)}
         elif self.stage == "leave":
@@ -100,7 +117,7 @@ class Membership(msgspec.Struct, frozen=True):
             stage = "work" if calm else "release"
         elif event.f == "release" and dice == 0 and not self.stays:
             stage = "leave"
-        return Membership(seed, self.until, self.stays, stage)
+        return msgspec.structs.replace(self, seed=seed, stage=stage)
 
 
 def load(setting: Setting) -> Generator:
@@ -109,24 +126,30 @@ def load(setting: Setting) -> Generator:
 
 
 def final(setting: Setting) -> Generator:
-    """Everybody is a member until the set is shared out, and tells; then half of them leave.
+    """Half of the members leave, and come back when the others have shared out the set.
 
-    When the others have shared it out among themselves all tell again; then they leave too, and one
+    When it is shared out among all, all tell what they own; then half of them leave for good. When
+    the others have shared it out among themselves all tell again; then they leave too, and one
     looks.
     """
 
-    def settled(number: int, members: Sequence[int]) -> list[Generator]:
-        stays = Membership(setting.seed.child(f"final {number}"), None, stays=True)
-        own = until_ok(limit(3, repeat(Invocation("own", {"round": number}))))
-        return [on_threads(members, each_thread(stays)), each_thread(own)]
+    def stay(number: int, members: Sequence[int], late: float = 0.0) -> Generator:
+        seed = setting.seed.child(f"final {number}")
+        return on_threads(members, each_thread(Membership(seed, None, stays=True, late=late)))
+
+    def tell(number: int) -> Generator:
+        return each_thread(until_ok(limit(3, repeat(Invocation("own", {"round": number})))))
 
     leave = until_ok(limit(6, repeat(Invocation("leave", {"timeout": PATIENCE_S, "away": 0.0}))))
     inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
     clients = range(setting.clients)
     return phases(
-        *settled(0, clients),
         on_threads(clients[1::2], each_thread(leave)),
-        *settled(1, clients[::2]),
+        any_of(stay(0, clients[::2]), stay(0, clients[1::2], late=LATE_S)),
+        tell(0),
+        on_threads(clients[1::2], each_thread(leave)),
+        stay(1, clients[::2]),
+        tell(1),
         on_threads(clients[::2], each_thread(leave)),
         on_threads([0], until_ok(limit(5, repeat(inspect)))),
     )
@@ -248,6 +271,11 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
     checks += [check_entitlement(history, holds, None, WORDS), check_overdue_calls(history)]
     checks.append(check_liveness(history, WORDS))
     checks.append(check_ownership(history, PARTS))
+    members = None
+    if evidence.truth is not None and evidence.clock is not None and line is not None:
+        stale = int(LISTS_STALE * evidence.session_timeout * 1e9)
+        members = members_at_once(evidence.truth, evidence.clock, evidence.path, line.path, stale)
+    checks.append(check_sizes(history, PARTS, members, WORDS))
     return judge_exercised(
         evidence,
         checks,

@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import NodeExistsError
 
-from checker.commitments import Decided, check_commitments, check_ends
+from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
@@ -37,7 +37,7 @@ from harness.combinators import each_thread, limit, repeat, until_ok
 from harness.generator import Answer, Context, Generator, Invocation, Pending
 from harness.seed import Seed
 from recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
-from recipes.two_phase_commit import InDoubt, NoTransaction, VotedAlready
+from recipes.two_phase_commit import VOTE, InDoubt, NoTransaction, VotedAlready, read_ballot
 from workloads.judgement import Evidence, judge_exercised
 from workloads.mortal_client import Died, MortalClient
 from workloads.workload import Setting, Workload
@@ -340,7 +340,12 @@ def judge_commits(evidence: Evidence) -> Verdict:
     history = evidence.history
     logged = _decisions(evidence.truth, evidence.path) if evidence.truth else None
     commitments = check_commitments(history, logged)
-    checks = [commitments, check_overdue_calls(history, grace=GRACE_S)]
+    standing = _standing(evidence.truth, evidence.path) if evidence.truth else None
+    checks = [
+        commitments,
+        check_votes(history, standing),
+        check_overdue_calls(history, grace=GRACE_S),
+    ]
     if not commitments.anomalies:
         parties = {
             len(operation.invoke.value["participants"])
@@ -386,6 +391,25 @@ def _decisions(truth: ServerTruth, path: str) -> dict[str, list[Decided]]:
             earlier = found.setdefault(key, [])
             if decision in ("commit", "abort") and all(e.decision != decision for e in earlier):
                 earlier.append(Decided(decision, session_hex(txn.session)))
+    return found
+
+
+def _standing(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standing]:
+    """Key and site -> the vote that stands there; without what the logs leave open."""
+    contested = truth.contested()
+    found: dict[tuple[str, str], Standing] = {}
+    for txn in truth.committed:
+        for effect in txn.effects:
+            below = (effect.path or "").removeprefix(f"{path}/")
+            key, _, node = below.partition("/")
+            if not node.startswith(VOTE) or effect.path in contested:
+                continue
+            vote = key, node.removeprefix(VOTE)
+            if effect.name == "delete":
+                found[vote] = Standing("", "")
+            elif effect.data is not None:
+                yes, author = read_ballot(effect.data)
+                found[vote] = Standing("yes" if yes else "no", author)
     return found
 
 

@@ -7,6 +7,7 @@ from recipes.faulty.partitioners import (
     BelievesForGoodPartitioner,
     CountsSharesPartitioner,
     EvictingPartitioner,
+    GivesUpPartitioner,
     NeverHeldPartitioner,
     NoLockPartitioner,
     PersistentNodePartitioner,
@@ -26,5 +27,6 @@ PARTITIONERS: Final[Mapping[str, type[Any]]] = {
     "counts-shares": CountsSharesPartitioner,
     "believes-for-good": BelievesForGoodPartitioner,
     "never-held": NeverHeldPartitioner,
+    "gives-up": GivesUpPartitioner,
     "stays-listed": StaysListedPartitioner,
 }

@@ -5,6 +5,7 @@ from typing import Final
 
 from recipes.faulty.two_phase_commit import (
     AbortsAloneCommit,
+    ExistsIsMineCommit,
     IgnoresTimeoutCommit,
     NeedsPresenceCommit,
     OneByOneCommit,
@@ -25,5 +26,6 @@ TWO_PHASE_COMMITS: Final[Mapping[str, type[TwoPhaseCommit]]] = {
     "site-nodes": SiteNodesCommit,
     "waits-for-coordinator": WaitsForCoordinatorCommit,
     "needs-presence": NeedsPresenceCommit,
+    "exists-is-mine": ExistsIsMineCommit,
     "ignores-timeout": IgnoresTimeoutCommit,
 }

@@ -124,6 +124,22 @@ class NeverHeldPartitioner(Partitioner):
         return False
 
 
+class GivesUpPartitioner(Partitioner):
+    """Out of time, it makes do with what it has."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "acquire says that the share is complete when its time is up, though others have not let "
+        "go of parts of it"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"partial-share"})
+
+    def _give_up(self, members: list[str]) -> bool:
+        """Call what it has its share."""
+        self._agreed = members
+        return True
+
+
 class StaysListedPartitioner(Partitioner):
     """It leaves without a word."""
 

@@ -1,5 +1,6 @@
 """Two-phase commits with one known mistake each, which the harness must find."""
 
+from contextlib import suppress
 from dataclasses import replace
 from threading import TIMEOUT_MAX
 from typing import ClassVar
@@ -16,6 +17,7 @@ from recipes.two_phase_commit import (
     Decision,
     Parties,
     PeerCommit,
+    VotedAlready,
     _Call,
 )
 
@@ -184,6 +186,22 @@ class OverwritesCommit(PeerCommit):
         node = self._decision_node(call.transaction)
         errand.write(self._client.set_async, node, decision.encode())
         return decision
+
+
+class ExistsIsMineCommit(PeerCommit):
+    """A vote that is there is its own."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "takes a vote that stands for its own of an earlier try: its yes is acknowledged although "
+        "somebody has cast a no in its name"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"lost-vote"})
+
+    def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
+        """Vote, and take what stands for that."""
+        with suppress(VotedAlready):
+            super().vote(transaction, ballot, timeout)
 
 
 class IgnoresTimeoutCommit(PeerCommit):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checker.clock import WallClock
-from checker.commitments import Decided, check_commitments, check_ends
+from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
 from checker.convergence import check_convergence
 from checker.fence import check_fence
 from checker.growing_numbers import check_growth
@@ -18,7 +18,7 @@ from checker.holds import Words, extract_holds
 from checker.job_effects import check_job_effects
 from checker.lock_delay import check_lock_delay
 from checker.model_check import check_model
-from checker.partitions import check_ownership
+from checker.partitions import check_ownership, check_sizes
 from checker.presence import check_discovery, check_lists, check_presence
 from checker.queue_accounting import accounts, check_elements
 from checker.registry import MODELS
@@ -142,6 +142,11 @@ def committed(second="commit", vote="yes", voted_at=10, on_servers=None):
     return check_commitments(ended(recorded).history(), on_servers)
 
 
+def voted(standing, by):
+    recorded = op(Recorded(1), 0, 0, "vote", {"key": "t", "value": "yes"})
+    return check_votes(ended(recorded).history(), {("t", "c0"): Standing(standing, by)})
+
+
 def outcomes_told(*, blocked=(), known=True):
     recorded = Recorded(1)
     op(recorded, 0, 0, "begin", {"key": "t", "participants": ["c0"]})
@@ -204,6 +209,12 @@ def owned(*parts):
     return check_ownership(ended(recorded).history(), ["p", "q"])
 
 
+def dealt(*parts):
+    """One share of a set of two, with at most two members."""
+    recorded = op(Recorded(1), 0, 0, "acquire", None, {"parts": dict.fromkeys(parts)})
+    return check_sizes(ended(recorded).history(), ["p", "q"], lambda _begun, _ended: 2, WORDS)
+
+
 def jobs(*, effects=None, told=("j",), untold=(), makers=None, known=True):
     recorded = Recorded(2)
     op(recorded, 0, 0, "submit", {"key": "j"})
@@ -256,6 +267,8 @@ CASES = {
     ),
     "invalid-commit": (lambda: committed(vote="no"), committed),
     "invalid-commit, before the last vote": (lambda: committed(voted_at=30), committed),
+    "lost-vote": (lambda: voted("no", "c1"), lambda: voted("yes", "c0")),
+    "lost-vote, that is gone": (lambda: voted("", ""), lambda: voted("yes", "c0")),
     "blocked-transaction": (lambda: outcomes_told(blocked=["t"]), outcomes_told),
     "blocked-transaction, that is not known": (lambda: outcomes_told(known=False), outcomes_told),
     "ghost-entry": (lambda: listed(wrong=True), lambda: listed(wrong=False)),
@@ -283,6 +296,7 @@ CASES = {
         lambda: gathered(["a"], ["a"]),
     ),
     "shared-partition": (lambda: owned(["p", "q"], ["p"]), lambda: owned(["q"], ["p"])),
+    "partial-share": (dealt, lambda: dealt("q")),
     "unowned-partition": (lambda: owned(["p"], []), lambda: owned(["p"], ["q"])),
     "lost-job": (lambda: jobs(effects={}, told=()), jobs),
     "repeated-effect": (lambda: jobs(effects={"j": 2}), jobs),

@@ -381,6 +381,18 @@ for letter in "abcdefg":
             answer["token"] is not None for _, answer in shares(run).get(part, ())
         )
     )
+
+
+@counts("partitioner", "sizes", "shares")
+def _(run):
+    return len(run.of("acquire", type="ok"))
+
+
+@counts("partitioner", "sizes", "empty shares")
+def _(run):
+    return sum(not call.answer.get("parts") for call in run.of("acquire", type="ok"))
+
+
 counts("partitioner", "ownership", "members")(
     lambda run: len(clients_of(c for c in in_the_end(run, "own") if c.type == "ok"))
 )
@@ -581,6 +593,16 @@ counts(TPC, "commitments", "transactions")(
 for check in ("commitments", "exercise"):
     counts(TPC, check, "commits")(lambda run: ended(run, "commit"))
     counts(TPC, check, "aborts")(lambda run: ended(run, "abort"))
+
+
+@counts(TPC, "votes", "votes compared")
+def _(run):
+    """Acknowledged votes of sites that have a node for it by the servers' logs."""
+    there = {path for txn in run.log for _, path, _ in txn.changes}
+    return sum(
+        f"/rumpus/two-phase-commit/{c.value['key']}/vote-c{c.client}" in there
+        for c in run.of("vote", type="ok")
+    )
 
 
 def begun(run):

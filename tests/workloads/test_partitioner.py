@@ -1,14 +1,18 @@
 import pytest
 
+from checker.clock import WallClock
 from checker.exclusion import ServerView, SessionEnd
 from checker.holds import Words
-from checker.partitions import check_ownership, check_shares
+from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
+from checker.server_truth import ZnodeLife
+from checker.txnlog import Txn
 from recipes.catalogue.partitioners import PARTITIONERS
-from tests.checker.recorded import Recorded
+from tests.checker.recorded import MS, Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
 PARTS = ("a", "b")
 WORDS = Words()
+CLOCK = WallClock([(0, 0)])
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +121,67 @@ def test_who_has_left_leaves_its_share_to_the_others(left, owned, kinds, unknown
     assert bool(result.unknown) == unknown
 
 
+class Logs:
+    """What the servers' logs say: lives of znodes, in milliseconds, and doubtful creations."""
+
+    def __init__(self, *lives, doubtful=(), reasons=()):
+        self.lives, self.reasons, self.uncertain = lives, reasons, ()
+        self.forked = tuple(doubtful)
+
+    def znodes(self, _path):
+        return [
+            ZnodeLife(path, 1, born, "0x1", owner, b"", None if gone is None else 2, gone)
+            for path, born, gone, owner in self.lives
+        ]
+
+
+def member(name, born, gone=None, *, owner="0x1"):
+    return f"/p/{name}", born, gone, owner
+
+
+def test_members_are_counted_as_of_the_moment_at_which_they_were_most():
+    lives = (
+        member("members/a", 10_000),
+        member("members/b", 20_000, 30_000),
+        member("members/c", 40_000),
+        member("members", 10_000, owner=None),
+        member("locks/x/a", 10_000),
+    )
+    count = members_at_once(Logs(*lives), CLOCK, "/p", "/p/locks", 1_000 * MS)
+    assert [count(at * 1_000 * MS, (at + 1) * 1_000 * MS) for at in (5, 12, 25, 30, 35, 45)] == [
+        0,
+        1,
+        2,
+        2,
+        1,
+        2,
+    ]
+    assert count(15_000 * MS, 50_000 * MS) == 2
+
+
+def test_what_may_stand_on_some_server_only_counts_as_a_member():
+    forked = Txn(9, 1, 0, 12_000, 1, "create", path="/p/members/x", ephemeral=True)
+    count = members_at_once(Logs(doubtful=[forked]), CLOCK, "/p", "/p/locks", 0)
+    assert (count(0, 11_000 * MS), count(90_000 * MS, 91_000 * MS)) == (0, 1)
+    assert members_at_once(Logs(reasons=["no log of n2"]), CLOCK, "/p", "/p/locks", 0) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "members", "kinds"),
+    [
+        (["a"], 2, []),
+        ([], 2, ["partial-share"]),
+        (["a"], 1, ["partial-share"]),
+        ([], 3, []),
+        ([], None, []),
+    ],
+)
+def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
+    counted = None if members is None else lambda _begun, _ended: members
+    result = check_sizes(two_members(own, ["a", "b"]), PARTS, counted, WORDS)
+    assert [anomaly.kind for anomaly in result.anomalies] == kinds
+
+
 def test_ours_keeps_its_promises_under_all_faults(simulated):
     _, _, verdict = simulated(1, workload="partitioner", recipe="partitioner", seconds=18.0)
     assert verdict.outcome == "valid", verdict.reasons
@@ -127,6 +192,7 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
     [
         ("no-lock", 10.0, ()),
         ("evicting", 10.0, ()),
+        ("gives-up", 20.0, ("client-partition", "client-pause")),
         ("stays-listed", 2.0, ()),
         ("unnoticed-change", 20.0, ("client-kill", "client-pause")),
     ],

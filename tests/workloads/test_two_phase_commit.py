@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.commitments import Decided, check_commitments, check_ends
+from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
 from harness.combinators import on_clients
 from harness.rehearsal import MILLISECOND, perfect, rehearse
 from harness.seed import Seed
@@ -97,6 +97,25 @@ def test_two_decisions_in_the_servers_logs():
     assert not check_commitments(recorded, {"t": [commit]}).anomalies
     found = check_commitments(recorded, {"t": [abort, commit]}).anomalies
     assert [anomaly.kind for anomaly in found] == ["two-decisions"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "standing", "lost"),
+    [
+        ("ok", {("t", "c1"): Standing("no", "c0")}, True),
+        ("ok", {("t", "c1"): Standing("yes", "c1")}, False),
+        ("ok", {("t", "c0"): Standing("no", "c0")}, False),
+        ("fail", {("t", "c1"): Standing("no", "c0")}, False),
+        ("info", {("t", "c1"): Standing("no", "c0")}, False),
+        ("ok", {}, False),
+        ("ok", None, False),
+    ],
+    ids=str,
+)
+def test_a_vote_that_was_acknowledged_stands(outcome, standing, lost):
+    recorded = Transactions().begun().vote(10, 1, outcome=outcome).history()
+    found = check_votes(recorded, standing).anomalies
+    assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("lost-vote", [1])] * lost
 
 
 def test_who_decided_is_what_the_logs_say_and_not_who_was_told_first():
@@ -228,6 +247,7 @@ def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
         ("piecemeal", 12.0),
         ("one-by-one", 12.0),
         ("aborts-alone", 4.0),
+        ("exists-is-mine", 6.0),
         ("waits-for-coordinator", 4.0),
         ("needs-presence", 4.0),
         ("overwrites", 12.0),
