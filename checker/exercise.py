@@ -8,7 +8,7 @@ the same kind that does not count (a server that was slow to come back, say) wit
 the kind was exercised by the others. The report shows how many of how many counted.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -98,17 +98,16 @@ def check_exercise(
     windows = fault_windows(history)
     need = result.requirements.append
     result.requirements += happened
-    times = sorted(
-        operation.completion.time
-        for operation in history.operations()
-        if operation.completion is not None
-    )
+    operations = history.operations()
+    called = sorted(each.invoke.time for each in operations)
+    returned = sorted(each.completion.time for each in operations if each.completion is not None)
     proven = [
         window
         for window in windows
         if window.verified_in_force
         and window.verified_healed
-        and _count(times, window.begun, window.ended or history.end)
+        # A stalled holder lets nobody finish: a call that waits all the while counts as well.
+        and bisect_right(called, window.ended or history.end) > bisect_left(returned, window.begun)
     ]
     for kind in sorted({*kinds, *(window.kind for window in windows)}):
         need(
@@ -156,7 +155,3 @@ def count_elections(history: History) -> int:
     """How many times a server was seen to begin to lead; at least 1."""
     seen = [op.value["leader"] for op in history.events("control", "leader")]
     return max(1, sum(leader is not None for leader in seen))
-
-
-def _count(times: list[int], start: int, end: int) -> int:
-    return bisect_left(times, end + 1) - bisect_left(times, start)

@@ -213,7 +213,7 @@ class _Drawer:
         elif kind == "follower-lag":
             self._place(slot, kind, Targets(role="follower"), lasting=True)
         elif kind == "client-request":
-            self._client_request(slot)
+            self._client_request(slot, first=first)
         elif not kind.startswith("client-"):
             role = "leader" if first else self.rng.choice(self._server_roles)
             self._place(slot, kind, Targets(role=role), depose=kind == "pause" and role == "leader")
@@ -239,12 +239,16 @@ class _Drawer:
         role = "all" if how == "lost-reply" else self.rng.choice(self._client_roles)
         self._place(slot, "client-partition", Targets(role=role), how=how)
 
-    def _client_request(self, slot: int) -> None:
-        """Requests that every recipe makes, on every client, so that some come to be struck."""
+    def _client_request(self, slot: int, *, first: bool) -> None:
+        """Requests that every recipe makes, on every client, so that some come to be struck.
+
+        The first fault takes the next one of each client: a client may make few in its time.
+        """
+        number = self.rng.randint(1, 5)
         options = Options(
             how=self.rng.choice(DEEDS),
             request=self.rng.choice(self.requests),
-            number=self.rng.randint(1, 5),
+            number=1 if first else number,
             hold=round(self.rng.uniform(100, 1000 * self.needed), 1),
         )
         self._place(slot, "client-request", Targets(role="all"), options=options)

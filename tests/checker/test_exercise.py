@@ -1,3 +1,5 @@
+import pytest
+
 from checker.exercise import check_exercise, fault_windows
 from checker.verdict import Requirement
 from tests.checker.recorded import MS, Recorded
@@ -76,9 +78,15 @@ def test_a_fault_that_did_not_take_or_did_not_heal():
         assert unmet(check(recorded)) == {"kill: in force, with operations inside, and healed"}
 
 
-def test_a_window_in_which_nothing_completed():
-    recorded = fault(Recorded(), 10, 50).acquire(60, 61, 0).end(99)
+@pytest.mark.parametrize("at", [(2, 5), (60, 61)], ids=["before", "after"])
+def test_a_window_in_which_nobody_asked_for_anything(at):
+    recorded = fault(Recorded(), 10, 50).acquire(*at, 0).end(99)
     assert unmet(check(recorded)) == {"kill: in force, with operations inside, and healed"}
+
+
+@pytest.mark.parametrize("at", [(2, 12), (20, 30), (40, 70), (2, 70)], ids=str)
+def test_a_window_with_a_call_that_ended_began_or_waited_in_it(at):
+    assert unmet(check(fault(Recorded(), 10, 50).acquire(*at, 0).end(99))) == set()
 
 
 def test_one_fault_that_does_not_count_withholds_no_verdict_if_another_of_its_kind_does():

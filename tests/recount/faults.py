@@ -33,10 +33,12 @@ def faults_of(run):
 
 
 def proven(run):
-    """Those seen in force, seen healed, and with an operation that ended while they lasted."""
-    ends = [call.returned for call in run.calls if call.error != "open"]
+    """Those seen in force, seen healed, and with an operation that was open while they lasted."""
+    spans = [(c.called, run.end if c.error == "open" else c.returned) for c in run.calls]
     return [
         fault
         for fault in faults_of(run)
-        if fault.verified and fault.healed and any(fault.began <= t <= fault.ended for t in ends)
+        if fault.verified
+        and fault.healed
+        and any(called <= fault.ended and fault.began <= returned for called, returned in spans)
     ]
