@@ -1,4 +1,4 @@
-"""Whether calls that were given a timeout ended in time, while servers were in reach.
+"""Whether calls that were given a timeout took it, and ended in time while servers were in reach.
 
 A call with a ``timeout`` (seconds, in its value) may go on for that long and a grace more: for
 answers on their way, and for taking away what it has left on the servers. A client that is frozen
@@ -6,6 +6,9 @@ or cut off cannot keep to that. So what counts is the longest calm stretch of th
 the timeout, while the client ran, its connection stood, the ensemble had a leader, and no fault
 lay on the servers or on this client. A stretch longer than the grace makes the call overdue.
 Faults on other clients are no excuse: what the call waits for may not come, but it can give up.
+
+A call that says that its time was up (an error of ``TIMED_OUT``) must have taken that time. That is
+asked of every such call, for nothing that happens can make its time shorter.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from checker.exercise import fault_windows
-from checker.history import History
+from checker.history import History, Operation
 from checker.holds import patience, pauses
 from checker.verdict import Anomaly, CheckResult
 
@@ -22,6 +25,15 @@ USUAL_GRACE_S = 2.0
 
 MARGIN_NS = 500_000_000
 """How much longer a call may overrun its timeout in calm than its recipe is allowed to."""
+
+TIMED_OUT = "timed out"
+"""The error of an operation whose call gave up because its time was up, and for nothing else."""
+
+EARLY = 0.9
+"""What part of its timeout a call must have taken: a client's clock may run fast."""
+
+EARLY_NS = 50_000_000
+"""How much sooner than that it may end: clocks are read in ticks."""
 
 Span = tuple[int, int]
 
@@ -47,9 +59,16 @@ def check_overdue_calls(history: History, grace: float = USUAL_GRACE_S) -> Check
         timed += 1
         due = call.time + round(timeout * 1e9)
         end = done.time if done is not None else history.end
-        if end <= due:
-            continue
         client = history.client_of(int(call.process))
+        if end <= due:
+            took = end - call.time
+            if (
+                done is not None
+                and done.error == TIMED_OUT
+                and took < EARLY * timeout * 1e9 - EARLY_NS
+            ):
+                result.anomalies.append(_early(operation, client, timeout))
+            continue
         start, stop = _longest_calm(spans.get(client, []), due, end)
         longest = max(longest, stop - start)
         if stop - start > grace * 1e9 + MARGIN_NS:
@@ -71,6 +90,22 @@ def check_overdue_calls(history: History, grace: float = USUAL_GRACE_S) -> Check
             )
     result.stats = {"calls_with_a_timeout": timed, "longest_calm_overrun_ms": longest / 1e6}
     return result
+
+
+def _early(operation: Operation, client: int, timeout: float) -> Anomaly:
+    call, done = operation
+    assert done is not None, "it said so"
+    return Anomaly(
+        kind="early-timeout",
+        description=(
+            f"c{client} called {call.f} with a timeout of {timeout:g} s, and it gave up after "
+            f"{(done.time - call.time) / 1e9:.2f} s"
+        ),
+        ops=operation.indices,
+        clients=[client],
+        start=call.time,
+        end=done.time,
+    )
 
 
 def disturbances(history: History) -> dict[int, list[Span]]:

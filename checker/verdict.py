@@ -30,6 +30,7 @@ ANOMALIES: dict[str, str] = {
     "unfair-grant": "granted out of queue order",
     "unbelieving-holder": "a client was granted it and did not believe that it held",
     "refused-reentry": "a holder asked for it again and did not get it",
+    "early-timeout": "a call said that its time was up, and it was not",
     "overdue-call": "a call went on after its timeout and grace, though nothing was in its way",
     "herd": "one release woke more clients than promised",
     "early-grant": "granted before the lock-delay after a failed holder was over",

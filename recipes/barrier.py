@@ -41,7 +41,7 @@ class Barrier:
     """
 
     promises: ClassVar[Promises] = Promises(
-        prevents=frozenset({"early-entry", "stuck-waiter", "overdue-call"}),
+        prevents=frozenset({"early-entry", "stuck-waiter", "early-timeout", "overdue-call"}),
         notes=(
             "Who passes knows that the barrier was open at a moment of the wait, not that it still "
             "is. A waiter that is cut off may sleep through an opening and find the barrier set up "

@@ -58,7 +58,7 @@ class Partitioner:
 
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES
-        | {"unbelieving-holder"}
+        | {"unbelieving-holder", "early-timeout"}
         | {"unaware-holder", "token-regression", "stuck-waiter", "deadlock", "orphan-node"},
         tokens=True,
         notes=(

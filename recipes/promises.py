@@ -17,8 +17,8 @@ ACKNOWLEDGEMENT = frozenset(
 """Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards;
 whoever leads, and has said so, before a look and until after it is seen."""
 
-HOLDING = frozenset({"unbelieving-holder", "overdue-call"})
-"""Who is granted it believes so, and a call ends within its timeout and a grace."""
+HOLDING = frozenset({"unbelieving-holder", "early-timeout", "overdue-call"})
+"""Who is granted it believes so, and a call takes its timeout to give up, and a grace at most."""
 
 LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
 """Once nothing is in the way, everybody proceeds and nothing is left behind."""

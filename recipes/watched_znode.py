@@ -27,7 +27,7 @@ class WatchedZnode(LocalRegister):
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset(
             {"missed-event", "late-event", "repeated-event", "reordered-event"}
-            | {"false-event", "session-order", "stuck-waiter"}
+            | {"false-event", "session-order", "stuck-waiter", "early-timeout", "overdue-call"}
         ),
         notes=(
             "Changes in quick succession are seen as one. kazoo hands out events and answers on "

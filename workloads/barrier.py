@@ -18,7 +18,7 @@ import msgspec
 from checker.history import History, Op, Operation, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
-from checker.overdue_calls import check_overdue_calls
+from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.specialised.gate import GATE
 from checker.verdict import Requirement, Verdict
 from checker.waiters import check_waiters
@@ -305,7 +305,7 @@ class BarrierClient:
         except StillRunning:
             self._left.append(call)
             return Outcome("fail", error="still waiting, left to itself")
-        return Outcome("ok") if passed else Outcome("fail", error="timed out")
+        return Outcome("ok") if passed else Outcome("fail", error=TIMED_OUT)
 
     def _still_asleep(self, patience: float) -> int:
         """How many of those left to themselves sleep on, after as many seconds at most."""

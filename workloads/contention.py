@@ -13,6 +13,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 from checker.grants import sequence_number
 from checker.history import Op, Process
 from checker.holds import Words
+from checker.overdue_calls import TIMED_OUT
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
     any_of,
@@ -340,7 +341,7 @@ class ContentionClient:
         except NotHeld as error:
             return Outcome("fail", error=str(error))
         if not granted:
-            return Outcome("fail", error="timed out")
+            return Outcome("fail", error=TIMED_OUT)
         session = self._grant.session
         return Outcome(
             "ok",

@@ -21,7 +21,7 @@ from checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
 from checker.history import History, Op
 from checker.holds import Words, extract_holds
 from checker.model_check import check_model
-from checker.overdue_calls import check_overdue_calls
+from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.server_view import server_view
 from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
 from checker.verdict import CheckResult, Requirement, Verdict
@@ -206,7 +206,8 @@ class DoubleBarrierClient:
             return Outcome("info", error=str(error))
         if not inside:
             # A call that was given up on belongs to an earlier operation, of unknown outcome.
-            return Outcome("fail", error="timed out")
+            late = earlier is not None
+            return Outcome("fail", error="an earlier call timed out" if late else TIMED_OUT)
         if earlier is not None and not self._barrier.inside:
             self._leaving = PatientCall(lambda: self._barrier.leave(timeout))
             return Outcome("info", error="was let in, but the connection has been lost since")

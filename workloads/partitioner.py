@@ -20,7 +20,7 @@ from checker.exclusion import ServerView
 from checker.history import Op
 from checker.holds import Words, extract_holds
 from checker.liveness import check_liveness
-from checker.overdue_calls import check_overdue_calls
+from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
 from checker.server_view import server_view
 from checker.verdict import Requirement, Verdict
@@ -201,7 +201,7 @@ class PartitionClient(ContentionClient):
     def _do_acquire(self, timeout: float) -> Outcome:
         try:
             if not self._acquire(timeout):
-                return Outcome("fail", error="timed out")
+                return Outcome("fail", error=TIMED_OUT)
         except NotHeld as error:
             return Outcome("fail", error=str(error))
         return Outcome("ok", {"session": self._context.session(), "parts": self._parts()})

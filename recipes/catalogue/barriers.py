@@ -6,6 +6,7 @@ from typing import Final
 from recipes.barrier import Barrier
 from recipes.faulty.barriers import (
     AnyEventBarrier,
+    HalvesTimeoutBarrier,
     IgnoresTimeoutBarrier,
     SleepsThroughBarrier,
     UnsyncedBarrier,
@@ -19,4 +20,5 @@ BARRIERS: Final[Mapping[str, type[Barrier]]] = {
     "any-event": AnyEventBarrier,
     "unsynced": UnsyncedBarrier,
     "ignores-timeout": IgnoresTimeoutBarrier,
+    "halves-timeout": HalvesTimeoutBarrier,
 }

@@ -10,6 +10,7 @@ from recipes.faulty.breakable_locks import (
     CountsGrantsBreakable,
     FirstSessionOnlyBreakable,
     FreesFirstLock,
+    HalvesTimeoutBreakable,
     IgnoresTimeoutBreakable,
     KeepsPlaceBreakable,
     NeverHeldBreakable,
@@ -43,5 +44,6 @@ BREAKABLE_LOCKS: Final[Mapping[str, type[BreakableLock]]] = {
     "never-held": NeverHeldBreakable,
     "refuses-reentry": RefusesReentryBreakable,
     "ignores-timeout": IgnoresTimeoutBreakable,
+    "halves-timeout": HalvesTimeoutBreakable,
     "cooperative-blacklist": CooperativeBlacklistLock,
 }

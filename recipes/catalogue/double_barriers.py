@@ -6,6 +6,7 @@ from typing import Final
 from recipes.double_barrier import DoubleBarrier
 from recipes.faulty.double_barriers import (
     CountsReadyBarrier,
+    HalvesTimeoutDoubleBarrier,
     HidesLossDoubleBarrier,
     IgnoresTimeoutDoubleBarrier,
     InsideForGoodDoubleBarrier,
@@ -30,6 +31,7 @@ DOUBLE_BARRIERS: Final[Mapping[str, type[DoubleBarrier]]] = {
     "waits-for-one": WaitsForOneBarrier,
     "sleeps-through": SleepsThroughDoubleBarrier,
     "ignores-timeout": IgnoresTimeoutDoubleBarrier,
+    "halves-timeout": HalvesTimeoutDoubleBarrier,
     "never-inside": NeverInsideDoubleBarrier,
     "inside-for-good": InsideForGoodDoubleBarrier,
     "hides-loss": HidesLossDoubleBarrier,

@@ -12,6 +12,7 @@ from recipes.faulty.fenced_locks import (
     RefusesEqualLock,
 )
 from recipes.faulty.locks import (
+    HalvesTimeoutLock,
     IgnoresTimeoutLock,
     KeepsPlaceLock,
     NeverHeldLock,
@@ -57,6 +58,7 @@ LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "never-held": NeverHeldLock,
     "refuses-reentry": RefusesReentryLock,
     "ignores-timeout": IgnoresTimeoutLock,
+    "halves-timeout": HalvesTimeoutLock,
     "countdown": CountdownLock,
     "counts-from-now": CountsFromNowLock,
     "local-counter": LocalCounterLock,

@@ -8,6 +8,7 @@ from recipes.faulty.partitioners import (
     CountsSharesPartitioner,
     EvictingPartitioner,
     GivesUpPartitioner,
+    HalvesTimeoutPartitioner,
     NeverHeldPartitioner,
     NoLockPartitioner,
     PersistentNodePartitioner,
@@ -28,5 +29,6 @@ PARTITIONERS: Final[Mapping[str, type[Any]]] = {
     "believes-for-good": BelievesForGoodPartitioner,
     "never-held": NeverHeldPartitioner,
     "gives-up": GivesUpPartitioner,
+    "halves-timeout": HalvesTimeoutPartitioner,
     "stays-listed": StaysListedPartitioner,
 }

@@ -8,6 +8,7 @@ from recipes.faulty.read_write_locks import (
     BelievesForGoodReadWriteLock,
     CountsWritesLock,
     FirstSessionOnlyReadWriteLock,
+    HalvesTimeoutReadWriteLock,
     HastyWriter,
     IgnoresTimeoutReadWriteLock,
     KeepsPlaceReadWriteLock,
@@ -39,4 +40,5 @@ READ_WRITE_LOCKS: Final[Mapping[str, type[ReadWriteLock]]] = {
     "believes-for-good": BelievesForGoodReadWriteLock,
     "never-held": NeverHeldReadWriteLock,
     "ignores-timeout": IgnoresTimeoutReadWriteLock,
+    "halves-timeout": HalvesTimeoutReadWriteLock,
 }

@@ -7,6 +7,7 @@ from recipes.faulty.semaphores import (
     BelievesForGoodSemaphore,
     CountsAllSemaphore,
     CountsFirstSemaphore,
+    HalvesTimeoutSemaphore,
     IgnoresTimeoutSemaphore,
     NeverHeldSemaphore,
     NoLookupSemaphore,
@@ -29,4 +30,5 @@ SEMAPHORES: Final[Mapping[str, type[Semaphore]]] = {
     "believes-for-good": BelievesForGoodSemaphore,
     "never-held": NeverHeldSemaphore,
     "ignores-timeout": IgnoresTimeoutSemaphore,
+    "halves-timeout": HalvesTimeoutSemaphore,
 }

@@ -20,6 +20,8 @@ from recipes.faulty.znodes import (
     FirstSessionWatch,
     FirstSessionWrite,
     FirstSessionZnodes,
+    HalvesTimeoutWatch,
+    IgnoresTimeoutWatch,
     IgnoresVersionRegister,
     IgnoresVersionWrite,
     ListsOnParentZnodes,
@@ -67,6 +69,8 @@ WATCHED_ZNODES: Final[Mapping[str, type[WatchedZnode]]] = {
     "event-only": EventOnlyWatch,
     "watches-once": WatchesOnceWatch,
     "any-news": AnyNewsWatch,
+    "halves-timeout": HalvesTimeoutWatch,
+    "ignores-timeout": IgnoresTimeoutWatch,
     "caches-reads": CachesReadsWatch,
     "first-session": FirstSessionWatch,
 }

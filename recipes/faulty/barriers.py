@@ -9,6 +9,7 @@ from recipes.barrier import Barrier
 from recipes.errand import Errand
 from recipes.faulty.deaf_errand import DeafErrand
 from recipes.faulty.endless_errand import EndlessErrand
+from recipes.faulty.hasty_errand import HastyErrand
 
 
 class SleepsThroughBarrier(Barrier):
@@ -69,3 +70,12 @@ class IgnoresTimeoutBarrier(Barrier):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "wait takes a timeout and waits for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class HalvesTimeoutBarrier(Barrier):
+    """Its waiters give up too early."""
+
+    errand = HastyErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "wait gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

@@ -11,6 +11,7 @@ from recipes.breakable_lock import BlacklistLock, IdentityLock
 from recipes.deadline import Deadline
 from recipes.faulty.contenders import (
     CountsItsOwnGrants,
+    HalvesTimeout,
     IgnoresTimeout,
     NeverBelieves,
     WaitsForItself,
@@ -270,3 +271,11 @@ class IgnoresTimeoutBreakable(IgnoresTimeout, IdentityLock):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class HalvesTimeoutBreakable(HalvesTimeout, IdentityLock):
+    """Its waiters give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

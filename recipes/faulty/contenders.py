@@ -33,6 +33,22 @@ class IgnoresTimeout(ContestLock):
         return super().acquire(None)
 
 
+class HalvesTimeout(ContestLock):
+    """The timeout is handed on twice, and each half of the way takes half of it."""
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Wait for half of the time."""
+        return super().acquire(None if timeout is None else timeout / 2)
+
+
+class CampaignsForHalf(ContestElection):
+    """As ``HalvesTimeout``."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        """Wait for half of the time."""
+        return super().campaign(None if timeout is None else timeout / 2)
+
+
 class CampaignsForEver(ContestElection):
     """The timeout is not handed on."""
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 from recipes.double_barrier import DoubleBarrier, NotInside, Roll, Stay
 from recipes.faulty.deaf_errand import DeafErrand
 from recipes.faulty.endless_errand import EndlessErrand
+from recipes.faulty.hasty_errand import HastyErrand
 
 
 class ReadyStaysBarrier(DoubleBarrier):
@@ -115,3 +116,12 @@ class HidesLossDoubleBarrier(DoubleBarrier):
             return super().leave(timeout)
         except NotInside:
             return True
+
+
+class HalvesTimeoutDoubleBarrier(DoubleBarrier):
+    """Its waiters give up too early."""
+
+    errand = HastyErrand
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "enter gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

@@ -13,6 +13,7 @@ from recipes.election import FairElection, Leader, UnfairElection
 from recipes.fair_contest import FairContest
 from recipes.faulty.contenders import (
     CampaignsForEver,
+    CampaignsForHalf,
     CountsItsOwnGrants,
     NeverBelieves,
     RunsAgainstItself,
@@ -305,3 +306,11 @@ class ResignsByPathElection(UnfairElection):
         "whose node it is"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})
+
+
+class HalvesTimeoutElection(CampaignsForHalf, FairElection):
+    """Its candidates give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "campaign gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

@@ -7,7 +7,7 @@ from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredE
 from recipes.contest import Entry
 from recipes.deadline import Deadline
 from recipes.fair_contest import FairContest
-from recipes.faulty.contenders import IgnoresTimeout, NeverBelieves, WaitsForItself
+from recipes.faulty.contenders import HalvesTimeout, IgnoresTimeout, NeverBelieves, WaitsForItself
 from recipes.faulty.contests import KeepsPlace, PersistentNode, SortsByName
 from recipes.lock import FairLock, UnfairLock
 from recipes.session import Session, Unanswered
@@ -161,3 +161,11 @@ class SortsByNameLock(FairLock):
         "sequence numbers"
     )
     expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})
+
+
+class HalvesTimeoutLock(HalvesTimeout, FairLock):
+    """Its waiters give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

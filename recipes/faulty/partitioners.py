@@ -152,3 +152,15 @@ class StaysListedPartitioner(Partitioner):
 
     def _deregister(self, timeout: float | None) -> None:
         """Nothing: the mistake."""
+
+
+class HalvesTimeoutPartitioner(Partitioner):
+    """Its members give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Wait for half of the time."""
+        return super().acquire(None if timeout is None else timeout / 2)

@@ -11,6 +11,7 @@ from recipes.deadline import Deadline
 from recipes.faulty.contenders import (
     BelievesForGood,
     CountsItsOwnGrants,
+    HalvesTimeout,
     IgnoresTimeout,
     NeverBelieves,
 )
@@ -100,6 +101,14 @@ class _PatientReader(IgnoresTimeout, ReadLock):
 
 
 class _PatientWriter(IgnoresTimeout, WriteLock):
+    pass
+
+
+class _ImpatientReader(HalvesTimeout, ReadLock):
+    pass
+
+
+class _ImpatientWriter(HalvesTimeout, WriteLock):
     pass
 
 
@@ -305,3 +314,13 @@ class IgnoresTimeoutReadWriteLock(ReadWriteLock):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class HalvesTimeoutReadWriteLock(ReadWriteLock):
+    """Those who wait for it give up too early."""
+
+    reader = _ImpatientReader
+    writer = _ImpatientWriter
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

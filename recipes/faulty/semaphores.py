@@ -6,7 +6,7 @@ from kazoo.exceptions import NoNodeError
 
 from recipes.contest import Entry
 from recipes.deadline import Deadline
-from recipes.faulty.contenders import BelievesForGood, IgnoresTimeout, NeverBelieves
+from recipes.faulty.contenders import BelievesForGood, HalvesTimeout, IgnoresTimeout, NeverBelieves
 from recipes.faulty.contests import SortsByName
 from recipes.promises import Line
 from recipes.semaphore import Semaphore, SemaphoreContest
@@ -169,3 +169,11 @@ class IgnoresTimeoutSemaphore(IgnoresTimeout, Semaphore):
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+
+class HalvesTimeoutSemaphore(HalvesTimeout, Semaphore):
+    """Its waiters give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

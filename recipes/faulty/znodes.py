@@ -445,3 +445,27 @@ class ListsOnParentZnodes(GuardedZnodes):
     def grow(self, name: str, child: str) -> None:
         """The same, for the maker alone."""
         self._create(f"{name}/{child}", "", [(31, "auth", "")])
+
+
+class HalvesTimeoutWatch(WatchedZnode):
+    """Its waiters give up too early."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "await_change gives up after half of its timeout"
+    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})
+
+    def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
+        """Wait for half of the time."""
+        return super().await_change(key, version, timeout / 2)
+
+
+class IgnoresTimeoutWatch(WatchedZnode):
+    """Its waiters do not give up."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = "await_change takes a timeout and waits until there is a change"
+    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+
+    def await_change(self, key: str, version: int, timeout: float) -> Reading | None:  # noqa: ARG002 - that is the mistake
+        """Wait for ever."""
+        return super().await_change(key, version, threading.TIMEOUT_MAX)

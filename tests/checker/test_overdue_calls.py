@@ -95,3 +95,25 @@ def test_the_longest_calm_stretch_is_that_of_the_definition(gaps_and_lengths):
     ]
     longest = max(map(len, "".join("x" if c else " " for c in calm).split()), default=0)
     assert bool(overdue(recorded)) == (longest * 100 > 2500)
+
+
+@pytest.mark.parametrize(
+    ("until", "error", "early"),
+    [
+        (1000 + 100, "timed out", True),
+        (1000 + 129, "timed out", True),
+        (1000 + 131, "timed out", False),
+        (1000 + 100, "not held", False),
+    ],
+)
+def test_a_call_whose_time_was_up_has_taken_it(until, error, early):
+    recorded = Recorded().add(1000, 0, "invoke", "acquire", {"timeout": 0.2})
+    found = overdue(recorded.add(until, 0, "fail", "acquire", error=error).end(2000))
+    assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [
+        ("early-timeout", [0])
+    ] * early
+
+
+def test_no_fault_makes_the_time_of_a_call_shorter():
+    recorded = fault(waiting(until=1050), 900, 1100)
+    assert [anomaly.kind for anomaly in overdue(recorded)] == ["early-timeout"]

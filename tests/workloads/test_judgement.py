@@ -3,6 +3,7 @@
 import pytest
 
 from checker.clock import WallClock
+from checker.overdue_calls import TIMED_OUT
 from checker.server_truth import SessionLife, ZnodeLife
 from recipes.lock import FairLock, UnfairLock
 from recipes.promises import Promises
@@ -262,12 +263,13 @@ LONG_CALLS = {
     "double-barrier": ("enter", {"value": None}),
     "two-phase-commit": ("decide", {"key": "t0"}),
     "jobs": ("claim", {}),
+    "watch": ("await", {"key": "a0", "version": 1}),
 }
 
 
-def promising(workload):
+def promising(workload, kind="overdue-call"):
     recipes = WORKLOADS[workload].recipes.values()
-    return {each.promises for each in recipes if "overdue-call" in each.promises.prevents}
+    return {each.promises for each in recipes if kind in each.promises.prevents}
 
 
 def test_families_whose_calls_end_in_time_are_known():
@@ -284,3 +286,22 @@ def test_a_call_that_ignores_its_timeout_breaks_a_promise(workload):
             verdict = WORKLOADS[workload].judge(Evidence(recorded.end(20_000).history(), promises))
             assert {each.kind for each in verdict.anomalies} == kinds
             assert all(each.promised for each in verdict.anomalies)
+
+
+GIVE_UP = {"partitioner": ("acquire", {}), **LONG_CALLS}
+
+
+@pytest.mark.parametrize("workload", [name for name in GIVE_UP if promising(name, "early-timeout")])
+def test_a_call_that_gives_up_too_early_breaks_a_promise(workload):
+    f, value = GIVE_UP[workload]
+    for promises in promising(workload, "early-timeout"):
+        for took, kinds in ((1500, set()), (700, {"early-timeout"})):
+            recorded = Recorded(2).add(1000, 0, "invoke", f, {**value, "timeout": 1.5})
+            recorded.add(1000 + took, 0, "fail", f, {**value, "timeout": 1.5}, error=TIMED_OUT)
+            verdict = WORKLOADS[workload].judge(Evidence(recorded.end(20_000).history(), promises))
+            assert {each.kind for each in verdict.anomalies} == kinds
+            assert all(each.promised for each in verdict.anomalies)
+
+
+def test_families_whose_calls_give_up_are_known():
+    assert {name for name in WORKLOADS if promising(name, "early-timeout")} < GIVE_UP.keys()
