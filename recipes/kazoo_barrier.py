@@ -10,7 +10,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
 from kazoo.recipe.barrier import Barrier as TheirBarrier
 
-from recipes.barrier import Barrier
+from recipes.barrier import Barrier, BarrierUnknown
 from recipes.promises import Promises
 
 
@@ -39,8 +39,12 @@ class KazooBarrier(Barrier):
         self._theirs.remove()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the barrier is open; False when timed out, or when kazoo lost its way."""
+        """Wait until the barrier is open; False when timed out.
+
+        Raises:
+            BarrierUnknown: kazoo lost its way.
+        """
         try:
             return bool(self._theirs.wait(timeout))
-        except (ConnectionLoss, OperationTimeoutError, SessionExpiredError):
-            return False
+        except (ConnectionLoss, OperationTimeoutError, SessionExpiredError) as error:
+            raise BarrierUnknown(f"{self._path}: {type(error).__name__} {error}") from error

@@ -305,6 +305,8 @@ class BarrierClient:
         except StillRunning:
             self._left.append(call)
             return Outcome("fail", error="still waiting, left to itself")
+        except BarrierUnknown as error:
+            return Outcome("info", error=str(error))
         return Outcome("ok") if passed else Outcome("fail", error=TIMED_OUT)
 
     def _still_asleep(self, patience: float) -> int:
