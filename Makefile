@@ -32,12 +32,13 @@ test: $(VENV)/ready
 
 # Every decider of a model against its definition, on 20,000 generated histories each; kazoo's own
 # tests on simulated servers (fetched once with pip; skipped where no index answers); every number of
-# a docker run of each family counted again; and the commands of docs/claims.md, docs/findings.md and
-# docs/recipes/as-published.md.
+# a docker run of each family counted again; all that somebody else can do to a run's containers; and
+# the commands of docs/claims.md, docs/findings.md and docs/recipes/as-published.md.
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
-		tests/rumpus/test_claims.py tests/rumpus/test_printed_commands.py --timeout 3600 $(TEST_FLAGS)
+		tests/rumpus/test_claims.py tests/rumpus/test_printed_commands.py \
+		tests/rumpus/test_run_command.py --timeout 3600 $(TEST_FLAGS)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

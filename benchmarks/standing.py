@@ -34,5 +34,8 @@ class Calm:
     def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError(f, value)
 
+    def outside(self) -> dict[str, str] | None:
+        return None
+
     def heal_all(self) -> dict[str, Any]:
         return {"verified": True, "detail": "", "healed": []}

@@ -16,6 +16,9 @@ from checker.history import History
 from checker.verdict import CheckResult, Interval, Requirement
 
 SERVER_FAULTS_ON_LEADERS = frozenset({"kill", "partition"})
+OUTSIDE = "outside"
+"""The kind of what no fault of the plan did."""
+
 CLIENT_FAULTS_THAT_EXPIRE = frozenset({"client-pause", "client-kill", "client-partition"})
 
 
@@ -68,7 +71,30 @@ def fault_windows(history: History) -> list[FaultWindow]:
             if window is not None and window.ended is None and done is not None:
                 window.healing, window.ended = call.time, done.time
                 window.verified_healed = bool(mended["verified"])
+    windows |= _outside(history)
     return sorted(windows.values(), key=lambda window: window.begun)
+
+
+def _outside(history: History) -> dict[str, FaultWindow]:
+    """What somebody else did, seen between two looks: as faults of a kind of its own."""
+    found: dict[str, FaultWindow] = {}
+    for op in history.events("control", "outside"):
+        value, number = op.value, f"{OUTSIDE}-{op.value['id']}"
+        if not value["over"]:
+            found[number] = FaultWindow(
+                id=number,
+                kind=OUTSIDE,
+                targets=[value["target"]],
+                begun=value["since"],
+                in_force=op.time,
+                verified_in_force=True,
+                detail=value["detail"],
+            )
+        elif number in found:
+            ending = found[number]
+            ending.healing, ending.ended, ending.verified_healed = value["since"], op.time, True
+            ending.detail = f"{ending.detail}; {value['detail']}"
+    return found
 
 
 def check_exercise(

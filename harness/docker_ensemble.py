@@ -1,6 +1,7 @@
 """An ensemble of real ZooKeeper servers in Docker containers, on a network of its own."""
 
 import contextlib
+import logging
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ from harness.simulated_faults import Machines
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+log = logging.getLogger(__name__)
 
 JVM_FLAGS = (
     # Small servers that are up quickly.
@@ -246,13 +249,16 @@ class DockerEnsemble:
 
     def state(self, node: str) -> NodeState:
         """What the server's container is doing, as the engine sees it."""
-        return self._nodes[node].state()
+        with refusals(f"looking at {node}"):
+            return self._nodes[node].state()
 
     def grudge(self) -> dict[str, frozenset[str]]:
         """The partition in force, read from the nodes' packet filters; only nodes with a grudge."""
         name_of = {node.ip: node.name for node in self._nodes.values()}
 
         def read(node: DockerNode) -> frozenset[str]:
+            if node.state() in ("removed", "unplugged"):
+                return frozenset()  # nothing passes there, whatever it bears
             code, said = node.run_in_network(packet_filter.READ_SCRIPT)
             if code:
                 raise EnvironmentRefusal(
@@ -300,11 +306,16 @@ class DockerEnsemble:
     def gather(self, destination: Path) -> None:
         """Copy every node's output and data files to ``destination/<node>/``, in any state.
 
+        A node whose containers somebody has removed has nothing left to copy.
+
         Raises:
             OSError: the destination cannot be written.
         """
 
         def copy(node: DockerNode) -> None:
+            if node.state() == "removed":
+                log.warning("%s was removed by somebody else, and its logs with it", node.name)
+                return
             place = destination / node.name
             place.mkdir(parents=True, exist_ok=True)
             with refusals(f"gathering the files of {node.name}"):

@@ -49,6 +49,7 @@ class DockerNode:
         self._client = client
         self._run_id = run_id
         self._labels = dict(labels)
+        self._network = ""
         self._sidecar: Container
         self._server: Container
 
@@ -65,6 +66,7 @@ class DockerNode:
         Raises:
             docker.errors.APIError: the engine refused.
         """
+        self._network = network
         self._sidecar = self._client.containers.create(
             tools_image,
             entrypoint=["sleep"],
@@ -98,11 +100,21 @@ class DockerNode:
         )
 
     def state(self) -> NodeState:
-        """What the server's container is doing."""
-        now = self._client.api.inspect_container(str(self._server.id))["State"]
-        if now["Paused"]:
+        """What the node's containers are doing."""
+        try:
+            server, sidecar = (
+                self._client.api.inspect_container(str(each.id))
+                for each in (self._server, self._sidecar)
+            )
+        except NotFound:
+            return "removed"
+        if self._network not in sidecar["NetworkSettings"]["Networks"]:
+            return "unplugged"
+        if not sidecar["State"]["Running"]:
+            return "unplugged"
+        if server["State"]["Paused"] or sidecar["State"]["Paused"]:
             return "paused"
-        return "running" if now["Running"] else "dead"
+        return "running" if server["State"]["Running"] else "dead"
 
     def start(self) -> None:
         """Start the server; nothing happens if it runs."""
@@ -132,9 +144,9 @@ class DockerNode:
             self._server.pause()
 
     def resume(self) -> None:
-        """Unfreeze the server; nothing happens if it is not frozen."""
-        if self.state() == "paused":
-            self._server.unpause()
+        """Unfreeze the node's containers; nothing happens if they are not frozen."""
+        for container in (self._sidecar, self._server):
+            _unpause(container)
 
     def run_in_network(self, script: str) -> tuple[int, str]:
         """Run a bash script in the node's network; its exit code and all that it printed.
@@ -149,7 +161,13 @@ class DockerNode:
         api = self._client.api
         marked = f"trap 'echo {_LAST_WORD}' EXIT\n{script}"
         for _ in range(_EXEC_TRIES):
-            command = api.exec_create(self._sidecar.id, ["bash", "-c", marked])["Id"]
+            try:
+                command = api.exec_create(self._sidecar.id, ["bash", "-c", marked])["Id"]
+            except APIError as error:
+                # Somebody else may have paused it; we never do.
+                if error.status_code != HTTPStatus.CONFLICT or not _unpause(self._sidecar):
+                    raise
+                continue
             said = api.exec_start(command).decode(errors="replace")
             output, last_word, errors = said.rpartition(f"{_LAST_WORD}\n")
             if last_word:  # errors come through another pipe, and so perhaps after it
@@ -208,6 +226,15 @@ class DockerNode:
                     raise
             else:
                 return
+
+
+def _unpause(container: "Container") -> bool:
+    """Unfreeze a container; whether it was frozen."""
+    container.reload()
+    if container.status != "paused":
+        return False
+    container.unpause()
+    return True
 
 
 def _spooled(chunks: Iterable[bytes]) -> IO[bytes]:

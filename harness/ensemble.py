@@ -13,7 +13,8 @@ from harness.simulated_faults import Machines
 Grudge = Mapping[str, frozenset[str]]
 """Who refuses packets from whom: node -> the nodes whose packets it drops. One-way by nature."""
 
-NodeState = Literal["running", "paused", "dead"]
+NodeState = Literal["running", "paused", "dead", "removed", "unplugged"]
+"""``removed`` and ``unplugged`` (from the network) are somebody else's doing, and stay so."""
 
 
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program

@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 LEADER_PERIOD_S = 0.5
 """How often the servers are asked who leads."""
 
+OUTSIDE_PERIOD_S = 0.5
+"""How often the servers are looked at for what somebody else has done to them."""
+
 CLOCKS_MOVED_NS = 200_000
 """By how much the wall clock may move against the monotonic one before both are read anew."""
 
@@ -53,6 +56,9 @@ class Nemesis(Protocol):
 
     def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
         """Do one of them; blocks; what is to be recorded of it."""
+
+    def outside(self) -> dict[str, str] | None:
+        """Servers that somebody else has troubled, with words; None if that is not known now."""
 
     def heal_all(self) -> dict[str, Any]:
         """Mend everything and verify it: ``verified``, ``detail``, and ``healed``, a list."""
@@ -222,7 +228,7 @@ def _drive(
     interpreter = Interpreter(
         _whole(run, breaker, began=driver.now()), clients=run.count, cleanup=run.cleanup
     )
-    with _watch_leader(ensemble, driver, status):
+    with _watch_leader(ensemble, driver, status), _watch_outside(ensemble, breaker, driver):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
     for client in range(run.count):
         counts = {"client": client, "requests": links.requests(client)}
@@ -267,6 +273,43 @@ def _watch_leader(ensemble: Ensemble, driver: Driver, status: Status) -> Iterato
             over.wait(LEADER_PERIOD_S)
 
     watcher = threading.Thread(target=watch, name="leader-watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+@contextlib.contextmanager
+def _watch_outside(ensemble: Ensemble, nemesis: Nemesis, driver: Driver) -> Iterator[None]:
+    """Look for what somebody else does to real servers, on a thread of its own, and record it."""
+    if ensemble.kind != "docker":
+        yield
+        return
+    over = threading.Event()
+
+    def record(number: int, node: str, detail: str, since: int, *, ended: bool) -> None:
+        value = {"id": number, "target": node, "detail": detail, "since": since, "over": ended}
+        driver.notify(Record(driver.now(), "control", "info", "outside", value))
+
+    def watch() -> None:
+        known: dict[str, int] = {}
+        count, since = 0, driver.now()
+        while not over.is_set():
+            began = driver.now()
+            troubled = nemesis.outside()
+            if troubled is not None:
+                for node in sorted(troubled.keys() - known.keys()):
+                    count += 1
+                    known[node] = count
+                    record(count, node, troubled[node], since, ended=False)
+                for node in sorted(known.keys() - troubled.keys()):
+                    record(known.pop(node), node, f"{node} runs again", since, ended=True)
+                since = began
+            over.wait(OUTSIDE_PERIOD_S)
+
+    watcher = threading.Thread(target=watch, name="outside-watch", daemon=True)
     watcher.start()
     try:
         yield

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from harness.clients import Clients, Roles
-from harness.ensemble import Ensemble
+from harness.ensemble import Ensemble, EnvironmentRefusal
 from harness.links import Links
 from nemesis.fault import Fault
 from nemesis.plan import Entry, FaultPlan
@@ -81,6 +81,9 @@ class Nemesis:
         self._acting = False
         self._ending = False
         self._healing = False
+        self._actions = 0
+        self._unhealed: set[str] = set()
+        """Whom a fault of the plan has struck and was not seen to leave healed."""
 
     def schedule(self) -> list[ScheduledAction]:
         """Every entry's start and stop, in order of time; at the same time stops go first."""
@@ -115,11 +118,34 @@ class Nemesis:
         if f not in {"start", "stop"} or value.get("id") not in self._entries:
             raise ValueError(f"no action {f} for entry {value.get('id')} in the plan")
         entry = self._entries[value["id"]]
+        self._actions += 1
         self._acting = True
         try:
             return self._start(entry) if f == "start" else self._stop(entry)
         finally:
             self._acting = False
+
+    def outside(self) -> dict[str, str] | None:
+        """Servers that somebody else has troubled: name -> in words how it is.
+
+        None if that cannot be told now: an action is under way, or the engine does not answer.
+        May be called from another thread.
+        """
+        before, ensemble = self._actions, self._scene.ensemble
+        if self._acting:
+            return None
+        ours = self._unhealed.union(*(fault.targets for fault in list(self._open.values())))
+        try:
+            states = {node: ensemble.state(node) for node in ensemble.nodes}
+        except EnvironmentRefusal:
+            return None
+        if self._acting or self._actions != before:
+            return None
+        return {
+            node: f"{node} is {state}, and no fault of the plan did that"
+            for node, state in states.items()
+            if state != "running" and node not in ours
+        }
 
     def _start(self, entry: Entry) -> dict[str, Any]:
         fault = make_fault(entry, self._scene, Random(f"{self._seed}:{entry.id}"))
@@ -162,6 +188,8 @@ class Nemesis:
 
     def _close(self, number: int, finding: Finding) -> dict[str, Any]:
         fault = self._open.pop(number)
+        if not finding.ok:
+            self._unhealed.update(fault.targets)
         self._closed[number] = _report(fault, finding)
         return self._closed[number]
 

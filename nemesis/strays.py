@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from harness.ensemble import EnvironmentRefusal
 from harness.simulated_faults import ClientMachines, Machines
 from nemesis.grudges import normal
 from nemesis.scene import Scene
@@ -26,7 +27,7 @@ def strays(scene: Scene) -> list[Stray]:
     for node in ensemble.nodes:
         state = ensemble.state(node)
         if state != "running":
-            mend = ensemble.resume if state == "paused" else ensemble.restart
+            mend = {"paused": ensemble.resume, "dead": ensemble.restart}.get(state, _give_up)
             found.append(Stray(node, f"{node} was {state}", partial(mend, node)))
     if ensemble.machines is not None:
         found += _of_machines(ensemble.machines, ensemble.nodes)
@@ -44,6 +45,13 @@ def strays(scene: Scene) -> list[Stray]:
     if clients.machines is not None:
         found += _of_client_machines(clients.machines, clients.count)
     return found
+
+
+def _give_up(node: str) -> None:
+    raise EnvironmentRefusal(
+        f"{node} was taken from the run by somebody else and cannot be brought back; see who "
+        "removes containers or networks whose names begin with rumpus-"
+    )
 
 
 def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:

@@ -45,6 +45,14 @@ class _Leader(msgspec.Struct):
     leader: str | None
 
 
+class _Outside(msgspec.Struct):
+    id: int
+    target: str
+    since: _Time
+    over: bool
+    detail: str = ""
+
+
 class _WatchLeft(msgspec.Struct):
     client: int
     connection: int
@@ -104,6 +112,7 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("nemesis", "heal-all"): _Healing | None,
     ("nemesis", None): dict[str, Any] | None,
     ("control", "leader"): _Leader,
+    ("control", "outside"): _Outside,
     ("control", "phase"): _Phase | None,
     ("control", None): dict[str, Any] | None,
 }

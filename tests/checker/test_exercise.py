@@ -109,3 +109,30 @@ def test_random_plans_must_expire_a_holder_and_change_the_leader():
     assert unmet(untold) == set()
     assert untold.unknown == ["without the servers' logs nobody can count expiries while holding"]
     assert unmet(check(recorded, kinds=kinds, expiries=0, leader_changes=0, directed=True)) == set()
+
+
+def outside(recorded, at, *, over, since):
+    detail = "n2 runs again" if over else "n2 is paused"
+    value = {"id": 1, "target": "n2", "detail": detail, "since": since * MS, "over": over}
+    return recorded.add(at, "control", "info", "outside", value)
+
+
+def test_what_somebody_else_did_is_a_fault_from_the_look_before_it():
+    recorded = outside(Recorded(), 50, over=False, since=40)
+    (window,) = fault_windows(recorded.history())
+    assert (window.kind, window.targets, window.begun, window.ended) == (
+        "outside",
+        ["n2"],
+        40 * MS,
+        None,
+    )
+    assert not window.verified_healed
+    outside(recorded, 90, over=True, since=80)
+    (window,) = fault_windows(recorded.history())
+    assert (window.healing, window.ended, window.verified_healed) == (80 * MS, 90 * MS, True)
+
+
+def test_a_run_with_a_fault_of_somebody_elses_that_stays_is_not_exercised():
+    recorded = outside(exercised(), 50, over=False, since=40)
+    assert unmet(check(recorded)) == {"outside: in force, with operations inside, and healed"}
+    assert unmet(check(outside(recorded, 90, over=True, since=80))) == set()

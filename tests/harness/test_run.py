@@ -44,6 +44,9 @@ class NoNemesis:
     def schedule(self):
         return []
 
+    def outside(self):
+        return None
+
     def heal_all(self):
         return {"verified": True, "detail": "nothing was broken", "healed": []}
 

@@ -421,3 +421,45 @@ def test_entries_choose_apart_from_each_other(make_world):
         second = other.perform(other.nemesis(alone, seed))
         assert first[2][1]["targets"] == second[0][1]["targets"]
     assert all(a["id"] == b["id"] for (_, a), (_, b) in pairwise(second))
+
+
+def test_what_no_fault_of_the_plan_did_is_somebody_elses(make_world):
+    world = make_world()
+    plan = one("kill", names=["n1"])
+    nemesis = world.nemesis(plan, 0)
+    assert nemesis.outside() == {}
+    nemesis.invoke("start", {"id": 1})
+    assert world.servers.state("n1") == "dead"
+    assert nemesis.outside() == {}
+    world.servers.pause("n2")
+    assert nemesis.outside() == {"n2": "n2 is paused, and no fault of the plan did that"}
+    nemesis.invoke("stop", {"id": 1})
+    assert list(nemesis.outside()) == ["n2"]
+    world.servers.kill("n1")
+    assert list(nemesis.outside()) == ["n1", "n2"]
+    nemesis.heal_all()
+    assert nemesis.outside() == {}
+
+
+def test_what_a_fault_has_left_broken_is_its_own(make_world):
+    world = make_world()
+    nemesis = world.nemesis(one("kill", names=["n1"]), 0)
+    nemesis.invoke("start", {"id": 1})
+    world.servers.restart = lambda _node: None
+    assert not nemesis.invoke("stop", {"id": 1})["verified"]
+    assert nemesis.outside() == {}
+
+
+def test_nothing_is_told_of_others_while_an_action_is_under_way(make_world):
+    world = make_world()
+    nemesis = world.nemesis(one("kill", names=["n1"]), 0)
+    seen = []
+    kill = world.servers.kill
+
+    def while_killing(node):
+        kill(node)
+        seen.append(nemesis.outside())
+
+    world.servers.kill = while_killing
+    nemesis.invoke("start", {"id": 1})
+    assert seen == [None]

@@ -1,6 +1,7 @@
 """Runs on real servers, in processes of their own, as users start, stop and lose them."""
 
 import json
+import os
 import re
 import resource
 import signal
@@ -13,6 +14,7 @@ from results.history_file import read_history
 from tests.rumpus.conftest import latest
 
 pytestmark = pytest.mark.docker
+FULL = pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs all")
 
 PLAN = {
     "version": 1,
@@ -186,6 +188,42 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
         assert on_engine(alive) == [network.name]
     finally:
         network.remove()
+
+
+def paused(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").pause()
+
+
+def killed(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").kill()
+
+
+def removed(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").remove(force=True)
+
+
+def unplugged(engine, run):
+    engine.networks.get(f"rumpus-{run}").disconnect(f"rumpus-{run}-n2-network", force=True)
+
+
+@pytest.mark.parametrize(("deed", "code"), [(paused, 0), (killed, 0), (removed, 3), (unplugged, 3)])
+def test_what_somebody_else_does_to_a_server_is_recorded_and_counts(
+    rumpus, program, runs, on_engine, engine, deed, code
+):
+    words = ["lock", "--clients", 3, "--nemesis", "none", "--time-limit", 8]
+    started = program("run", *words, "--runs", runs, "--json")
+    started.await_words(r"ok [1-9]\d\d")
+    deed(engine, latest(runs).read_record().run)
+    answer = started.end()
+    assert answer.code == code, answer.err
+    document = json.loads(answer.out)
+    assert document["faults"] == [{"kind": "outside", "count": 1, "verified": int(code == 0)}]
+    assert not document["anomalies"]
+    run = ended_cleanly(started, runs, on_engine)
+    (seen, *over) = read_history(run.history).events("control", "outside")
+    assert (seen.value["target"], bool(over)) == ("n2", code == 0)
+    again = rumpus("check", run.path, "--json")
+    assert (again.code, json.loads(again.out)) == (code, document)
 
 
 def limited_files():
