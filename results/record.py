@@ -16,6 +16,7 @@ from recipes.promises import Line, Promises
 from results.atomic_file import write_atomically
 from results.first_record import FirstRecord
 from results.store_error import UnreadableRun
+from results.untrusted_file import open_regular
 
 FORMAT_VERSION = 1
 """Version of the files in a run's directory (docs/history-format.md)."""
@@ -152,10 +153,8 @@ def read_record(path: Path) -> RunRecord:
     Raises:
         UnreadableRun: it is missing, malformed, or of a later format.
     """
-    try:
-        document = path.read_bytes()
-    except OSError as error:
-        raise UnreadableRun.from_os_error(path, "read the run's description", error) from error
+    with open_regular(path, "read the run's description") as file:
+        document = file.read()
     try:
         version = msgspec.json.decode(document, type=_Version).format
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

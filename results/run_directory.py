@@ -6,6 +6,8 @@
     what happened (``results.history_file``)
 ``plan.json``
     the fault plan, as ``rumpus run --plan`` takes it
+``seal.json``
+    a checksum of each of these files, once the run has ended (``results.seal``)
 ``results.json``, ``report.html``, ``junit.xml``, ``summary.md``
     what was made of it
 ``nodes/<node>/``
@@ -29,6 +31,7 @@ from results.record import RunRecord, read_record, write_record
 from results.record_values import check_records
 from results.report import render_report
 from results.results_document import ResultsDocument, results_document
+from results.seal import changes, seal
 from results.store_error import StoreError, UnreadableRun
 from results.summary import summary
 
@@ -107,6 +110,22 @@ class RunDirectory:
                 self.history, f"not a run's history ({error})", "see docs/history-format.md"
             ) from error
         return history
+
+    def seal(self) -> None:
+        """Note what every file of the run is like, now that it has ended.
+
+        Raises:
+            StoreError: the seal cannot be written, or a file cannot be read.
+        """
+        seal(self.path)
+
+    def changes(self) -> list[str] | None:
+        """What is not as it was when the run was sealed, in words; None if it never was.
+
+        Raises:
+            UnreadableRun: the seal is malformed.
+        """
+        return changes(self.path)
 
     def finish(self, record: RunRecord, history: History, verdict: Verdict) -> ResultsDocument:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.

@@ -13,7 +13,7 @@ from recipes.promises import Promises
 from results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from results.record import RunRecord
 from results.run_directory import RunDirectory
-from rumpus.judging import judge_evidence
+from rumpus.judging import held_to, judge_evidence, questions_of_end
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from workloads.judgement import Evidence
@@ -50,16 +50,19 @@ def judge_history(
     test = _test(run, history, workload, recipe)
     history = History(history, clients=test.clients, truncated=history.truncated)
     family = WORKLOADS[test.workload]
+    promises, differing = held_to(family, test.recipe, test.promises)
     evidence = Evidence(
         history=history,
-        promises=test.promises,
+        promises=promises,
         kinds=test.nemesis,
         directed=test.directed,
         strict=test.strict,
         path=family.path,
         session_timeout=test.session_timeout,
     )
-    verdict = judge_evidence(run.history, family, test.recipe, evidence)
+    # Only rumpus itself ends a history by a record; one that it wrote says what was run.
+    ending = questions_of_end(history) if first_record(history) is not None else []
+    verdict = judge_evidence(run.history, family, test.recipe, evidence, [*differing, *ending])
     return _record_of(run.history, test, history, workload, recipe), history, verdict
 
 

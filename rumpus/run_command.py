@@ -91,10 +91,19 @@ def run_command(arguments: argparse.Namespace) -> int:
             )
         record.interrupted = interruption.requested()
         directory.write_record(record)
+        _seal(directory, display.step)
         display.step("checking")
         return report(
             directory, console, as_json=arguments.json, interrupted=interruption.requested
         )
+
+
+def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
+    """Seal what there is; a violation that the history shows is told even if that fails."""
+    try:
+        directory.seal()
+    except StoreError as error:
+        say(f"the run cannot be sealed: {error}")
 
 
 def report(
@@ -122,6 +131,7 @@ def report(
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)
+        directory.seal()
         weigh_interruption(verdict)
     results = results_document(directory.path, record, history, verdict)
     unstored: StoreError | None = None

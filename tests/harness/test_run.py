@@ -25,6 +25,7 @@ class Sink:
 
 
 class NoEnsemble:
+    kind = "sim"
     nodes = ()
 
     def start(self):

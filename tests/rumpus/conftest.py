@@ -165,6 +165,7 @@ def recorded_run(tmp_path):
         with run.history_writer() as writer:
             for op in recorded.ops:
                 writer.append(op)
+        run.seal()
         return run
 
     return write
@@ -177,7 +178,7 @@ def record(**more):
         "started": datetime(2026, 11, 21, 3, 47, 26, tzinfo=UTC),
         "argv": ["rumpus", "run", "lock"],
         "workload": "lock",
-        "recipe": "fair",
+        "recipe": "yours",
         "promises": replace(FairLock.promises, prevents=FairLock.promises.prevents - TOLD_BY_LOGS),
         "ensemble": "docker",
         "nodes": 3,

@@ -33,7 +33,7 @@ def test_a_run_is_judged_and_its_results_are_written_anew(rumpus, recorded_run):
     document = judged(rumpus, run.path)
     assert (document["valid"], document["outcome"]) == (True, "valid")
     assert document["run"] == str(run.path)
-    assert (document["seed"], document["workload"], document["recipe"]) == (7, "lock", "fair")
+    assert (document["seed"], document["workload"], document["recipe"]) == (7, "lock", "yours")
     assert document["ops"] == {"ok": 31, "fail": 0, "info": 0}
     assert json.loads(run.results.read_text()) == document
     for file in (run.report, run.junit, run.summary):
@@ -171,8 +171,10 @@ def test_a_hostile_record_is_refused_by_name(rumpus, recorded_run, op):
 
 def test_what_was_healed_may_be_no_faults_of_the_plan(rumpus, recorded_run):
     recorded = turns()
+    end = recorded.ops.pop()
     healed = {"verified": True, "healed": [{"id": None, "kind": "stray", "verified": True}]}
     recorded.add(1, "nemesis", "invoke", "heal-all").add(2, "nemesis", "info", "heal-all", healed)
+    recorded.ops.append(end)
     assert rumpus("check", recorded_run(recorded).path).code == 0
 
 
@@ -214,6 +216,7 @@ def test_servers_logs_that_cannot_be_read_are_told_of(rumpus, recorded_run):
     files = run.nodes / "n1" / "version-2"
     files.mkdir(parents=True)
     (files / "currentEpoch").write_text("garbage")
+    run.seal()
     reasons = judged(rumpus, run.path)["reasons"]
     assert any("the logs of n1 cannot be read" in reason for reason in reasons)
     assert "no transaction logs of the servers are at hand" in reasons
