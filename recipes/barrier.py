@@ -12,7 +12,9 @@ a leader that has been deposed and has not noticed answers it by itself.)
 
 **Writes whose answer was lost** are sent again until they are answered. An earlier one cannot
 come in afterwards and undo what others do: requests of a session are carried out in order, and
-those of a session that has ended are refused.
+those of a session that has ended are refused. But the barrier that is there by then may be another
+one, set up since: a removal that is sent again removes the node that it found at first (by its
+czxid), and no later one.
 """
 
 import uuid
@@ -94,9 +96,16 @@ class Barrier:
 
         Raises what ``create`` does.
         """
+        found: int | None = None
         with self.errand(self._client, timeout, self._grace) as errand:
 
             def remove() -> bool:
+                nonlocal found
+                self._catch_up(errand)
+                stat = errand.read(self._client.exists_async, self._path)
+                if stat is None or found not in (None, stat.czxid):
+                    return True  # it was open, or is so by an earlier round
+                found = stat.czxid
                 with suppress(NoNodeError):
                     errand.write(self._client.delete_async, self._path)
                 return True

@@ -4,6 +4,8 @@ import pytest
 
 from recipes.barrier import BarrierUnknown
 from recipes.catalogue.barriers import BARRIERS
+from recipes.errand import Errand
+from recipes.session import Unanswered
 
 OURS = BARRIERS["rechecking"]
 SOUND = [name for name, recipe in BARRIERS.items() if not recipe.faulty]
@@ -62,6 +64,30 @@ def test_lost_replies_are_asked_for_again(crowd, path):
     barrier.create(timeout=20)
     assert not crowd.links.in_force(0)
     assert barrier.wait(timeout=0) is False
+
+
+def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
+    other = OURS(crowd[1], path)
+    lost = []
+
+    class LosesItsAnswer(Errand):
+        def write(self, method, *args, **options):
+            answer = super().write(method, *args, **options)
+            if not lost:
+                lost.append(method)
+                other.create()
+                raise Unanswered("the connection was lost")
+            return answer
+
+    class Interrupted(OURS):
+        errand = LosesItsAnswer
+
+    other.create()
+    first = crowd[1].exists(path).czxid
+    Interrupted(crowd[0], path).remove(timeout=20)
+    assert lost == [crowd[0].delete_async]
+    assert crowd[1].exists(path).czxid > first
+    assert other.wait(timeout=0) is False
 
 
 def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
