@@ -177,7 +177,7 @@ def decode_plan(
     """Read a plan from JSON; see ``load_plan``. ``source`` names it in errors."""
     try:
         raw = msgspec.json.decode(document)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PlanError(f"{source}: not a JSON document: {error}") from error
     if not isinstance(raw, dict):
         raise PlanError(f'{source}: a plan is an object with "version" and "entries"')

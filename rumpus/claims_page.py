@@ -27,7 +27,7 @@ def perform(command: str) -> Results:
     with tempfile.TemporaryDirectory() as runs:
         words = [*shlex.split(command), "--json", "--runs", runs]
         done = subprocess.run(
-            [sys.executable, "-m", "rumpus.command_line", *words],
+            [sys.executable, "-m", "rumpus.program", *words],
             capture_output=True,
             text=True,
             check=False,

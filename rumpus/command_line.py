@@ -1,11 +1,9 @@
-"""The command line: arguments in, an exit code out, errors in words.
-
-Exit codes: 0 valid; 1 violation; 2 wrong usage; 3 unknown, inconclusive or interrupted; 4 the
-environment does not allow it; 5 internal error.
-"""
+"""The command line: arguments in, an exit code out (``rumpus.exit_codes``), errors in words."""
 
 import argparse
+import contextlib
 import importlib
+import json
 import logging
 import os
 import sys
@@ -13,32 +11,54 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from results.store_error import StoreError, UnreadableRun
+from results.store_error import StoreError
 from rumpus.argument_types import JSON, RUNS, count, seconds
-from rumpus.consoles import notices
+from rumpus.consoles import documents_printed, notices, print_json
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
 from rumpus.interruption import as_keyboard_interrupt
-from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 
-USAGE, UNDECIDED, ENVIRONMENT, INTERNAL = 2, 3, 4, 5
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(10), *range(11, 32), *range(127, 160)]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command."""
+    """Run one command; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    arguments = _parser(words).parse_args(words)
+    parser = _parser(words)
+    for word in words:
+        if _surrogates(word):
+            # It goes into the run's record, its report and what is printed: all are UTF-8.
+            parser.error(f"{word!a} is not UTF-8: give the file or directory another name")
+    arguments = parser.parse_args(words)
     arguments.argv = words
+    arguments.printed = documents_printed()
     # A log that cannot be written (the disk may be full) is not worth a traceback.
     logging.raiseExceptions = arguments.verbose
     try:
         with as_keyboard_interrupt():
             return int(_command(arguments)(arguments))
     except KeyboardInterrupt:
-        _say("interrupted", style="yellow")
-        return UNDECIDED
+        return interrupted(words, arguments.printed)
     except Exception as error:  # the last resort: name it, and show where only when asked
         return _refused(arguments, error)
+
+
+def interrupted(words: Sequence[str], printed: int = 0) -> int:
+    """Say that somebody has ended the command; the exit code.
+
+    Args:
+        words: those of the command line.
+        printed: how many documents had been printed when the command began.
+    """
+    _say("interrupted", style="yellow")
+    if "--json" in words and documents_printed() == printed:
+        _answer(UNDECIDED, "interrupted")
+    return UNDECIDED
+
+
+def _surrogates(word: str) -> bool:
+    """Whether a word of the command line had bytes that are not UTF-8."""
+    return any("\udc80" <= letter <= "\udcff" for letter in word)
 
 
 def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
@@ -53,30 +73,40 @@ def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], in
 
 def _refused(arguments: argparse.Namespace, error: Exception) -> int:
     """Say why a command did not come to its end; the exit code."""
-    if isinstance(error, (UsageError, UnreadableRun)):
-        return _refuse(arguments, error, USAGE)
-    if isinstance(error, StoreError):
-        return _refuse(arguments, error, ENVIRONMENT)
-    # Not before something has failed: what runs need takes long to import.
-    ensemble = importlib.import_module("harness.ensemble")
-    plan = importlib.import_module("nemesis.plan")
-    workers = importlib.import_module("harness.workers")
-    if isinstance(error, plan.PlanError):
-        return _refuse(arguments, error, USAGE)
-    if isinstance(error, ensemble.EnvironmentRefusal):
-        return _refuse(arguments, error, ENVIRONMENT)
-    code = _refuse(arguments, error, INTERNAL)
-    if not isinstance(error, workers.WorkerCrash):
-        _say(f"this is a defect of rumpus ({type(error).__name__}); -v shows where")
-    return code
-
-
-def _refuse(arguments: argparse.Namespace, error: Exception, code: int) -> int:
+    code = exit_code(error)
+    words = _words(error)
     if arguments.verbose:
         trace = "".join(traceback.format_exception(error))
         notices().print(trace, markup=False, highlight=False, soft_wrap=True)
-    _say(str(error), style="red")
+    _say(words, style="red")
+    if code == DEFECT and not _is_crash(error):
+        _say(f"this is a defect of rumpus ({type(error).__name__}); -v shows where")
+    if getattr(arguments, "json", False) and documents_printed() == arguments.printed:
+        _answer(code, words)
     return code
+
+
+def _is_crash(error: Exception) -> bool:
+    """Whether a client's process failed: perhaps by what a user's recipe did."""
+    # Not before something has failed: what runs need takes long to import.
+    crash = importlib.import_module("harness.workers").WorkerCrash
+    return isinstance(error, crash)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory: give it a machine that has more, or a shorter history"
+    if isinstance(error, OSError) and exit_code(error) == ENVIRONMENT:
+        place = Path(str(error.filename or "a file of the run"))
+        return str(StoreError.from_os_error(place, "write it", error))
+    return str(error)
+
+
+def _answer(code: int, reason: str) -> None:
+    """Put a document on standard output for a command that has no other, if that can be done."""
+    document = {"valid": "unknown", "outcome": "none", "exit_code": code, "reasons": [reason]}
+    with contextlib.suppress(StoreError):
+        print_json(json.dumps(document, indent=2).encode() + b"\n")
 
 
 def _say(words: str, style: str = "") -> None:
@@ -90,8 +120,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
-        epilog="Exit codes: 0 valid; 1 violation; 2 wrong usage; 3 unknown, inconclusive or "
-        "interrupted; 4 this host does not allow it; 5 a defect of rumpus.",
+        epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in MEANINGS.items())}.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"rumpus {__version__}")
@@ -227,7 +256,3 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--svg", type=Path, metavar="FILE", help="draw the contradiction there")
     check.add_argument("--json", action="store_true", help=JSON)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

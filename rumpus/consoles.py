@@ -33,6 +33,15 @@ def answers() -> Console:
 def print_json(document: bytes) -> None:
     """Put a JSON document on standard output; likewise."""
     print_text([document.decode()])
+    _printed.append(len(document))
+
+
+def documents_printed() -> int:
+    """How many whole JSON documents this process has put on standard output."""
+    return len(_printed)
+
+
+_printed: list[int] = []
 
 
 def print_text(pieces: Iterable[str]) -> None:
@@ -45,7 +54,10 @@ def print_text(pieces: Iterable[str]) -> None:
 
 def shown(path: Path) -> Path:
     """A path as people read it: from here where it is below here."""
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:  # it has been removed
+        return path
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
@@ -67,8 +79,10 @@ class _Unheeded(io.TextIOBase):
         return self._stream.isatty()
 
     def write(self, text: str) -> int:
+        encoding = self._stream.encoding or "utf-8"
         with self._suffering():
-            self._stream.write(text)
+            # A path may have bytes that are not UTF-8, and a stream may take nothing but ASCII.
+            self._stream.write(text.encode(encoding, errors="replace").decode(encoding))
         return len(text)
 
     def flush(self) -> None:

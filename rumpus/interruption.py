@@ -18,7 +18,8 @@ class Interruption:
     """Whether somebody has asked the run to end."""
 
     def __init__(self) -> None:
-        self._requested = False
+        self._requested = bool(_wishes)  # one that an import has swallowed, say
+        _wishes.clear()
 
     def requested(self) -> bool:
         """Whether it was asked for."""
@@ -48,11 +49,25 @@ class Interruption:
             speaker.join()
 
 
+_wishes: list[int] = []
+"""Signals that came and have not ended anything yet: what runs at the time may swallow them."""
+
+
+def wish(number: int, *_: Any) -> None:
+    """A handler: notes that somebody wants an end, and raises ``KeyboardInterrupt``."""
+    _wishes.append(number)
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
     """Let each of the signals raise ``KeyboardInterrupt``, as Ctrl-C does, while the block runs."""
-    with _handling(signal.default_int_handler):
-        yield
+    try:
+        with _handling(wish):
+            yield
+    except KeyboardInterrupt:
+        _wishes.clear()
+        raise
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """From ``--model`` and ``--initial`` to what decides a history."""
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -56,9 +57,9 @@ def fitting_models(functions: Iterable[str]) -> list[str]:
 
 def _class_of(name: str) -> type[Model]:
     module_name, _, class_name = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # as a last resort: nothing that is installed is hidden by it
+    with contextlib.suppress(OSError):  # the working directory may have been removed
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)  # as a last resort: nothing that is installed is hidden by it
     try:
         found = getattr(importlib.import_module(module_name), class_name, None)
     except Exception as error:  # whatever a user's module raises

@@ -138,7 +138,7 @@ class _Runs:
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
         """One run: what it told. Ended early, it tells of a signal."""
         with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
-            command = [sys.executable, "-m", "rumpus.command_line", *mutant.words(seed, kinds)]
+            command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
             with self._lock:
                 if self._over:
                     return Told(-signal.SIGKILL)

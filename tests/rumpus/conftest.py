@@ -58,7 +58,7 @@ class Program:
         self._mark = f"RUMPUS_TEST={uuid.uuid4()}"
         name, value = self._mark.split("=")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rumpus.command_line", *map(str, words)],
+            [sys.executable, "-m", "rumpus.program", *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

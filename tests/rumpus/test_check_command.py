@@ -230,7 +230,7 @@ def blocked(run):
 
 def test_the_verdict_is_shown_although_it_cannot_be_written(rumpus, recorded_run):
     answer = rumpus("check", blocked(recorded_run(turns())).path, "--json")
-    assert (answer.code, answer.out) == (4, "")
+    assert (answer.code, json.loads(answer.out)["exit_code"]) == (4, 4)
     assert "Valid: every promise" in answer.err
     assert "report.html: cannot write it" in answer.err
 

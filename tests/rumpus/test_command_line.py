@@ -147,7 +147,6 @@ def test_docker_does_not_offer_what_only_simulated_machines_suffer(rumpus, tmp_p
     "words",
     [
         ["run", "lock", "--ensemble", "docker"],
-        ["run", "lock", "--ensemble", "docker", "--json"],
         ["run", "lock", "--image", "zookeeper:3.9"],
         ["clean"],
     ],
@@ -156,6 +155,14 @@ def test_without_an_engine(rumpus, monkeypatch, tmp_path, words):
     monkeypatch.chdir(tmp_path)
     refused(rumpus(*words), 4, "no Docker engine", "/nonexistent/docker.sock", "start it")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_a_refusal_is_a_document_too(rumpus, tmp_path):
+    answer = rumpus("run", "lock", "--ensemble", "docker", "--runs", tmp_path, "--json")
+    document = json.loads(answer.out)
+    assert (answer.code, document["exit_code"], document["valid"]) == (4, 4, "unknown")
+    assert "no Docker engine" in document["reasons"][0]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_an_answer_that_cannot_be_written_is_an_error():
 def test_a_full_disk_for_the_answer_is_the_environments_fault(words):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "rumpus.command_line", *words],
+            [sys.executable, "-m", "rumpus.program", *words],
             check=False,
             text=True,
             stdout=full,

@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import threading
@@ -61,6 +62,19 @@ def test_before_a_run_each_signal_is_a_keyboard_interrupt(number):
     with pytest.raises(KeyboardInterrupt), as_keyboard_interrupt():
         send(number)
     assert signal.getsignal(number) is earlier
+
+
+def test_a_wish_that_was_swallowed_before_a_run_ends_the_run():
+    with as_keyboard_interrupt(), contextlib.suppress(KeyboardInterrupt):
+        send(signal.SIGINT)
+    assert Interruption().requested()
+    assert not Interruption().requested()
+
+
+def test_a_wish_that_has_ended_something_is_fulfilled():
+    with pytest.raises(KeyboardInterrupt), as_keyboard_interrupt():
+        send(signal.SIGINT)
+    assert not Interruption().requested()
 
 
 def test_on_another_thread_signals_are_left_alone():
