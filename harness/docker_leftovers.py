@@ -1,14 +1,15 @@
 """What runs leave on a Docker engine: whose it is, finding it, removing it.
 
-Containers and networks carry the run's id and their owner: the control process, told from
-others by its boot, its PID namespace, its PID and its start. So what a killed run left can be
+Containers, networks and volumes carry the run's id and their owner: the control process, told
+from others by its boot, its PID namespace, its PID and its start. So what a killed run left can be
 told from what a living one uses, even when the PID has been given to another process since.
-Volumes are anonymous and go with their containers.
+Volumes go with their containers, unless somebody else has removed these.
 """
 
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from docker import DockerClient
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.models.networks import Network
+from docker.models.volumes import Volume
 
 RUN_LABEL = "rumpus.run"
 OWNER_LABEL = "rumpus.owner"
@@ -48,11 +50,17 @@ class Leftovers:
     """Whether its control process still runs (or may: it cannot be seen from here)."""
     containers: tuple[Container, ...]
     networks: tuple[Network, ...]
+    volumes: tuple[Volume, ...] = ()
+    """Those whose containers are gone."""
 
     def __str__(self) -> str:
         parts = [
             f"{len(things)} {word}{'s' if len(things) > 1 else ''}"
-            for word, things in (("container", self.containers), ("network", self.networks))
+            for word, things in (
+                ("container", self.containers),
+                ("network", self.networks),
+                ("volume", self.volumes),
+            )
             if things
         ]
         return f"run {self.run_id}: {' and '.join(parts)}"
@@ -67,7 +75,7 @@ def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[Le
 
 
 def remove_leftovers(leftovers: Iterable[Leftovers]) -> None:
-    """Remove what was found: containers with their volumes, then networks, in parallel.
+    """Remove what was found: containers with their volumes, in parallel; then the rest.
 
     What somebody else removes meanwhile is as good as removed.
 
@@ -84,11 +92,13 @@ def remove_leftovers(leftovers: Iterable[Leftovers]) -> None:
         ):
             for done in [pool.submit(_remove_container, container) for container in wave]:
                 done.result()
-    for network in (network for found in leftovers for network in found.networks):
-        try:
-            network.remove()
-        except NotFound:
-            continue
+    for found in leftovers:
+        for network in found.networks:
+            with suppress(NotFound):
+                network.remove()
+        for volume in found.volumes:
+            with suppress(NotFound):
+                volume.remove()
 
 
 def remove_run(client: DockerClient, run_id: str) -> None:
@@ -102,11 +112,13 @@ def _runs(client: DockerClient, run_id: str | None = None) -> list[Leftovers]:
     }
     containers = client.containers.list(all=True, filters=chosen, ignore_removed=True)
     networks = client.networks.list(filters=chosen)
+    kept = {mount.get("Name") for each in containers for mount in each.attrs["Mounts"]}
+    volumes = [each for each in client.volumes.list(filters=chosen) if each.name not in kept]
     owners: dict[str, str] = {}
     for container in containers:
         owners[container.labels[RUN_LABEL]] = container.labels.get(OWNER_LABEL, "")
-    for network in networks:
-        tags = network.attrs["Labels"]
+    for thing in (*networks, *volumes):
+        tags = thing.attrs["Labels"]
         owners[tags[RUN_LABEL]] = tags.get(OWNER_LABEL, "")
     local = client.api.base_url.startswith("http+docker://")
     return [
@@ -115,6 +127,7 @@ def _runs(client: DockerClient, run_id: str | None = None) -> list[Leftovers]:
             alive=_alive(who, local_engine=local),
             containers=tuple(c for c in containers if c.labels[RUN_LABEL] == run),
             networks=tuple(n for n in networks if n.attrs["Labels"][RUN_LABEL] == run),
+            volumes=tuple(v for v in volumes if v.attrs["Labels"][RUN_LABEL] == run),
         )
         for run, who in sorted(owners.items())
     ]
@@ -140,14 +153,14 @@ def _shares_network(container: Container) -> bool:
 
 
 def _remove_container(container: Container) -> None:
-    try:
-        container.remove(force=True, v=True)
-    except NotFound:
-        return
-    except APIError as error:
-        if "already in progress" not in str(error.explanation):
-            raise
-        container.wait(condition="removed")
+    # Somebody else may be removing it, and be ready at any moment.
+    with suppress(NotFound):
+        try:
+            container.remove(force=True, v=True)
+        except APIError as error:
+            if "already in progress" not in str(error.explanation):
+                raise
+            container.wait(condition="removed")
 
 
 def _boot() -> str:

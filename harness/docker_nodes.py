@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
-from docker.types import LogConfig
+from docker.types import LogConfig, Mount
 
 from harness.ensemble import EnvironmentRefusal, NodeState
 
@@ -89,8 +89,14 @@ class DockerNode:
         self.ip = settings["Networks"][network]["IPAddress"]
         published = settings["Ports"][f"{CLIENT_PORT}/tcp"][0]
         self.address = (published["HostIp"], int(published["HostPort"]))
+        declared = self._client.images.get(server_image).attrs["Config"]["Volumes"] or {}
         self._server = self._client.containers.create(
             server_image,
+            # Anonymous volumes, as the image declares them, but with labels to find them by.
+            mounts=[
+                Mount(target=place, source=None, type="volume", labels=self._labels)
+                for place in sorted(declared)
+            ],
             name=f"rumpus-{self._run_id}-{self.name}",
             labels=self._labels,
             network_mode=f"container:{self._sidecar.id}",

@@ -3,15 +3,17 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from docker.errors import NotFound
+from docker.errors import APIError, NotFound
 
 from harness import docker_leftovers
 from harness.docker_image import ensure_node_image
 from harness.docker_leftovers import (
     OWNER_LABEL,
     RUN_LABEL,
+    Leftovers,
     find_leftovers,
     owner,
     remove_leftovers,
@@ -154,5 +156,22 @@ def test_a_killed_control_process_leaves_what_the_next_one_removes(engine):
         process.kill()
     leftovers = found(engine)[run_id]
     assert str(leftovers) == f"run {run_id}: 2 containers and 1 network"
+    for container in leftovers.containers:
+        container.remove(force=True)  # as `docker rm -f` does, which leaves the volumes
+    leftovers = found(engine)[run_id]
+    assert str(leftovers) == f"run {run_id}: 1 network and 3 volumes"
     remove_leftovers([leftovers])
     assert run_id not in found(engine, everything=True)
+
+
+def test_somebody_else_may_be_removing_a_container_and_be_ready_at_any_moment():
+    class Vanishing:
+        attrs: ClassVar = {"HostConfig": {"NetworkMode": "none"}}
+
+        def remove(self, **_options):
+            raise APIError("conflict", explanation="removal of container x is already in progress")
+
+        def wait(self, **_options):
+            raise NotFound("No such container: x")
+
+    remove_leftovers([Leftovers("r", alive=False, containers=(Vanishing(),), networks=())])
