@@ -236,7 +236,7 @@ def test_a_full_disk(rumpus, program, runs, on_engine):
         "run", "lock", "--nemesis", "none", "--runs", runs, "--json", preexec_fn=limited_files
     )
     answer = started.end()
-    assert (answer.code, answer.out) == (4, ""), answer.err
+    assert (answer.code, json.loads(answer.out)["exit_code"]) == (4, 4), answer.err
     assert "history.jsonl: cannot write the history (File too large)" in answer.err
     assert "ulimit -f" in answer.err
     assert "Traceback" not in answer.err
@@ -249,7 +249,7 @@ def test_a_place_for_runs_that_cannot_be(rumpus, tmp_path):
     place = tmp_path / "file"
     place.write_text("in the way")
     answer = rumpus("run", "lock", "--runs", place / "runs", "--json")
-    assert (answer.code, answer.out) == (4, "")
+    assert (answer.code, json.loads(answer.out)["exit_code"]) == (4, 4)
     assert f"{place / 'runs'}" in answer.err
     assert "use --runs DIR" in answer.err
 
