@@ -3,7 +3,7 @@
 A green run in which no fault took hold, or no client contended, says nothing: it is inconclusive.
 
 Each kind of fault that was asked for must count at least once. A fault counts if it was verified
-in force, if operations completed while it lasted, and if it was verified healed. One more fault of
+in force, if a call was open while it lasted, and if it was verified healed. One more fault of
 the same kind that does not count (a server that was slow to come back, say) withholds no verdict:
 the kind was exercised by the others. The report shows how many of how many counted.
 """
@@ -16,10 +16,9 @@ from checker.history import History
 from checker.verdict import CheckResult, Interval, Requirement
 
 SERVER_FAULTS_ON_LEADERS = frozenset({"kill", "partition"})
+CLIENT_FAULTS_THAT_EXPIRE = frozenset({"client-pause", "client-kill", "client-partition"})
 OUTSIDE = "outside"
 """The kind of what no fault of the plan did."""
-
-CLIENT_FAULTS_THAT_EXPIRE = frozenset({"client-pause", "client-kill", "client-partition"})
 
 
 @dataclass

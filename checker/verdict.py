@@ -92,6 +92,8 @@ TOLD_BY_LOGS: frozenset[str] = frozenset(
         "early-grant",
         "false-removal",
         "false-exit",
+        "lost-vote",
+        "partial-share",
         "early-removal",
         "lingering-ephemeral",
         "revived-session",

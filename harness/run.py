@@ -259,26 +259,18 @@ def _whole(run: Run, nemesis: Nemesis, began: int) -> Generator:
 @contextlib.contextmanager
 def _watch_leader(ensemble: Ensemble, driver: Driver, status: Status) -> Iterator[None]:
     """Ask who leads, over and over, on a thread of its own; changes go into the history."""
-    over = threading.Event()
+    reading = monotonic_and_wall(status.origin)
 
-    def watch() -> None:
-        known: str | None = None
-        reading = monotonic_and_wall(status.origin)
-        while not over.is_set():
-            reading = _read_clocks(status, reading)
-            leader = ensemble.leader()
-            if leader != known:
-                known = status.leader = leader
-                driver.notify(Record(driver.now(), "control", "info", "leader", {"leader": leader}))
-            over.wait(LEADER_PERIOD_S)
+    def look() -> None:
+        nonlocal reading
+        reading = _read_clocks(status, reading)
+        leader = ensemble.leader()
+        if leader != status.leader:
+            status.leader = leader
+            driver.notify(Record(driver.now(), "control", "info", "leader", {"leader": leader}))
 
-    watcher = threading.Thread(target=watch, name="leader-watch", daemon=True)
-    watcher.start()
-    try:
+    with _looking("leader-watch", look, LEADER_PERIOD_S):
         yield
-    finally:
-        over.set()
-        watcher.join()
 
 
 @contextlib.contextmanager
@@ -287,29 +279,42 @@ def _watch_outside(ensemble: Ensemble, nemesis: Nemesis, driver: Driver) -> Iter
     if ensemble.kind != "docker":
         yield
         return
-    over = threading.Event()
+    known: dict[str, int] = {}
+    count, since = 0, driver.now()
 
     def record(number: int, node: str, detail: str, since: int, *, ended: bool) -> None:
         value = {"id": number, "target": node, "detail": detail, "since": since, "over": ended}
         driver.notify(Record(driver.now(), "control", "info", "outside", value))
 
-    def watch() -> None:
-        known: dict[str, int] = {}
-        count, since = 0, driver.now()
-        while not over.is_set():
-            began = driver.now()
-            troubled = nemesis.outside()
-            if troubled is not None:
-                for node in sorted(troubled.keys() - known.keys()):
-                    count += 1
-                    known[node] = count
-                    record(count, node, troubled[node], since, ended=False)
-                for node in sorted(known.keys() - troubled.keys()):
-                    record(known.pop(node), node, f"{node} runs again", since, ended=True)
-                since = began
-            over.wait(OUTSIDE_PERIOD_S)
+    def look() -> None:
+        nonlocal count, since
+        began = driver.now()
+        troubled = nemesis.outside()
+        if troubled is None:
+            return
+        for node in sorted(troubled.keys() - known.keys()):
+            count += 1
+            known[node] = count
+            record(count, node, troubled[node], since, ended=False)
+        for node in sorted(known.keys() - troubled.keys()):
+            record(known.pop(node), node, f"{node} runs again", since, ended=True)
+        since = began
 
-    watcher = threading.Thread(target=watch, name="outside-watch", daemon=True)
+    with _looking("outside-watch", look, OUTSIDE_PERIOD_S):
+        yield
+
+
+@contextlib.contextmanager
+def _looking(name: str, look: Callable[[], None], period: float) -> Iterator[None]:
+    """Look over and over while the block runs, on a thread of its own, ``period`` seconds apart."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            look()
+            over.wait(period)
+
+    watcher = threading.Thread(target=watch, name=name, daemon=True)
     watcher.start()
     try:
         yield

@@ -6,14 +6,14 @@
     what happened (``results.history_file``)
 ``plan.json``
     the fault plan, as ``rumpus run --plan`` takes it
-``seal.json``
-    a checksum of each of these files, once the run has ended (``results.seal``)
 ``results.json``, ``report.html``, ``junit.xml``, ``summary.md``
     what was made of it
 ``nodes/<node>/``
     servers' logs and data, gathered at the end
 ``clients/c<client>.log``, ``harness.log``
     what clients and the harness logged
+``seal.json``
+    a checksum of every file that a verdict rests on, once the run has ended (``results.seal``)
 
 ``runs/<workload>/latest`` and ``runs/latest`` are links to the run that began last.
 """

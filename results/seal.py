@@ -99,7 +99,9 @@ def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
             top = here == directory
             if top and (name in MADE_OF_IT | LOGGED_ON or name.startswith(".")):
                 continue
-            yield path.relative_to(directory).as_posix(), path
+            # A stranger's name need not be UTF-8, and what is told of it has to be.
+            told = os.fsencode(path.relative_to(directory)).decode(errors="backslashreplace")
+            yield told, path
 
 
 def _is_the_same(path: Path, was: _Sealed) -> bool:

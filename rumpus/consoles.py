@@ -12,6 +12,8 @@ from rich.console import Console
 
 from results.store_error import StoreError
 
+_printed: list[int] = []
+
 
 def notices() -> Console:
     """Standard error, for everything that is not the answer itself.
@@ -39,9 +41,6 @@ def print_json(document: bytes) -> None:
 def documents_printed() -> int:
     """How many whole JSON documents this process has put on standard output."""
     return len(_printed)
-
-
-_printed: list[int] = []
 
 
 def print_text(pieces: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What each way of ending a command is told by: its exit code."""
+"""The exit code of each way in which a command can end."""
 
 import errno
 import importlib

@@ -8,9 +8,6 @@ from typing import Any
 
 from rumpus.interruption import ENDING, wish
 
-_UNDECIDED = 3
-"""The exit code of what was interrupted (``rumpus.exit_codes``, which is not imported yet)."""
-
 
 def main() -> int:
     """Run the command line; the exit code.
@@ -33,7 +30,9 @@ def main() -> int:
     finally:
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
-    if code == _UNDECIDED:
+    from rumpus.exit_codes import UNDECIDED  # noqa: PLC0415 - see above
+
+    if code == UNDECIDED:
         _leave(code)
     return code
 

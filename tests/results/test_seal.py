@@ -46,8 +46,12 @@ def test_a_run_that_was_not_sealed_has_no_changes_to_tell(sealed):
             lambda run: (run / "nodes/n2").symlink_to(run / "nodes/n1"),
             "nodes/n2 has come since",
         ),
+        (
+            lambda run: (run / os.fsdecode(b"more\xff")).write_text(""),
+            "more\\xff has come since",
+        ),
     ],
-    ids=["same size", "size", "gone", "new", "link"],
+    ids=["same size", "size", "gone", "new", "link", "not UTF-8"],
 )
 def test_each_change_is_named(sealed, do, told):
     do(sealed)
