@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full lint format bench clean
+.PHONY: setup run test test-full torture lint format bench clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m harness.docker_image --if-engine
@@ -39,6 +39,12 @@ test-full: $(VENV)/ready
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
 		tests/rumpus/test_claims.py tests/rumpus/test_printed_commands.py \
 		tests/rumpus/test_run_command.py --timeout 3600 $(TEST_FLAGS)
+
+# What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
+# directories, hostile histories, full disks, closed streams, faults from outside, runs at once.
+# About half an hour; prints a table. TORTURE_FLAGS=--help says what can be chosen.
+torture: setup
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.torture $(TORTURE_FLAGS)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

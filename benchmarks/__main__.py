@@ -22,6 +22,7 @@ from benchmarks import (
     interpreter,
     links,
     lock_cycle,
+    long_run,
     search,
     simulation,
 )
@@ -39,6 +40,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "deciders": deciders.measure,
     "search": search.measure,
     "simulation": simulation.measure,
+    "long_run": long_run.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,
 }

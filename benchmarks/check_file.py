@@ -62,12 +62,15 @@ CASES: tuple[tuple[str, Callable[[int], Iterator[Op]]], ...] = (
 def check(path: Path, model: str) -> tuple[float, float, int]:
     """Seconds on the clock, seconds of CPU, and most bytes of memory of one ``rumpus check``."""
     began = time.perf_counter()
-    words = [sys.executable, "-m", "rumpus.command_line", "check", str(path), "--model", model]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    words = [sys.executable, "-m", "rumpus.program", "check", str(path), "--model", model]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    said = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     took = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
+    assert said
     return took, used.ru_utime + used.ru_stime, used.ru_maxrss << 10
 
 

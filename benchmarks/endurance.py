@@ -89,7 +89,7 @@ def real(minutes: float) -> tuple[Samples, str]:
     """A run with faults; and what its operations came to."""
     seconds = minutes * 60
     with tempfile.TemporaryDirectory(prefix="rumpus-bench-") as runs:
-        command = [sys.executable, "-m", "rumpus.command_line", "run", "lock", "--runs", runs]
+        command = [sys.executable, "-m", "rumpus.program", "run", "lock", "--runs", runs]
         command += ["--time-limit", f"{seconds:g}", "--clients", f"{CLIENTS}"]
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -57,7 +57,7 @@ class SessionEnd:
     expired: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ownership:
     """From when to when a session's node owned on the server. ``end`` may be None.
 
@@ -230,7 +230,6 @@ def check_exclusion(
                     end=end,
                     client=hold.client,
                     label=label,
-                    ops=hold.ops,
                 )
             )
     result.stats = {

@@ -33,7 +33,7 @@ from checker.holds import Hold, Words, patience, shares
 from checker.verdict import Anomaly, CheckResult
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Release:
     """The end of a hold's node: when it was made, when it was gone, and whom that woke."""
 
@@ -75,14 +75,17 @@ def check_herd(
             if operation.outcome != "ok" and limit is not None:
                 of_client.give_up(operation.invoke.time + round(limit * 1e9))
     releases = _releases(holds, server)
-    lines = _lines(server, releases)
+    lines: dict[str, dict[str, list[Change]]] = {}
     folders = {_folder(release) for release in releases}
     by_leavers = 0
     for op in history.events("link", "watch"):
-        event, path, client = op.value["event"], op.value["path"], op.value["client"]
+        value = op.value
+        event, path, client = value["event"], value["path"], value["client"]
         if not attempts[client].waits(op.time):
             continue
-        changes = lines.get((event, path))
+        if event not in lines:
+            lines[event] = _lines(event, server, releases)
+        changes = lines[event].get(path)
         if changes is None:
             by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
             continue
@@ -153,17 +156,18 @@ Change = tuple[int, _Release | None]
 
 
 def _lines(
-    server: ServerView | None, releases: Sequence[_Release]
-) -> dict[tuple[str, str], list[Change]]:
-    """Kind of event and path -> the changes that it may tell of, in order of time."""
-    found: dict[tuple[str, str], list[Change]] = defaultdict(list)
-    for release in releases:
-        found["deleted", release.hold.node or ""].append((release.gone, release))
-    if server is not None:
-        for owner in server.owners:
-            found["child", owner.path.rpartition("/")[0]].append((owner.created, None))
+    event: str, server: ServerView | None, releases: Sequence[_Release]
+) -> dict[str, list[Change]]:
+    """Path -> the changes that a kind of event may tell of, in order of time."""
+    found: dict[str, list[Change]] = defaultdict(list)
+    if event == "deleted":
         for release in releases:
-            found["child", _folder(release)].append((release.gone, release))
+            found[release.hold.node or ""].append((release.gone, release))
+    elif event == "child" and server is not None:
+        for owner in server.owners:
+            found[owner.path.rpartition("/")[0]].append((owner.created, None))
+        for release in releases:
+            found[_folder(release)].append((release.gone, release))
     for changes in found.values():
         changes.sort(key=lambda change: change[0])
     return found

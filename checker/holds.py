@@ -31,7 +31,7 @@ class Words:
     """Whether a holder that has entered again has to let go as often; else once is enough."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Hold:
     """One grant of the lock (or leadership). Times are nanoseconds on the run's clock."""
 
@@ -51,7 +51,7 @@ class Hold:
     ops: list[int] = field(default_factory=list)
     """Indices of the records of its acquire and release, and of what ended its belief."""
     depth: int = 1
-    pauses: list[tuple[int, int]] = field(default_factory=list)
+    pauses: Sequence[tuple[int, int]] = ()
     """When the client's process was frozen, from just before SIGSTOP to just after SIGCONT, as
     far as it matters to the hold: between the call of its acquire and the end of its belief."""
     shared: bool = False
@@ -208,4 +208,5 @@ def _add_pauses(holds: Sequence[Hold], history: History) -> None:
         spans = frozen.get(hold.client, [])
         first = bisect_right(spans, hold.called, key=lambda span: span[1])
         last = bisect_left(spans, hold.believed_until, key=lambda span: span[0])
-        hold.pauses = spans[first:last]
+        if first < last:
+            hold.pauses = spans[first:last]

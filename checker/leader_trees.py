@@ -23,6 +23,9 @@ class LeaderTrees:
     """The tree of the history up to the end of some epoch, and its possible variants.
 
     Within an epoch (between `enter` and `leave`) the trees go up and down its transactions.
+    Each fork doubles the variants, and most of them are soon equal again: the same sessions end in
+    all. Equal trees stay equal, so they share one object, and each transaction is applied to it
+    once.
     """
 
     def __init__(self) -> None:
@@ -33,7 +36,8 @@ class LeaderTrees:
         """Begin an epoch of these proposals, its first and those that follow without a gap."""
         for walk in self._walks.values():
             walk.to(0)
-        self._walks = {kept: _Walk(tree, txns) for kept, tree in self._trees.items()}
+        walks = {id(tree): _Walk(tree, txns) for tree in self._trees.values()}
+        self._walks = {kept: walks[id(tree)] for kept, tree in self._trees.items()}
 
     def cuts(self, probe: Txn) -> tuple[Kept, list[int]] | None:
         """How many of the epoch's transactions the leader had who proposed a later one.
@@ -46,8 +50,11 @@ class LeaderTrees:
             What its tree had kept, and the possible numbers, descending (several if the last
             ones did not change a znode); None if it had none of the trees.
         """
+        fits: dict[int, list[int]] = {}
         for kept, walk in self._walks.items():
-            if found := walk.fits(probe):
+            if id(walk) not in fits:
+                fits[id(walk)] = walk.fits(probe)
+            if found := fits[id(walk)]:
                 # Trees that were seen lately are the last to be given up.
                 self._trees[kept] = self._trees.pop(kept)
                 return kept, found
@@ -77,20 +84,37 @@ class LeaderTrees:
         for walk in self._walks.values():
             walk.to(cut)
         self._walks = {}
+        self._share()
         for txns in dropped:
             # Each variant before the tree it comes of: what was seen last stays the last.
             found: dict[Kept, DigestedTree] = {}
+            changed: dict[int, DigestedTree] = {}
             for kept, tree in self._trees.items():
                 variant = kept | {txn.zxid for txn in txns}
                 if variant not in self._trees:
-                    found[variant] = tree.copy()
-                    for txn in txns:
-                        found[variant].apply(txn)
+                    if id(tree) not in changed:
+                        changed[id(tree)] = _applied(tree, txns)
+                    found[variant] = changed[id(tree)]
                 found[kept] = tree
             self._trees = found
         for kept in list(self._trees)[:-_MOST_TREES]:
             if kept:
                 del self._trees[kept]
+
+    def _share(self) -> None:
+        """Let trees that are equal be one."""
+        known: dict[int, list[DigestedTree]] = {}
+        for kept, tree in self._trees.items():
+            alike = known.setdefault(tree.digest, [])
+            self._trees[kept] = next((other for other in alike if other.equals(tree)), tree)
+            alike.append(self._trees[kept])
+
+
+def _applied(tree: DigestedTree, txns: Iterable[Txn]) -> DigestedTree:
+    variant = tree.copy()
+    for txn in txns:
+        variant.apply(txn)
+    return variant
 
 
 class _Walk:
@@ -100,12 +124,17 @@ class _Walk:
         self.tree = tree
         self.txns = txns
         self._applied: list[Changes] = []
+        self._undone: list[Changes] = []
 
     def to(self, position: int) -> None:
         while len(self._applied) < position:
-            self._applied.append(self.tree.apply(self.txns[len(self._applied)]))
+            self._applied.append(
+                self.tree.revert(self._undone.pop())
+                if self._undone
+                else self.tree.apply(self.txns[len(self._applied)])
+            )
         while len(self._applied) > position:
-            self.tree.revert(self._applied.pop())
+            self._undone.append(self.tree.revert(self._applied.pop()))
 
     def fits(self, probe: Txn) -> list[int]:
         """After how many transactions the probe leads to its digest, descending."""

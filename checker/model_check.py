@@ -8,8 +8,9 @@ from checker.history import History
 from checker.operation_table import OperationTable
 from checker.verdict import Anomaly, CheckResult
 
-SECONDS = 60.0
-"""How long a search may take."""
+SECONDS = 10.0
+BYTES = 512 << 20
+"""What a search may take: histories of runs need a fraction of a second."""
 
 
 def check_model(
@@ -34,7 +35,7 @@ def check_model(
     """
     table = OperationTable.from_history(history)
     part = table.only(*(entry.functions if functions is None else functions))
-    decision = decide(entry, part, initial, Budget(seconds=SECONDS))
+    decision = decide(entry, part, initial, Budget(SECONDS, BYTES))
     result = CheckResult(name=entry.name, unknown=list(decision.unknown))
     result.stats = {"operations": len(part), "algorithm": decision.algorithm}
     if decision.witness is not None:

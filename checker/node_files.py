@@ -1,4 +1,7 @@
-"""Read what one server left on its disk: its logs, its snapshots' names and its epochs."""
+"""Read what one server left on its disk: its logs, its snapshots' names and its epochs.
+
+The files may be anything that a stranger has put there (`checker.untrusted_file`).
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from checker.txnlog import CorruptLog, LogFile, parse_log
+from checker.txnlog import CorruptLog, Known, LogFile, read_log
+from checker.untrusted_file import open_regular, read_regular
 
+MOST_LOGGED = 1 << 30
+"""Bytes that are read of the logs of all servers together: five million transactions or more."""
+
+_LARGEST_NUMBER = 64  # bytes of a file with an epoch
 _END_OF_SNAPSHOT = b"\0\0\0\x01/"
 _DIGEST_OF_SNAPSHOT = Struct(">5sqiQq5s")
 """The end of the tree, zxid, version and digest, and the checksum and end of these."""
@@ -30,25 +38,35 @@ class NodeFiles:
     digest: tuple[int, int] | None = None
 
 
-def read_node_directory(directory: Path) -> NodeFiles:
+def read_node_directory(
+    directory: Path, known: Known | None = None, most: int = MOST_LOGGED
+) -> NodeFiles:
     """Read the files of one server: ``<directory>/version-2/`` as gathered.
 
     A snapshot that the server would not load, half written, counts for nothing. A log that the
     server would refuse is reported in ``damage``; its records before the damage are kept.
 
+    Args:
+        directory: the server's.
+        known: what was read of other servers, as `read_log` takes it.
+        most: bytes that the records of its logs may take.
+
     Raises:
         OSError: the directory or a file in it cannot be read.
+        UnfitFile: one is a pipe, a device or a directory, or too large.
         ValueError: an epoch file does not hold a number.
     """
     files = directory / "version-2"
     logs: list[LogFile] = []
     damage: list[str] = []
     for _, path in sorted(_named(files, "log")):
-        try:
-            logs.append(parse_log(path.read_bytes(), path.name))
-        except CorruptLog as problem:
-            logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
-            damage.append(str(problem))
+        with open_regular(path) as file:
+            try:
+                logs.append(read_log(file, path.name, known, most))
+            except CorruptLog as problem:
+                logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
+                damage.append(str(problem))
+        most -= logs[-1].offset
     snapshots = {zxid: path for zxid, path in _named(files, "snapshot") if _is_whole(path)}
     return NodeFiles(
         logs=tuple(logs),
@@ -63,7 +81,7 @@ def read_node_directory(directory: Path) -> NodeFiles:
 def _named(files: Path, kind: str) -> Iterator[tuple[int, Path]]:
     """The zxids in the names of logs or snapshots; files still being written are left out."""
     for path in files.glob(f"{kind}.*"):
-        if found := re.fullmatch(kind + r"\.([0-9a-f]+)(\.gz|\.snappy)?", path.name):
+        if found := re.fullmatch(kind + r"\.([0-9a-f]{1,16})(\.gz|\.snappy)?", path.name):
             yield int(found[1], 16), path
 
 
@@ -71,7 +89,7 @@ def _is_whole(snapshot: Path) -> bool:
     """Whether a server would load it: it ends in the string "/", unless it is compressed."""
     if snapshot.suffix in {".gz", ".snappy"}:
         return True
-    with snapshot.open("rb") as file:
+    with open_regular(snapshot) as file:
         file.seek(0, 2)
         file.seek(max(0, file.tell() - len(_END_OF_SNAPSHOT)))
         return file.read() == _END_OF_SNAPSHOT
@@ -82,7 +100,7 @@ def _digest_of(snapshot: Path) -> tuple[int, int] | None:
 
     A server that got its tree from the leader and has not changed it yet writes zeros.
     """
-    with snapshot.open("rb") as file:
+    with open_regular(snapshot) as file:
         file.seek(0, 2)
         file.seek(max(0, file.tell() - _DIGEST_OF_SNAPSHOT.size))
         end = file.read()
@@ -94,7 +112,12 @@ def _digest_of(snapshot: Path) -> tuple[int, int] | None:
 
 
 def _number(path: Path) -> int | None:
-    return int(path.read_text().strip()) if path.exists() else None
+    if not path.exists():
+        return None
+    content = read_regular(path, _LARGEST_NUMBER).strip()
+    if not content.isdigit():
+        raise ValueError(f"{path.name} holds no number: {content!r}")
+    return int(content)
 
 
 def epoch(zxid: int) -> int:

@@ -125,7 +125,7 @@ class ValuesBuilder:
         """Append values.
 
         Raises:
-            WrongOperations: one is nested too deeply (`freeze`).
+            WrongOperations: one is nested too deeply, or too large (`freeze`).
         """
         types = set(map(type, values))
         numbers = self._plain(values, types) if types <= _PLAIN else None
@@ -167,6 +167,9 @@ class ValuesBuilder:
         nulls = type(None) in types
         one = types - {type(None)}
         if len(one) == 1 and one <= _HASHABLE:
+            if int in one:
+                for value in values:
+                    _refuse_large(value)
             numbers = self._numbers_of(next(iter(one)))
             assert self._objects is not None
             new = [v for v in dict.fromkeys(values) if v is not None and v not in numbers]
@@ -210,6 +213,19 @@ def other_key(index: int, asked: object, told: object) -> ValueError:
     )
 
 
+def _refuse_large(value: Any) -> None:
+    """Refuse an integer of more than 64 bits.
+
+    Any number of these can have one hash, which is the number modulo 2^61 - 1, and finding equal
+    ones takes quadratic time then.
+    """
+    if type(value) is int and value.bit_length() > MAX_BITS:
+        raise WrongOperations(f"a value is an integer of more than {MAX_BITS} bits")
+
+
+MAX_BITS = 64
+"""How large an integer may be."""
+
 MAX_DEPTH = 64
 """How deeply lists, objects and sets may be nested in a value."""
 
@@ -218,9 +234,11 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Hashable:
     """A hashable stand-in: lists become tuples, objects tuples of sorted items, sets frozen.
 
     Raises:
-        WrongOperations: it is nested more deeply than ``depth``.
+        WrongOperations: it is nested more deeply than ``depth``, or has an integer of more than 64
+            bits.
     """
     if not isinstance(value, (dict, list, tuple, set, frozenset)):
+        _refuse_large(value)
         hashable: Hashable = value
         return hashable
     if not depth:

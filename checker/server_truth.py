@@ -30,8 +30,7 @@ Ending = Literal["deleted", "multi", "closed", "expired", "reaped", "unlogged"]
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLife:
+class SessionLife(msgspec.Struct, frozen=True, gc=False):
     """A session from its createSession to its closeSession.
 
     ``opened_*`` and ``timeout_ms`` (as negotiated at the start; later reconnects do not show)
@@ -48,8 +47,7 @@ class SessionLife:
     expired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ZnodeLife:
+class ZnodeLife(msgspec.Struct, frozen=True, gc=False):
     """A znode from its creation to its deletion; a path created anew begins another life.
 
     ``data`` is what it was created with. ``owner`` is the session of an ephemeral,
@@ -221,7 +219,7 @@ class _Replay:
         if at is None:
             return
         life = self._lives[at]
-        self._lives[at] = replace(
+        self._lives[at] = msgspec.structs.replace(
             life, deleted_zxid=txn.zxid, deleted_ms=txn.time_ms, deleted_by=by, how=how
         )
         if life.owner:
@@ -235,6 +233,6 @@ class _Replay:
         opened = self.sessions.get(session) or SessionLife(session, None, None, None)
         if opened.closed_zxid is not None:
             return  # it had ended already: a client closes what a server expires
-        self.sessions[session] = replace(
+        self.sessions[session] = msgspec.structs.replace(
             opened, closed_zxid=txn.zxid, closed_ms=txn.time_ms, expired=expired
         )

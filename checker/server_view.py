@@ -1,9 +1,9 @@
 """From the servers' logs to the server's timeline: who owned when, and when sessions ended."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from heapq import merge
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from checker.clock import WallClock
 from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
@@ -137,13 +137,18 @@ def _turns(
     """
     turns = {life.path: None for life in lives} | {owner.path: owner.start for owner in owners}
     firsts = {owner.path: owner.grant for owner in owners}
-    for doubtful in contested:
-        for life in lives:
-            behind = doubtful.deleted_zxid is None or life.czxid < doubtful.deleted_zxid
-            waited = firsts.get(life.path, doubtful.czxid) >= doubtful.czxid
-            if behind and waited:
-                turns.pop(life.path, None)
+    doubtful = sorted((life.czxid, _end(life)) for life in contested)
+    # Until when some doubtful node stood, among those that were made up to each of them.
+    latest = list(accumulate((end for _, end in doubtful), max))
+    for life in lives:
+        came = bisect_right(doubtful, (firsts.get(life.path, _EVER), _EVER))
+        if came and life.czxid < latest[came - 1]:
+            turns.pop(life.path, None)
     return turns
+
+
+def _end(life: ZnodeLife) -> int:
+    return _EVER if life.deleted_zxid is None else life.deleted_zxid
 
 
 def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:

@@ -11,8 +11,10 @@ Paths under ``/zookeeper/`` do not count; they are changed by each server for it
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import NamedTuple
 from zlib import crc32
+
+import msgspec
+from msgspec.structs import astuple, replace
 
 from checker.txnlog import Txn
 
@@ -22,7 +24,7 @@ _CONTAINER = -(1 << 63)
 _TTL = -(1 << 56)
 
 
-class _Znode(NamedTuple):
+class _Znode(msgspec.Struct, frozen=True, gc=False):
     """Data and persisted stat; ``cversion`` counts the creations of children."""
 
     data: bytes | None = b""
@@ -37,8 +39,9 @@ class _Znode(NamedTuple):
     owner: int = 0
 
 
-Changes = list[tuple[str, _Znode | None]]
-"""What stood where a transaction changed the tree, in the order of the changes."""
+Changes = list[tuple[str, _Znode | None, int]]
+"""What stood where a transaction changed the tree, and its share of the digest; in the order of
+the changes."""
 
 
 class DigestedTree:
@@ -53,16 +56,22 @@ class DigestedTree:
 
     def __init__(self) -> None:
         self._znodes: dict[str, _Znode] = {}
+        self._shares: dict[str, int] = {}
         self.digest = 0
         for path in ("", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"):
-            self._put(path, _Znode())
+            self._set(path, _Znode(), [])
 
     def copy(self) -> "DigestedTree":
         """The same tree, to be changed on its own."""
         other = DigestedTree()
         other._znodes = self._znodes.copy()
+        other._shares = self._shares.copy()
         other.digest = self.digest
         return other
+
+    def equals(self, other: "DigestedTree") -> bool:
+        """Whether all znodes are the same, and will be after the same transactions."""
+        return self.digest == other.digest and self._znodes == other._znodes  # noqa: SLF001 - its own class
 
     def apply(self, txn: Txn) -> Changes:
         """Apply a transaction; what is returned takes it back by `revert`."""
@@ -71,10 +80,9 @@ class DigestedTree:
             self._apply(effect, changes)
         return changes
 
-    def revert(self, changes: Changes) -> None:
-        """Take back the last transaction that was applied and not taken back."""
-        for path, before in reversed(changes):
-            self._put(path, before)
+    def revert(self, changes: Changes) -> Changes:
+        """Take back the last transaction that was applied; what is returned applies it again."""
+        return [(path, *self._put(path, znode, share)) for path, znode, share in reversed(changes)]
 
     def leads_to(self, txn: Txn) -> bool:
         """Whether a leader with this tree can have proposed a transaction with its digest.
@@ -99,19 +107,17 @@ class DigestedTree:
         before = znode.version if txn.name == "setData" else znode.aversion
         return txn.version == before + 1
 
-    def _put(self, path: str, znode: _Znode | None) -> _Znode | None:
-        before = self._znodes.pop(path, None)
-        change = 0
-        if before is not None:
-            change -= _digest(path, before)
+    def _put(self, path: str, znode: _Znode | None, share: int) -> tuple[_Znode | None, int]:
+        """Set or remove a znode; what stood there before."""
+        before, had = self._znodes.pop(path, None), self._shares.pop(path, 0)
         if znode is not None:
-            self._znodes[path] = znode
-            change += _digest(path, znode)
-        self.digest = (self.digest + change) % _MODULUS
-        return before
+            self._znodes[path], self._shares[path] = znode, share
+        self.digest = (self.digest + share - had) % _MODULUS
+        return before, had
 
     def _set(self, path: str, znode: _Znode | None, changes: Changes) -> None:
-        changes.append((path, self._put(path, znode)))
+        share = 0 if znode is None else _digest(path, znode)
+        changes.append((path, *self._put(path, znode, share)))
 
     def _apply(self, txn: Txn, changes: Changes) -> None:
         match txn.name:
@@ -139,7 +145,7 @@ class DigestedTree:
         if cversion is None or cversion == -1:
             cversion = parent.cversion + 1
         if cversion > parent.cversion:
-            self._set(above, parent._replace(cversion=cversion, pzxid=txn.zxid), changes)
+            self._set(above, replace(parent, cversion=cversion, pzxid=txn.zxid), changes)
         if path not in self._znodes:
             zxid, time = txn.zxid, txn.time_ms
             znode = _Znode(txn.data, zxid, zxid, zxid, time, time, owner=owner)
@@ -152,7 +158,7 @@ class DigestedTree:
         above = _parent(path)
         parent = self._znodes.get(above)
         if parent is not None and zxid > parent.pzxid:
-            self._set(above, parent._replace(pzxid=zxid), changes)
+            self._set(above, replace(parent, pzxid=zxid), changes)
 
     def _change(self, txn: Txn, changes: Changes) -> None:
         path = "" if txn.path == "/" else txn.path or ""
@@ -161,10 +167,10 @@ class DigestedTree:
             return
         version = txn.version or 0
         if txn.name == "setACL":
-            znode = znode._replace(aversion=version)
+            znode = replace(znode, aversion=version)
         else:
-            znode = znode._replace(
-                data=txn.data, mzxid=txn.zxid, mtime=txn.time_ms, version=version
+            znode = replace(
+                znode, data=txn.data, mzxid=txn.zxid, mtime=txn.time_ms, version=version
             )
         self._set(path, znode, changes)
 
@@ -179,4 +185,5 @@ def _parent(path: str) -> str:
 def _digest(path: str, znode: _Znode) -> int:
     if path.startswith("/zookeeper/"):
         return 0
-    return crc32(_STAT.pack(*znode[1:]), crc32(znode.data or b"", crc32(path.encode())))
+    stat = _STAT.pack(*astuple(znode)[1:])
+    return crc32(stat, crc32(znode.data or b"", crc32(path.encode())))

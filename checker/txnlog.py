@@ -20,12 +20,16 @@ A log holds *proposals*, not commits: see `checker.commitment`.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
+from io import BytesIO
 from struct import Struct, error
-from typing import Literal
+from sys import intern
+from typing import BinaryIO, Literal, TypeVar
 from zlib import adler32
 
 import msgspec
 
+T = TypeVar("T")
 End = Literal["padding", "end of file", "torn record", "bad end-of-record mark"]
 
 _MAGIC = b"ZKLG"
@@ -132,6 +136,10 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+Known = dict[bytes, Txn]
+"""Payload -> its record. The servers of an ensemble log the same payloads; one is kept."""
+
+
 class LogFile(msgspec.Struct, frozen=True):
     """The records of one file in its order, why reading stopped, and at which byte."""
 
@@ -141,64 +149,92 @@ class LogFile(msgspec.Struct, frozen=True):
     offset: int
 
 
+@lru_cache(4096)
 def session_hex(session: int) -> str:
     """A session id as ZooKeeper prints it: ``0x`` and the unsigned number in hex."""
     return f"0x{session & 0xFFFF_FFFF_FFFF_FFFF:x}"
 
 
-def parse_log(data: bytes, name: str = "") -> LogFile:
+def parse_log(data: bytes, name: str = "", known: Known | None = None) -> LogFile:
     """Read one log file as the server would on start.
 
     Args:
         data: the whole file.
         name: what to call it in errors.
+        known: what logs that were read before have; what is new is added.
+
+    Raises:
+        CorruptLog: as `read_log`.
+    """
+    return read_log(BytesIO(data), name, known)
+
+
+def read_log(
+    file: BinaryIO, name: str, known: Known | None = None, most: int | None = None
+) -> LogFile:
+    """Read one log file as the server would on start, and no further than its records go.
+
+    Args:
+        file: at its beginning.
+        name: what to call it in errors.
+        known: what logs that were read before have; what is new is added.
+        most: how many bytes its records may take; None for any number.
 
     Raises:
         CorruptLog: it is shorter than its header or has another magic; a record's length is
             negative or above 2 x 1048575; its checksum does not fit although its end mark is
-            in place; its type is unknown; its body is not that of its type.
+            in place; its type is unknown; its body is not that of its type; or its records take
+            more than they may.
     """
-    if len(data) < _HEADER.size:
-        raise CorruptLog(name, 0, f"{len(data)} bytes, too short for a file header (16 bytes)")
-    magic, version, _ = _HEADER.unpack_from(data)
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise CorruptLog(name, 0, f"{len(header)} bytes, too short for a file header (16 bytes)")
+    magic, version, _ = _HEADER.unpack(header)
     if magic != _MAGIC:
         raise CorruptLog(name, 0, f"not a transaction log: it begins with {magic!r}, not 'ZKLG'")
     if version != 2:
         raise CorruptLog(name, 0, f"format version {version}; only version 2 is known")
     txns: list[Txn] = []
+    known = {} if known is None else known
     at = _HEADER.size
-    size = len(data)
-    view = memoryview(data)
 
     def stop(end: End) -> LogFile:
         return LogFile(name, tuple(txns), end, at)
 
-    while at < size:
-        if size - at < _FRAME.size:
+    while frame := file.read(_FRAME.size):
+        if len(frame) < _FRAME.size:
             return stop("torn record")
-        checksum, length = _FRAME.unpack_from(data, at)
+        checksum, length = _FRAME.unpack(frame)
         if length == 0:
             return stop("padding")
-        start = at + _FRAME.size
-        end = start + length
         if not 0 < length <= _LONGEST_RECORD:
             raise CorruptLog(name, at, f"unreasonable record length {length}", tuple(txns))
-        if end >= size:
+        if most is not None and at + _FRAME.size + length > most:
+            why = f"its records take more than {most:,} bytes, which is all that is read"
+            raise CorruptLog(name, at, why, tuple(txns))
+        payload = file.read(length)
+        mark = file.read(1)
+        if not mark:
             return stop("torn record")
-        if data[end] != _END_OF_RECORD:
+        if mark[0] != _END_OF_RECORD:
             return stop("bad end-of-record mark")
-        if adler32(view[start:end]) != checksum:
+        if adler32(payload) != checksum:
             raise CorruptLog(name, at, "checksum mismatch in a complete record", tuple(txns))
-        try:
-            txns.append(_parse_txn(data[start:end]))
-        except (error, IndexError, UnicodeDecodeError, ValueError) as problem:
-            raise CorruptLog(name, at, f"unreadable record: {problem}", tuple(txns)) from problem
-        at = end + 1
+        txn = known.get(payload)
+        if txn is None:
+            try:
+                txn = known[payload] = _parse_txn(payload)
+            except (error, IndexError, UnicodeDecodeError, ValueError) as problem:
+                why = f"unreadable record: {problem}"
+                raise CorruptLog(name, at, why, tuple(txns)) from problem
+        txns.append(txn)
+        at += _FRAME.size + length + 1
     return stop("end of file")
 
 
 def _parse_txn(payload: bytes) -> Txn:
     session, cxid, zxid, time_ms, kind = _TXN.unpack_from(payload)
+    session = _same(session)
     parse = _BODIES.get(kind)
     if parse is None:
         raise ValueError(f"unsupported transaction type {kind}")
@@ -219,11 +255,18 @@ def _buffer(body: bytes, at: int) -> tuple[bytes | None, int]:
     return body[at : at + length], at + length
 
 
+@lru_cache(1024)
+def _same(value: T) -> T:
+    """One object for values that are equal, as sessions and contenders' data often are."""
+    return value
+
+
 def _string(body: bytes, at: int) -> tuple[str, int]:
     text, at = _buffer(body, at)
     if text is None:
         raise ValueError("a null path")
-    return text.decode(), at
+    # A path stands in several records, and in several servers' logs.
+    return intern(text.decode()), at
 
 
 def _skip_acl(body: bytes, at: int) -> int:
@@ -255,7 +298,7 @@ def _create(head: Head, body: bytes, at: int) -> Txn:
         ephemeral, parent_cversion = _CREATE_END.unpack_from(body, at)
     name = "create" if head[4] == 1 else "create2"
     digest = _digest(body, at + _CREATE_END.size)
-    return Txn(*head, name, path, data, ephemeral, parent_cversion, digest=digest)
+    return Txn(*head, name, path, _same(data), ephemeral, parent_cversion, digest=digest)
 
 
 def _create_container(head: Head, body: bytes, at: int) -> Txn:

@@ -121,10 +121,11 @@ class Anomaly(msgspec.Struct, kw_only=True):
     promised: bool = False
 
 
-class Interval(msgspec.Struct, kw_only=True):
+class Interval(msgspec.Struct, kw_only=True, gc=False):
     """Something that lasted, for pictures: nanoseconds, on one lane.
 
-    ``kind`` is ``belief`` (client thinks it holds), ``grant`` (it owns on the server),
+    ``kind`` is ``belief`` (client thinks it holds), ``grant`` (it owns on the server;
+    ``label``: the node's path),
     ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
     targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
     (``label``: which server leads).
@@ -135,7 +136,6 @@ class Interval(msgspec.Struct, kw_only=True):
     end: int
     client: int | None = None
     label: str = ""
-    ops: list[int] = msgspec.field(default_factory=list)
 
 
 class Requirement(msgspec.Struct, kw_only=True):

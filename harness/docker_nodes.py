@@ -69,6 +69,11 @@ class DockerNode:
         self._network = network
         self._sidecar = self._client.containers.create(
             tools_image,
+            # In memory, in place of volumes that would outlive it where others remove it.
+            mounts=[
+                Mount(target=place, source=None, type="tmpfs")
+                for place in self._places(tools_image)
+            ],
             entrypoint=["sleep"],
             command=["infinity"],
             name=f"rumpus-{self._run_id}-{self.name}-network",
@@ -89,13 +94,12 @@ class DockerNode:
         self.ip = settings["Networks"][network]["IPAddress"]
         published = settings["Ports"][f"{CLIENT_PORT}/tcp"][0]
         self.address = (published["HostIp"], int(published["HostPort"]))
-        declared = self._client.images.get(server_image).attrs["Config"]["Volumes"] or {}
         self._server = self._client.containers.create(
             server_image,
             # Anonymous volumes, as the image declares them, but with labels to find them by.
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
-                for place in sorted(declared)
+                for place in self._places(server_image)
             ],
             name=f"rumpus-{self._run_id}-{self.name}",
             labels=self._labels,
@@ -104,6 +108,10 @@ class DockerNode:
             # Whatever the engine's default: the whole output, readable by the engine.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
         )
+
+    def _places(self, image: str) -> list[str]:
+        """Where containers of an image have volumes, unless they are given something else."""
+        return sorted(self._client.images.get(image).attrs["Config"]["Volumes"] or {})
 
     def state(self) -> NodeState:
         """What the node's containers are doing."""

@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
@@ -69,6 +70,8 @@ class Progress(msgspec.Struct):
 class Driver:
     """Drives one run from its first operation to its last.
 
+    ``watch_events`` counts those that have been recorded, by client.
+
     Args:
         witness: the protected resource.
         links: watch events are collected from it.
@@ -99,6 +102,7 @@ class Driver:
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> None:
         self.progress = Progress()
+        self.watch_events: Counter[int] = Counter()
         self._witness = witness
         self._links = links
         self._sink = sink
@@ -265,6 +269,7 @@ class Driver:
         for seen in links.watches() if self._watches_left else links.watch_events():
             value = {"client": seen.client, "connection": seen.connection, "path": seen.path}
             if isinstance(seen, WatchSeen):
+                self.watch_events[seen.client] += 1
                 f, value = "watch", {**value, "event": seen.event, "shown": seen.shown}
             else:
                 f, value = "watch-left", {**value, "kind": seen.kind, "zxid": seen.zxid}

@@ -29,7 +29,7 @@ _LOSES_TO_CLIENT: frozenset[Cut | None] = frozenset({"black-hole", "to-client", 
 class Tally:
     """What has been seen of one client, over all its links."""
 
-    __slots__ = ("client", "connections", "last_answer", "requests", "swallowed")
+    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
 
     def __init__(self, client: int) -> None:
         self.client = client
@@ -39,6 +39,8 @@ class Tally:
         self.last_answer: int | None = None
         self.requests: Counter[int | None] = Counter()
         """Requests that were carried to servers, by opcode."""
+        self.shown = 0
+        """The highest zxid in the header of a reply."""
 
 
 class Traffic:
@@ -336,7 +338,7 @@ class Connection:
                     self._send(self.client, data, answers=answers)
                 self._fire(len(frame))
                 return
-            self._note_watch(frame)
+            self._note_reply(frame)
             answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._awaited is not None:
             # Only whole frames pass, so that not even the first byte of the awaited one does.
@@ -346,8 +348,10 @@ class Connection:
         if data:
             self._send(self.client, data, answers=answers)
 
-    def _note_watch(self, frame: bytes) -> None:
+    def _note_reply(self, frame: bytes) -> None:
         noted = self._tracing.reply(frame, monotonic_ns())
+        tally = self.link.tally
+        tally.shown = max(tally.shown, self._tracing.shown)
         if noted is not None:
             self.link.traffic.watch_events.append(noted)
 

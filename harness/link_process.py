@@ -167,6 +167,11 @@ class ProcessLinks:
         self._known(client)
         return self._call(dict[str, int], "requests", client)
 
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        self._known(client)
+        return self._call(int, "shown", client)
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
         return [each for each in self.watches() if isinstance(each, WatchSeen)]

@@ -162,6 +162,10 @@ class LinkProxy:
         """How many of a client's requests the links have carried so far, by kind."""
         return requests_by_name(self._tallies[client].requests)
 
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        return self._tallies[client].shown
+
     def watches(self, size: int) -> list[WatchSeen | WatchLeft]:
         """The oldest of what was seen of watches and not taken yet: at least one if there is one.
 

@@ -120,6 +120,9 @@ class Links(Protocol):
         nor is what a cut has swallowed.
         """
 
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
 

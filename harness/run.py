@@ -231,7 +231,12 @@ def _drive(
     with _watch_leader(ensemble, driver, status), _watch_outside(ensemble, breaker, driver):
         driver.run(interpreter, bound=run.time_limit + LONGEST_AFTER_LOAD_S)
     for client in range(run.count):
-        counts = {"client": client, "requests": links.requests(client)}
+        counts = {
+            "client": client,
+            "requests": links.requests(client),
+            "watch_events": driver.watch_events[client],
+            "shown": links.shown(client),
+        }
         driver.record("link", "requests", counts)
     if not interpreter.stopped:
         driver.record("control", "phase-end", {"phase": "final"})

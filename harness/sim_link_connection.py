@@ -18,7 +18,7 @@ LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-cli
 class Tally:
     """What has been seen of one client, over all its links."""
 
-    __slots__ = ("client", "connections", "last_answer", "requests", "swallowed")
+    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
 
     def __init__(self, client: int) -> None:
         self.client = client
@@ -28,6 +28,8 @@ class Tally:
         self.last_answer: int | None = None
         self.requests: Counter[int | None] = Counter()
         """Requests that were carried to servers, by opcode."""
+        self.shown = 0
+        """The highest zxid in the header of a reply."""
 
 
 class Shot:
@@ -191,9 +193,9 @@ class LinkConnection:
                 self._held = b""
                 if self._shot is not None and self._shot.aim.deed == "hold-reply":
                     for held in frames[number:]:
-                        self._note_watch(held)
+                        self._note_reply(held)
                 return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
-            self._note_watch(frame)
+            self._note_reply(frame)
             answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._holding is not None:
             self._held += chunk
@@ -296,9 +298,10 @@ class LinkConnection:
         if self._holding is shot:
             self.release()
 
-    def _note_watch(self, frame: bytes) -> None:
+    def _note_reply(self, frame: bytes) -> None:
         link = self.link
         noted = self._tracing.reply(frame, link.monotonic())
+        link.tally.shown = max(link.tally.shown, self._tracing.shown)
         if noted is not None:
             link.watch_events.append(noted)
 

@@ -218,6 +218,11 @@ class SimLinks:
         self._chosen(client, ())
         return requests_by_name(self._tallies[client].requests)
 
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        self._chosen(client, ())
+        return self._tallies[client].shown
+
     def watch_events(self) -> list[WatchSeen]:
         """Watch events that passed since the last call, in order."""
         return [each for each in self.watches() if isinstance(each, WatchSeen)]

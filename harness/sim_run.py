@@ -50,10 +50,10 @@ for ``Run`` and ``Status``, of which only attributes are used."""
 ORIGIN = BOOT
 """What monotonic clocks say when a world, and with it the run's clock, begins."""
 
-BEGINNING = {"monotonic": 0, "wall": EPOCH}
-"""Both clocks at that moment; see ``harness.run.monotonic_and_wall``."""
-
 TICK_MS = 500
+
+GARBAGE_PERIOD = 10 * SECOND
+"""Virtual nanoseconds between two collections of cyclic garbage."""
 
 HANG_PATIENCE_S = 20.0
 """Seconds of processor time after which a client that computes without ever waiting is ended."""
@@ -118,6 +118,7 @@ def perform_simulated(
     sink: Sink,
     logs: Path,
     node_files: Path,
+    epoch: int = EPOCH,
     tick_ms: int = TICK_MS,
     check_invariants: bool = True,
     preemption: Mode | None = None,
@@ -128,8 +129,9 @@ def perform_simulated(
 ) -> SimulatedRun:
     """Perform a run in a world of its own, which is gone when this returns.
 
-    The cyclic garbage collector rests meanwhile, for when it runs is no function of the seed
-    (weak references tell); what the world leaves is collected at the end.
+    When the cyclic garbage collector runs by itself is no function of the seed (weak references
+    tell). So it rests meanwhile, and is called every ``GARBAGE_PERIOD`` of the world's time; what
+    the world leaves is collected at the end.
 
     Args:
         run: what to do.
@@ -139,6 +141,7 @@ def perform_simulated(
         sink: the history.
         logs: directory for the clients' logs.
         node_files: directory into which the servers' data files are written at the end.
+        epoch: what wall clocks show when it begins, in nanoseconds since 1970.
         tick_ms: the servers' ``tickTime``.
         check_invariants: whether a breach of Zab by the servers is an error of the simulation;
             not where disks lie.
@@ -157,8 +160,9 @@ def perform_simulated(
         SimulationError: the world is stuck, or a task never comes to its end.
         InvariantViolation: the simulated servers broke a promise of ZAB.
     """
-    with _garbage_kept():
-        simulator = Simulator(seed)
+    with _garbage_collector_at_rest():
+        simulator = Simulator(seed, epoch=epoch)
+        simulator.between_steps = _collecting(simulator)
         try:
             preempt(simulator, preemption)
             with HangWatchdog(simulator, HANG_PATIENCE_S), guarded(simulator) as guards:
@@ -254,18 +258,39 @@ def _perform(
     return SimulatedRun(simulator.digest(), simulator.now / SECOND)
 
 
+def _collecting(simulator: Simulator) -> Callable[[], None]:
+    """Collects cyclic garbage when it is time for that; to be called often.
+
+    kazoo leaves some 2,000 objects in cycles with each second of a lock's load.
+    """
+    due = GARBAGE_PERIOD
+
+    def collect() -> None:
+        nonlocal due
+        if simulator.now >= due:
+            due = simulator.now + GARBAGE_PERIOD
+            _collect()
+
+    return collect
+
+
+def _collect() -> None:
+    """Collect cyclic garbage, dead processes with their modules among it."""
+    for clear in typing._cleanups:  # type: ignore[attr-defined]  # noqa: SLF001 - see below
+        clear()  # caches of ``Generic[...]`` keep classes, and with them whole worlds
+    gc.collect()
+
+
 @contextlib.contextmanager
-def _garbage_kept() -> Iterator[None]:
-    """Let no cyclic garbage be collected in the block, and all of it afterwards."""
+def _garbage_collector_at_rest() -> Iterator[None]:
+    """Let the collector not run by itself in the block, and collect all garbage afterwards."""
     enabled = gc.isenabled()
     gc.disable()
-    gc.freeze()  # what is there already is not looked through at the end
+    gc.freeze()  # what is there already is not looked through
     try:
         yield
     finally:
-        for clear in typing._cleanups:  # type: ignore[attr-defined]  # noqa: SLF001 - see below
-            clear()  # caches of ``Generic[...]`` keep classes, and with them whole worlds
-        gc.collect()
+        _collect()
         gc.unfreeze()
         if enabled:
             gc.enable()

@@ -19,13 +19,13 @@ class WatchTracing:
         number: of the connection among that client's.
     """
 
-    __slots__ = ("_asked", "_client", "_number", "_shown")
+    __slots__ = ("_asked", "_client", "_number", "shown")
 
     def __init__(self, client: int, number: int) -> None:
         self._client = client
         self._number = number
         self._asked: dict[int, zookeeper_frames.Watching] = {}
-        self._shown = 0
+        self.shown = 0
         """The highest zxid of a reply that has passed."""
 
     def request(self, frame: bytes) -> None:
@@ -48,8 +48,8 @@ class WatchTracing:
             seen = zookeeper_frames.watched(frame)
             if seen is None:
                 return None
-            return WatchSeen(now, self._client, seen.event, seen.path, self._number, self._shown)
-        self._shown = max(self._shown, header.zxid)
+            return WatchSeen(now, self._client, seen.event, seen.path, self._number, self.shown)
+        self.shown = max(self.shown, header.zxid)
         asked = self._asked.pop(header.xid, None)
         if asked is None or not (
             header.error == 0 or (header.error == NO_NODE and asked.kind == "exists")

@@ -27,6 +27,10 @@ LEADERSHIP = frozenset({"stuck-waiter", "leaderless", "orphan-node"})
 """The same of elections, where it has a name of its own that nobody proceeds."""
 
 
+LONGEST_DELAY_S = 1_000_000.0
+"""The longest time for which a lock may be held back."""
+
+
 @dataclass(frozen=True)
 class Line:
     """Where a recipe's contenders stand, so that the server's truth can be read from its logs.
@@ -65,3 +69,14 @@ class Promises:
     fenced: bool = False
     lock_delay: float = 0.0
     notes: str = ""
+
+    def __post_init__(self) -> None:
+        """A file of a stranger may say anything.
+
+        Raises:
+            ValueError: a number is none that can be promised.
+        """
+        if self.wakeups is not None and self.wakeups < 0:
+            raise ValueError(f"wakeups is {self.wakeups}, and cannot be below 0")
+        if not 0 <= self.lock_delay <= LONGEST_DELAY_S:
+            raise ValueError(f"lock_delay is {self.lock_delay}, not from 0 to {LONGEST_DELAY_S}")

@@ -16,18 +16,15 @@ def state_intervals(history: History) -> list[Interval]:
     process exits has no session that it knows of until its next one connects.
     """
     changes: dict[tuple[str, int | None], list[tuple[int, str]]] = {}
-    for op in history:
-        value = op.value if isinstance(op.value, dict) else {}
-        client = value.get("client")
-        if op.process == "session" and isinstance(client, int):
-            if op.f in _SESSION or op.f == "exited":
-                state = op.f if op.f in _SESSION else ""
-                changes.setdefault(("session", client), []).append((op.time, state))
-            if op.f in _PROCESS:
-                changes.setdefault(("process", client), []).append((op.time, _PROCESS[op.f]))
-        elif op.process == "control" and op.f == "leader":
-            leader = value.get("leader")
-            changes.setdefault(("leader", None), []).append((op.time, str(leader or "")))
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f in _SESSION or op.f == "exited":
+            state = op.f if op.f in _SESSION else ""
+            changes.setdefault(("session", client), []).append((op.time, state))
+        if op.f in _PROCESS:
+            changes.setdefault(("process", client), []).append((op.time, _PROCESS[op.f]))
+    for op in history.events("control", "leader"):
+        changes.setdefault(("leader", None), []).append((op.time, str(op.value["leader"] or "")))
     return [
         Interval(
             kind=state if sort == "process" else sort,

@@ -7,7 +7,7 @@ import msgspec
 from checker.decision import Decision
 from checker.operation_table import OperationTable
 from checker.verdict import Valid
-from results.witness_scene import plain
+from results.escapes import escaped
 
 _HEADLINES = {
     True: "✔ Valid: the operations follow the model",
@@ -51,7 +51,7 @@ class DecisionDocument(msgspec.Struct, kw_only=True):
 
     def remarks(self) -> list[str]:
         """Why it is not valid, in words; what is hostile in a history stands as escapes."""
-        return self.unknown if self.description is None else [plain(self.description)]
+        return self.unknown if self.description is None else [escaped(self.description)]
 
     def facts(self) -> list[str]:
         """What was decided, how, and in what time."""

@@ -31,13 +31,24 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from checker.operation_table import MAX_DEPTH, freeze
+from checker.operation_table import MAX_BITS, MAX_DEPTH, freeze
 
 MAX_FORM = 16 * 1024 * 1024
 """Longest form that is read, in characters."""
 
 MAX_DIGITS = 4300
 """Longest number that is read, in characters."""
+
+MAX_BITS_OF_RATIO = 30
+MAX_DECIMALS = 18
+"""Of each part of a ratio; digits and exponent of a decimal. `MAX_BITS` is that of an integer.
+
+Python's hash of a number is the number modulo 2^61 - 1: beyond these bounds any number of unequal
+ones can have one hash, and what looks them up takes quadratic time.
+"""
+
+MAX_VALUES = 1_000_000
+"""Most values and brackets in one form: 16 MiB could be eight million, and take ten seconds."""
 
 
 class MalformedEdn(ValueError):  # noqa: N818 - reads as what it is
@@ -58,7 +69,8 @@ def read_forms(file: BinaryIO) -> Iterator[tuple[int, Any]]:
     """The forms of a file, or of the one vector or list that the file is, with their lines.
 
     Raises:
-        MalformedEdn: it is not EDN in UTF-8, or beyond `MAX_FORM`, `MAX_DIGITS` or `MAX_DEPTH`.
+        MalformedEdn: it is not EDN in UTF-8, or beyond `MAX_FORM`, `MAX_DIGITS`, `MAX_VALUES` or
+            `MAX_DEPTH`.
     """
     window = _Window(file)
     window.pass_blanks()
@@ -143,10 +155,11 @@ class _Frame(NamedTuple):
 def _read_form(window: _Window) -> list[Any]:
     """The form at the position; none if it is a discarded one."""
     text = window.text
+    cut = None if window.ended else len(text)  # what ends there may go on in the file
     stack: list[_Frame] = []
-    while True:
+    for _ in range(MAX_VALUES):
         token = _TOKEN.match(text, window.position)
-        if token is None or (token.end() == len(text) and not window.ended):
+        if token is None or token.end() == cut:
             raise _not_a_token(window, stack)
         kind = token.lastgroup or ""
         window.position = token.start(kind)
@@ -159,6 +172,9 @@ def _read_form(window: _Window) -> list[Any]:
         except ValueError as error:
             raise window.malformed(str(error)) from error
         window.position = token.end()
+        if stack and stack[-1].kind not in _PREFIXES:
+            stack[-1].items.append(value)
+            continue
         # A value ends the prefixes before it; a discarded one is none, and what is told of a
         # value that is still to come leaves its prefix open.
         found = [value]
@@ -173,6 +189,7 @@ def _read_form(window: _Window) -> list[Any]:
         if not stack:
             return found
         stack[-1].items.extend(found)
+    raise window.malformed(f"a record has more than {MAX_VALUES:,} values")
 
 
 def _not_a_token(window: _Window, stack: list[_Frame]) -> MalformedEdn:
@@ -237,16 +254,31 @@ def _number(text: str) -> int | float | Decimal | Fraction:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"a number is longer than {MAX_DIGITS} characters")
     if _INTEGER.fullmatch(text):
-        return int(text.removesuffix("N"))
+        return _bounded(int(text.removesuffix("N")), MAX_BITS)
     if _HEXADECIMAL.fullmatch(text):
-        return int(text.removesuffix("N"), 16)
+        return _bounded(int(text.removesuffix("N"), 16), MAX_BITS)
     with contextlib.suppress(ArithmeticError):  # a division by zero, an exponent beyond all bounds
         if _RATIO.fullmatch(text):
             ratio = Fraction(text)
-            return ratio.numerator if ratio.denominator == 1 else ratio
+            if ratio.denominator == 1:
+                return _bounded(ratio.numerator, MAX_BITS)
+            _bounded(max(abs(ratio.numerator), ratio.denominator), MAX_BITS_OF_RATIO)
+            return ratio
         if _DECIMAL.fullmatch(text):
-            return Decimal(text[:-1]) if text.endswith("M") else float(text)
+            if not text.endswith("M"):
+                return float(text)
+            number = Decimal(text[:-1])
+            _, digits, exponent = number.as_tuple()
+            if len(digits) > MAX_DECIMALS or abs(int(exponent)) > MAX_DECIMALS:
+                raise ValueError(f"a decimal has more than {MAX_DECIMALS} digits")
+            return number
     raise ValueError(f"{text!r} is no number")
+
+
+def _bounded(number: int, bits: int) -> int:
+    if number.bit_length() > bits:
+        raise ValueError(f"a number has more than {bits} bits")
+    return number
 
 
 def _string(text: str) -> str:

@@ -35,7 +35,7 @@ class FirstRecord(msgspec.Struct, kw_only=True, frozen=True):
     recipe: str
     promises: Promises
     clients: Annotated[int, msgspec.Meta(ge=1, le=MOST_CLIENTS)]
-    session_timeout: float
+    session_timeout: Annotated[float, msgspec.Meta(ge=0, le=10**9)]
     nemesis: list[str] = msgspec.field(default_factory=list)
     directed: bool = False
     strict: bool = False

@@ -2,27 +2,37 @@
 
 import contextlib
 import os
+import resource
 import time
 from collections.abc import Callable, Iterator
 from operator import le
 from pathlib import Path
-from typing import Self
+from sys import intern
+from typing import Any, Self
 
 import msgspec
 
-from checker.history import History, Op, wrong_process
+from checker.history import History, Op, Process, wrong_process
 from results.store_error import StoreError, UnreadableRun
 from results.untrusted_file import open_regular
 
 MAX_LINE = 16 * 1024 * 1024
 """Longest line that is written or read, in bytes with its newline."""
 
+MOST_MEMORY = 8 << 30
+"""Bytes that a history may take: ten million operations take about 4 GiB."""
+
 _LONGEST_WAIT = 100_000_000  # ns that a record may wait in memory while others are appended
 _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
 
 _PIECE = 256 * 1024  # bytes that are read at once: their records stay in the cache
+_ENCODER = msgspec.json.Encoder()
 _TOO_LONG = f"longer than {MAX_LINE} bytes"
 _DECODING = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
+
+
+class _Line(Op, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A record as it is written: without a value or an error that is null."""
 
 
 class HistoryWriter:
@@ -49,7 +59,6 @@ class HistoryWriter:
         self.count = 0
         self.broken = False
         self._clock = clock
-        self._encoder = msgspec.json.Encoder()
         self._batch = bytearray()
         self._oldest = 0
         try:
@@ -68,7 +77,7 @@ class HistoryWriter:
             ValueError: it is longer than ``MAX_LINE``.
         """
         op = msgspec.structs.replace(op, index=self.count)
-        line = self._encoder.encode(op)
+        line = encode_record(op)
         if len(line) >= MAX_LINE:
             raise ValueError(f"record {self.count} ({op.f}) has {len(line)} bytes: too long")
         self.count += 1
@@ -123,6 +132,79 @@ class HistoryWriter:
         self.close()
 
 
+def encode_record(op: Op) -> bytes:
+    """A record as it stands in the file, without its newline; a value or error of null is left out.
+
+    Raises:
+        TypeError: its value is something that JSON has no word for.
+    """
+    return _ENCODER.encode(
+        _Line(
+            index=op.index,
+            time=op.time,
+            process=op.process,
+            type=op.type,
+            f=op.f,
+            value=op.value,
+            error=op.error,
+        )
+    )
+
+
+class PackedOp(Op, frozen=True, kw_only=True, gc=False):
+    """A record that keeps an object or array as JSON and decodes it whenever it is asked.
+
+    So a value takes a third of the memory; those of a long run are most of what is kept of it.
+    """
+
+    @property  # type: ignore[misc] # as frozen as the field that it hides
+    def value(self) -> Any:
+        """As ``Op`` has it: a new object each time."""
+        kept = _KEPT(self)
+        return _DECODE(kept) if type(kept) is bytes else kept
+
+    def __eq__(self, other: object) -> bool:
+        """Whether a record, kept in whichever way, says the same."""
+        if not isinstance(other, Op):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in Op.__struct_fields__)
+
+    def __hash__(self) -> int:
+        """As that of its index, which is its name."""
+        return hash(self.index)
+
+
+_KEPT = Op.__dict__["value"].__get__
+_DECODE = msgspec.json.Decoder().decode
+_MOST_SHARED = 1024
+
+
+def _packed(path: Path) -> Iterator[Op]:
+    """The records of a history in little memory: equal words, and some equal values, are one."""
+    shared: dict[bytes, Any] = {}
+    processes: dict[Process, Process] = {}
+    buffer = bytearray()
+    for piece in read_records(path):
+        for op in piece:
+            value = op.value
+            if isinstance(value, dict | list):
+                _ENCODER.encode_into(value, buffer)
+                kept = bytes(buffer)  # of its own size; what ``encode`` returns is cut from a block
+                if len(shared) < _MOST_SHARED:
+                    shared.setdefault(kept, value)
+                value = shared.get(kept, kept)
+            yield (PackedOp if type(value) is bytes else Op)(
+                index=op.index,
+                time=op.time,
+                process=processes.setdefault(op.process, op.process),
+                type=op.type,
+                f=intern(op.f),
+                value=value,
+                error=op.error,
+            )
+        refuse_more_memory(path)
+
+
 def read_history(path: Path, *, clients: int | None = None) -> History:
     """Load a history, up to its last whole record when it was cut off.
 
@@ -135,12 +217,26 @@ def read_history(path: Path, *, clients: int | None = None) -> History:
         (process ``control``, f ``end``).
 
     Raises:
-        UnreadableRun: it cannot be read, or a line before the end is not a record; the message
-            names the line.
+        UnreadableRun: it cannot be read, a line before the end is not a record, or it takes more
+            than `MOST_MEMORY`; the message names the line.
     """
-    ops = [op for piece in read_records(path) for op in piece]
+    ops = list(_packed(path))
     ended = bool(ops) and ops[-1].process == "control" and ops[-1].f == "end"
     return History(ops, clients=clients, truncated=not ended)
+
+
+def refuse_more_memory(path: Path) -> None:
+    """Many records with large nested values are a way to use up memory.
+
+    Raises:
+        UnreadableRun: this process has taken more than `MOST_MEMORY`.
+    """
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > MOST_MEMORY:
+        raise UnreadableRun(
+            path,
+            f"what is in it takes more than {MOST_MEMORY >> 20:,} MiB of memory",
+            "judge it in parts, by key or by time",
+        )
 
 
 def read_records(path: Path) -> Iterator[list[Op]]:

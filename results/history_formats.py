@@ -14,7 +14,6 @@ format              what it is
 import contextlib
 import gc
 import re
-import resource
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -23,7 +22,7 @@ from checker.history import Op
 from checker.operation_table import OperationTable, check_names
 from checker.table_builder import TableBuilder
 from results.edn_history import read_edn_records
-from results.history_file import read_records
+from results.history_file import read_records, refuse_more_memory
 from results.porcupine_log import LINE, read_etcd_records
 from results.store_error import UnreadableRun
 from results.untrusted_file import open_regular
@@ -38,9 +37,6 @@ FORMATS: Final[Mapping[str, Callable[[Path], Iterator[list[Op]]]]] = {
 
 KV_FUNCTIONS = frozenset({"get", "put", "append"})
 """What the logs in ``porcupine-kv`` know."""
-
-MOST_MEMORY = 8 << 30
-"""Bytes that a history may take: ten million operations take about 4 GiB."""
 
 _HEAD = 64 * 1024  # bytes that tell the format
 _JSON = re.compile(rb"\s*\{\s*[\"}]")
@@ -92,7 +88,7 @@ def read_table(path: Path, name: str) -> OperationTable:
         try:
             for records in FORMATS[name](path):
                 builder.add(records)
-                _refuse_more_than(MOST_MEMORY, path)
+                refuse_more_memory(path)
             table = builder.build()
             check_names(table)
         except ValueError as error:
@@ -110,16 +106,6 @@ def read_table(path: Path, name: str) -> OperationTable:
             "read it with --format edn",
         )
     return table
-
-
-def _refuse_more_than(most: int, path: Path) -> None:
-    """Many records with large nested values are a way to use up memory."""
-    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 > most:
-        raise UnreadableRun(
-            path,
-            f"what is in it takes more than {most >> 20:,} MiB of memory",
-            "judge it in parts, by key or by time",
-        )
 
 
 @contextlib.contextmanager

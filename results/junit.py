@@ -5,17 +5,16 @@ promise is a failure. A question left open and a run too quiet to judge are erro
 green, and neither says that the recipe is wrong.
 """
 
-import re
 from xml.etree import ElementTree as ET
 
 from checker.history import History
 from checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, Verdict
+from results.escapes import escaped_lines
 from results.record import RunRecord
 from results.wording import fails_run, headline, incompleteness, milliseconds
 
 _MOST_ANOMALIES = 50
-# What XML 1.0 has no way to write, not even escaped.
-_UNSPEAKABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DECLARATION = b"<?xml version='1.0' encoding='utf-8'?>\n"
 
 
 def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
@@ -24,15 +23,15 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
     duration = f"{(history.end - history.start) / 1e9:.3f}"
     suite = ET.Element(
         "testsuite",
-        name=_clean(name),
+        name=name,
         timestamp=record.started.isoformat(timespec="seconds"),
         time=duration,
     )
     properties = ET.SubElement(suite, "properties")
     for key in ("run", "seed", "ensemble", "nodes", "clients"):
-        ET.SubElement(properties, "property", name=key, value=_clean(str(getattr(record, key))))
+        ET.SubElement(properties, "property", name=key, value=str(getattr(record, key)))
     for name, version in sorted({"rumpus": record.rumpus, **record.versions}.items()):
-        ET.SubElement(properties, "property", name=_clean(f"version.{name}"), value=_clean(version))
+        ET.SubElement(properties, "property", name=f"version.{name}", value=version)
     for check in verdict.checks:
         _add_check(suite, name, check, record)
     for outcome, plural in (("failure", "failures"), ("error", "errors")):
@@ -41,16 +40,16 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
     suite.set("skipped", "0")
     lines = [headline(verdict), *verdict.reasons, *filter(None, [incompleteness(history)])]
     lines.append(f"run again: {record.command_line()}")
-    ET.SubElement(suite, "system-out").text = _clean("\n".join(lines))
+    ET.SubElement(suite, "system-out").text = "\n".join(lines)
     suites = ET.Element("testsuites")
     suites.append(suite)
     ET.indent(suites)
-    document: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
-    return document + b"\n"
+    # Of control characters XML 1.0 has no way to write most, not even escaped.
+    return _DECLARATION + escaped_lines(ET.tostring(suites, encoding="unicode")).encode() + b"\n"
 
 
 def _add_check(suite: ET.Element, name: str, check: CheckResult, record: RunRecord) -> None:
-    case = ET.SubElement(suite, "testcase", classname=_clean(name), name=_clean(check.name))
+    case = ET.SubElement(suite, "testcase", classname=name, name=check.name)
     failures = [a for a in check.anomalies if fails_run(a, strict=record.strict)]
     hazards = [a for a in check.anomalies if not fails_run(a, strict=record.strict)]
     if failures:
@@ -68,7 +67,7 @@ def _add_check(suite: ET.Element, name: str, check: CheckResult, record: RunReco
     if hazards:
         remarks.append("hazards:\n" + _listed(hazards))
     if remarks:
-        ET.SubElement(case, "system-out").text = _clean("\n".join(remarks))
+        ET.SubElement(case, "system-out").text = "\n".join(remarks)
 
 
 def _told(need: Requirement) -> str:
@@ -76,7 +75,7 @@ def _told(need: Requirement) -> str:
 
 
 def _add_outcome(case: ET.Element, tag: str, kind: str, message: str, text: str) -> None:
-    ET.SubElement(case, tag, type=_clean(kind), message=_clean(message)).text = _clean(text)
+    ET.SubElement(case, tag, type=kind, message=message).text = text
 
 
 def _listed(anomalies: list[Anomaly]) -> str:
@@ -88,7 +87,3 @@ def _listed(anomalies: list[Anomaly]) -> str:
     if len(anomalies) > _MOST_ANOMALIES:
         lines.append(f"and {len(anomalies) - _MOST_ANOMALIES} more: see results.json")
     return "\n".join(lines)
-
-
-def _clean(text: str) -> str:
-    return _UNSPEAKABLE.sub("\ufffd", text)

@@ -58,10 +58,16 @@ def by_fault(
     """
     kinds = sorted({window.kind for window in windows})
     on = {kind: _Cover([w for w in windows if w.kind == kind]) for kind in kinds}
+    begins = {window.begun for window in windows}
+    changes = sorted(begins | {w.ended + 1 for w in windows if w.ended is not None})
+    # Which kinds are on from each change to the next; before the first none is.
+    stretches = [[OUTSIDE]]
+    stretches += [
+        [kind for kind, cover in on.items() if time in cover] or [OUTSIDE] for time in changes
+    ]
 
     def groups(operation: Operation) -> list[str]:
-        time = operation.invoke.time
-        return [kind for kind, cover in on.items() if time in cover] or [OUTSIDE]
+        return stretches[bisect_right(changes, operation.invoke.time)]
 
     found = {statistics.name: statistics for statistics in _grouped(operations, groups)}
     nothing = (0, 0, 0, None, None, None)

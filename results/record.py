@@ -7,26 +7,36 @@ import shlex
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from checker.clock import WallClock
 from recipes.promises import Line, Promises
 from results.atomic_file import write_atomically
-from results.first_record import FirstRecord
+from results.first_record import MOST_CLIENTS, FirstRecord
 from results.store_error import UnreadableRun
-from results.untrusted_file import open_regular
+from results.untrusted_file import read_regular
 
 FORMAT_VERSION = 1
 """Version of the files in a run's directory (docs/history-format.md)."""
+
+_LARGEST = 8 << 20  # bytes: a plan of thousands of faults, and a year of readings of the clocks
+
+
+# What a stranger's file says is bounded: lists are made as long as some of these numbers say.
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_CLIENTS)]
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+_Nanoseconds = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
+_Seed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ClockAnchor(msgspec.Struct, frozen=True):
     """One moment on both clocks of the control process's machine, in nanoseconds."""
 
-    monotonic: int
-    wall: int
+    monotonic: _Nanoseconds
+    wall: _Nanoseconds
 
 
 class RunRecord(msgspec.Struct, kw_only=True):
@@ -77,21 +87,21 @@ class RunRecord(msgspec.Struct, kw_only=True):
     promises: Promises
     line: Line | None = None
     ensemble: str
-    nodes: int
-    clients: int
-    time_limit: float
+    nodes: _Count
+    clients: _Count
+    time_limit: _Seconds
     nemesis: list[str]
-    nemesis_interval: float
+    nemesis_interval: _Seconds
     plan: Any = None
-    seed: int
+    seed: _Seed
     image: str | None = None
     strict: bool = False
     fencing: bool = False
     interrupted: bool = False
     digest: str | None = None
-    virtual_seconds: float | None = None
-    session_timeout: float
-    tick_ms: int
+    virtual_seconds: _Seconds | None = None
+    session_timeout: _Seconds
+    tick_ms: _Milliseconds
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     clock_anchors: list[ClockAnchor] = msgspec.field(default_factory=list)
     versions: dict[str, str] = msgspec.field(default_factory=dict)
@@ -117,24 +127,37 @@ class RunRecord(msgspec.Struct, kw_only=True):
             strict=self.strict,
         )
 
+    def differences(self, said: FirstRecord) -> list[str]:
+        """The fields in which the history's first record says something else."""
+        here = self.first_record()
+        return [
+            name for name in here.__struct_fields__ if getattr(here, name) != getattr(said, name)
+        ]
+
+    def planned(self) -> list[dict[str, Any]]:
+        """The entries of the fault plan; none where it has none."""
+        entries = self.plan.get("entries", []) if isinstance(self.plan, dict) else []
+        return [e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), int | str)]
+
     def command_line(self) -> str:
         """What to type to do it again; quoted for a shell.
 
         A run's seed is spelled out. A simulated run says that it was one, and by which schedule:
         it can be had again to the last byte anywhere. A check needs none of that.
         """
-        program, *arguments = self.argv or ["rumpus", "run", self.workload]
+        # Whatever the record says: a stranger's command is not to be copied into a shell.
+        _, *arguments = self.argv or ["rumpus", "run", self.workload]
         if arguments[:1] == ["check"]:
-            return shlex.join([Path(program).name, *arguments])
+            return shlex.join(["rumpus", *arguments])
         if not any(word == "--seed" or word.startswith("--seed=") for word in arguments):
             arguments += ["--seed", str(self.seed)]
         pinned = {"--preemption": self.options.get("preemption")}
         if self.ensemble == "sim":
             pinned = {"--ensemble": "sim", **pinned}
         for option, value in pinned.items():
-            if value is not None and not _asks_for(arguments, option, value):
+            if isinstance(value, str) and not _asks_for(arguments, option, value):
                 arguments += [option, value]
-        return shlex.join([Path(program).name, *arguments])
+        return shlex.join(["rumpus", *arguments])
 
 
 def write_record(path: Path, record: RunRecord) -> None:
@@ -153,8 +176,7 @@ def read_record(path: Path) -> RunRecord:
     Raises:
         UnreadableRun: it is missing, malformed, or of a later format.
     """
-    with open_regular(path, "read the run's description") as file:
-        document = file.read()
+    document = read_regular(path, "read the run's description", _LARGEST)
     try:
         version = msgspec.json.decode(document, type=_Version).format
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

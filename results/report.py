@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from checker.history import History, Op
 from checker.verdict import ANOMALIES, Anomaly, Verdict
+from results.escapes import escaped_lines
 from results.latency import draw_latency, draw_rate
 from results.measure_text import measure_lines, version_line
-from results.operation_statistics import by_fault, by_function
 from results.record import RunRecord
 from results.results_document import ResultsDocument
 from results.scene import Scene, build_scene, fault_label
@@ -141,7 +141,7 @@ def render_report(
         lstrip_blocks=True,
     )
     environment.filters["ms"] = milliseconds
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         record=record,
         results=results,
         run=shlex.quote(results.run),
@@ -155,14 +155,15 @@ def render_report(
         faults=_fault_rows(scene, drawing),
         latencies=latencies,
         rate=rate,
-        by_function=by_function(operations),
-        by_fault=by_fault(operations, scene.faults),
+        by_function=results.by_function,
+        by_fault=results.by_fault,
         configuration=_configuration(record),
         measures=measure_lines(results.measures),
         versions=version_line(results.versions),
         drawing=drawing,
         records=len(history),
     )
+    return escaped_lines(page)
 
 
 def _overview(scene: Scene, drawing: Drawing) -> Markup | None:
@@ -196,7 +197,8 @@ def _groups(
     kinds: dict[tuple[str, bool], list[Anomaly]] = {}
     for anomaly in verdict.anomalies:
         kinds.setdefault((anomaly.kind, anomaly.promised), []).append(anomaly)
-    by_index = {op.index: op for op in history}
+    told = {index for anomaly in verdict.anomalies for index in anomaly.ops}
+    by_index = {op.index: op for op in history if op.index in told} if told else {}
     groups = []
     for (kind, promised), anomalies in kinds.items():
         lengths = [a.length_ms for a in anomalies if a.length_ms is not None]
@@ -273,9 +275,22 @@ def _record_row(op: Op, history: History, scene: Scene) -> RecordRow:
 def _fault_rows(scene: Scene, drawing: Drawing) -> list[FaultRow]:
     """Faults with pictures from a quarter of their length before to as much after."""
     rows = []
+    full = False
     for fault in scene.faults:
         end = scene.fault_end(fault)
         margin = max((end - fault.begun) // 4, _CONTEXT)
+        svg = None
+        if full:
+            drawing.omitted += 1
+        else:
+            svg = _timeline(
+                scene,
+                drawing,
+                max(fault.begun - margin, scene.start),
+                min(end + margin, scene.end),
+                f"{fault_label(fault)} over time",
+            )
+            full = svg is None  # the rest would be drawn to be thrown away
         rows.append(
             FaultRow(
                 at=scene.seconds(fault.begun),
@@ -287,13 +302,7 @@ def _fault_rows(scene: Scene, drawing: Drawing) -> list[FaultRow]:
                 healed=_between(fault.healing, fault.ended),
                 verified_healed=fault.verified_healed,
                 detail=_shortened(fault.detail),
-                svg=_timeline(
-                    scene,
-                    drawing,
-                    max(fault.begun - margin, scene.start),
-                    min(end + margin, scene.end),
-                    f"{fault_label(fault)} over time",
-                ),
+                svg=svg,
             )
         )
     return rows

@@ -9,6 +9,7 @@ from checker.exercise import fault_windows
 from checker.history import History
 from checker.measures import Measures
 from checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
+from results.escapes import in_json
 from results.operation_statistics import OperationStatistics, by_fault, by_function, outcomes
 from results.record import FORMAT_VERSION, RunRecord
 
@@ -96,7 +97,7 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
     def to_json(self) -> bytes:
         """The document, indented, with a newline at its end."""
         encoded = msgspec.json.encode(self, order="deterministic")
-        return msgspec.json.format(encoded, indent=2) + b"\n"
+        return in_json(msgspec.json.format(encoded, indent=2)) + b"\n"
 
 
 def results_document(

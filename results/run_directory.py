@@ -30,7 +30,7 @@ from results.junit import junit
 from results.record import RunRecord, read_record, write_record
 from results.record_values import check_records
 from results.report import render_report
-from results.results_document import ResultsDocument, results_document
+from results.results_document import ResultsDocument
 from results.seal import changes, seal
 from results.store_error import StoreError, UnreadableRun
 from results.summary import summary
@@ -127,22 +127,19 @@ class RunDirectory:
         """
         return changes(self.path)
 
-    def finish(self, record: RunRecord, history: History, verdict: Verdict) -> ResultsDocument:
+    def finish(
+        self, record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument
+    ) -> None:
         """Write ``results.json``, ``junit.xml``, ``summary.md`` and ``report.html``.
-
-        Returns:
-            What ``results.json`` says.
 
         Raises:
             StoreError: one of them cannot be written.
             ValueError: the history's records do not fit together; the message names one.
         """
-        results = results_document(self.path, record, history, verdict)
         write_atomically(self.results, results.to_json())
         write_atomically(self.junit, junit(record, history, verdict))
         write_atomically(self.summary, summary(record, history, verdict, results))
         write_atomically(self.report, render_report(record, history, verdict, results))
-        return results
 
 
 def create(runs: Path, workload: str, now: datetime) -> RunDirectory:

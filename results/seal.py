@@ -6,15 +6,16 @@ come to its end (killed, or the disk was full) has no seal.
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from checker.untrusted_file import UnfitFile, in_utf8, open_regular
 from results.atomic_file import write_atomically
 from results.store_error import StoreError, UnreadableRun
-from results.untrusted_file import open_regular
+from results.untrusted_file import read_regular
 
 SEAL = "seal.json"
 FORMAT_VERSION = 1
@@ -24,9 +25,14 @@ MADE_OF_IT = frozenset({SEAL, "results.json", "report.html", "junit.xml", "summa
 LOGGED_ON = frozenset({"harness.log"})
 """Written to while the run is judged, and not judged by."""
 
+MOST_EVIDENCE = 8 << 30
+"""Bytes that the files of a run may have together; a sparse file may claim any size."""
+
+_LARGEST_SEAL = 8 << 20  # bytes: the names of tens of thousands of files
+
 
 class _Sealed(msgspec.Struct):
-    size: int
+    size: Annotated[int, msgspec.Meta(ge=0)]
     sha256: str
 
 
@@ -41,11 +47,15 @@ def seal(directory: Path) -> None:
     Raises:
         StoreError: it cannot be written, or a file cannot be read.
     """
+    files: dict[str, _Sealed] = {}
+    room = MOST_EVIDENCE
     try:
-        files = {
-            name: _Sealed(path.lstat().st_size, _checksum(path))
-            for name, path in _evidence(directory)
-        }
+        for name, path in _evidence(directory):
+            files[name] = _sealed(path, room)
+            room -= files[name].size
+    except UnfitFile as unfit:
+        what = f"cannot read what the run has left ({unfit})"
+        raise StoreError(directory, what, "remove it: no run writes that") from unfit
     except OSError as error:
         raise StoreError.from_os_error(directory, "read what the run has left", error) from error
     document = msgspec.json.encode(_Seal(FORMAT_VERSION, files), order="deterministic")
@@ -63,8 +73,7 @@ def changes(directory: Path) -> list[str] | None:
     path = directory / SEAL
     if not path.exists() and not path.is_symlink():
         return None
-    with open_regular(path, "read the run's seal") as file:
-        document = file.read()
+    document = read_regular(path, "read the run's seal", _LARGEST_SEAL)
     try:
         sealed = msgspec.json.decode(document, type=_Seal)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -79,41 +88,57 @@ def changes(directory: Path) -> list[str] | None:
         )
     found = dict(_evidence(directory))
     told = [f"{name} has come since" for name in sorted(found.keys() - sealed.files.keys())]
+    room = MOST_EVIDENCE
     for name, was in sorted(sealed.files.items()):
         if name not in found:
             told.append(f"{name} is gone")
-        elif not _is_the_same(found[name], was):
+        elif was.size > room:
+            told.append(f"{name} would be too large to be compared")
+        elif _is_the_same(found[name], was):
+            room -= was.size
+        else:
             told.append(f"{name} was changed")
     return told
 
 
 def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
     """The files of a run that it is judged by, whatever they are: name within the run, path."""
-    for folder, folders, files in os.walk(directory):
-        here = Path(folder)
-        folders.sort()
-        # A link in place of a directory is not followed: it is something that has come since.
-        links = [name for name in folders if (here / name).is_symlink()]
-        for name in sorted([*files, *links]):
-            path = here / name
-            top = here == directory
-            if top and (name in MADE_OF_IT | LOGGED_ON or name.startswith(".")):
-                continue
-            # A stranger's name need not be UTF-8, and what is told of it has to be.
-            told = os.fsencode(path.relative_to(directory)).decode(errors="backslashreplace")
-            yield told, path
+    waiting = [directory]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = list(os.scandir(here))
+        except OSError:  # what is in it nobody can tell, so it counts as a file that cannot be read
+            yield in_utf8(here.relative_to(directory)), here
+            continue
+        for entry in entries:
+            # A link in place of a directory is not followed: it is something that has come since.
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(here / entry.name)
+            elif here != directory or not (
+                entry.name in MADE_OF_IT | LOGGED_ON or entry.name.startswith(".")
+            ):
+                path = here / entry.name
+                yield in_utf8(path.relative_to(directory)), path
 
 
 def _is_the_same(path: Path, was: _Sealed) -> bool:
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size != was.size:
-            return False
-        return _checksum(path) == was.sha256
-    except OSError:
+        # Neither a link nor a file of another size is read.
+        return path.lstat().st_size == was.size and _sealed(path, was.size) == was
+    except (UnfitFile, OSError):
         return False  # it cannot be read any more
 
 
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sealed(path: Path, largest: int) -> _Sealed:
+    """A file's size and checksum.
+
+    Raises:
+        UnfitFile: it is no regular file, or larger.
+        OSError: it cannot be read, or is a link.
+    """
+    if path.is_symlink():
+        raise UnfitFile(path, "it is a link", "remove it")
+    with open_regular(path, largest) as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        return _Sealed(file.tell(), checksum)

@@ -4,6 +4,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from checker.history import History
 from checker.verdict import ANOMALIES, Verdict
+from results.escapes import fenced, in_markdown
 from results.measure_text import measure_lines, version_line
 from results.record import RunRecord
 from results.results_document import ResultsDocument
@@ -12,14 +13,15 @@ from results.wording import SYMBOLS, headline, incompleteness, milliseconds, sec
 
 def summary(record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument) -> str:
     """The page."""
-    # Markdown, not HTML: text is made harmless by the filter ``cell``.
+    # Markdown, not HTML: each value passes `in_markdown`, unless it is `Markdown` already.
     environment = Environment(
         loader=PackageLoader("results", ""),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701
+        finalize=in_markdown,
     )
-    environment.filters["cell"] = _cell
+    environment.filters["fenced"] = fenced
     environment.filters["ms"] = milliseconds
     return environment.get_template("summary.md.j2").render(
         symbol=SYMBOLS[verdict.outcome],
@@ -32,11 +34,3 @@ def summary(record: RunRecord, history: History, verdict: Verdict, results: Resu
         measures=measure_lines(results.measures),
         versions=version_line(results.versions),
     )
-
-
-def _cell(text: object) -> str:
-    """Text that fits into one cell of a table and begins no HTML."""
-    words = " ".join(str(text).split())
-    for mark, harmless in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`")):
-        words = words.replace(mark, harmless)
-    return words

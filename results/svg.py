@@ -6,6 +6,7 @@ mode reaches them), and all text in them is escaped here.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from markupsafe import Markup, escape
 
@@ -84,7 +85,7 @@ class TimeScale:
         share = (min(max(time, self.start), self.end) - self.start) / self.length
         return self.left + share * (self.right - self.left)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Nanoseconds from edge to edge, at least one."""
         return max(self.end - self.start, 1)

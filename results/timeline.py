@@ -7,6 +7,7 @@ strengths, so that a picture's size is bound by its width and not by the run's l
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -62,7 +63,7 @@ def draw_timeline(
         marks += _anomaly_marks(anomalies, scale, y, scene)
         y += _ROW + 4
     thinned = 0
-    leaders = scene.leaders.between(start, end)
+    leaders = list(scene.leaders.between(start, end))
     if leaders:
         parts, thin = _row(leaders, scale, y, _ROW + 3)
         marks += [text(122, y + 10, "server that leads", "rowname", anchor="end"), *parts]
@@ -162,7 +163,7 @@ def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list
         for span in scene.row(client, name).between(scale.start, scale.end):
             x = scale.x(span.start)
             width = max(scale.x(span.end) - x, 1)
-            parts.append(rect(x, y - 2, width, height + 3, span.style, span.title))
+            parts.append(rect(x, y - 2, width, height + 3, span.style, span.title()))
             if width > 40:
                 parts.append(text(x + width - 3, y + 8, span.label, "state", anchor="end"))
     return parts, height, thinned
@@ -170,24 +171,21 @@ def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list
 
 def _acts(scene: Scene, client: int, scale: TimeScale, y: float) -> list[str]:
     """What reached the protected resource, where the picture has room for it."""
-    acts = [
-        act
-        for act in scene.acts_between(scale.start, scale.end)
-        if isinstance(act.value, dict) and act.value.get("client") == client
-    ]
+    acts = scene.acts_between(client, scale.start, scale.end)
     parts = []
     for act in acts if len(acts) <= _MOST_ACTS else []:
-        accepted = act.value.get("accepted") is not False
+        value = act.value
+        accepted = value.get("accepted") is not False
         title = (
             f"client {client}'s action {'accepted' if accepted else 'refused by the fence'}, "
-            f"token {act.value.get('token')}, at {scene.seconds(act.time)} (record {act.index})"
+            f"token {value.get('token')}, at {scene.seconds(act.time)} (record {act.index})"
         )
         style = "act" if accepted else "act refused"
         parts.append(path(f"M{scale.x(act.time):.1f} {y + 6:.1f}v4", style, title))
     return parts
 
 
-def _row(spans: list[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
+def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
     """Spans side by side: wide ones one by one, narrow ones as density."""
     parts = []
     narrow: dict[str, dict[int, float]] = {}
@@ -198,7 +196,7 @@ def _row(spans: list[Span], scale: TimeScale, y: float, height: float) -> tuple[
             thinned += 1
             _add_share(narrow.setdefault(span.style, {}), left, right)
             continue
-        parts.append(rect(left, y, right - left, height, span.style, span.title))
+        parts.append(rect(left, y, right - left, height, span.style, span.title()))
         if span.label and len(span.label) * _LETTER + 6 < right - left:
             parts.append(text(left + 3, y + height / 2 + 3.5, span.label, "inside"))
     # What is seldom is drawn last, so that nothing covers it.

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from checker.decision import Witness
 from checker.operation_table import OperationTable
+from results.escapes import escaped
 from results.svg import WIDTH, document, line, path, picture, rect, text
 from results.witness_scene import (
     Bar,
@@ -17,7 +18,6 @@ from results.witness_scene import (
     WitnessScene,
     fitting,
     panels,
-    plain,
     spans_of,
     width,
     witness_scene,
@@ -57,7 +57,7 @@ def draw_witness(table: OperationTable, witness: Witness) -> Markup:
 
 def witness_document(table: OperationTable, witness: Witness) -> str:
     """The same as an SVG file of its own, with the contradiction in words above."""
-    words = textwrap.wrap(plain(witness.description), _WORDS_COLUMNS)
+    words = textwrap.wrap(escaped(witness.description), _WORDS_COLUMNS)
     drawing = _draw(table, witness, words)
     return document(drawing.svg, drawing.height, _style())
 
@@ -89,7 +89,7 @@ def _draw(table: OperationTable, witness: Witness, heading: list[str]) -> _Drawi
     height = y + 8
     if heading:
         parts.insert(0, rect(0, 0, WIDTH, height, "w-paper"))
-    return _Drawing(picture(height, parts, plain(witness.description)), height)
+    return _Drawing(picture(height, parts, escaped(witness.description)), height)
 
 
 def _panel(

@@ -20,6 +20,7 @@ from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from checker.specialised.granted_tokens import GRANTS
 from checker.specialised.holds_table import RELEASES
 from checker.wording import at
+from results.escapes import escaped
 
 MOST_CONTEXT = 6
 """How many of the last operations of a prefix are shown beside those of the witness."""
@@ -197,7 +198,7 @@ def _remarks(witness: Witness) -> list[str]:
             "✘ cannot follow."
         )
     if witness.states:
-        shown = [fitting(plain(state), 60) for state in witness.states[:8]]
+        shown = [fitting(escaped(state), 60) for state in witness.states[:8]]
         more = "" if len(witness.states) <= 8 else f" and {len(witness.states) - 8} more"
         remarks.append(f"Possible before ✘: {'; '.join(shown)}{more}.")
     return remarks
@@ -227,7 +228,7 @@ def operation_words(
         asked = [_value(argument), *asked]
     elif result is not None:  # a dequeue says the priority of what it took
         asked, answered = [], [*asked, *answered]
-    call = f"{plain(table.function(row))}({', '.join(asked)})"
+    call = f"{escaped(table.function(row))}({', '.join(asked)})"
     key = table.field("key")[row]
     words = call if key is None or not names_key else f"{_value(key)}: {call}"
     if table.outcome[row] == INFO:
@@ -247,14 +248,7 @@ def _fields(table: OperationTable, row: int, names: Mapping[str, str]) -> list[s
 
 
 def _value(value: Any) -> str:
-    return plain(repr(value))
-
-
-def plain(words: str) -> str:
-    """Words of strangers as they may stand in a picture or on a terminal: nothing but glyphs."""
-    if words.isprintable():
-        return words
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in words)
+    return escaped(repr(value))
 
 
 def width(words: str) -> int:

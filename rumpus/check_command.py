@@ -10,6 +10,7 @@ from results.run_directory import RunDirectory, open_run
 from results.terminal import print_verdict
 from rumpus.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json
+from rumpus.judging import collector_at_rest
 from rumpus.lone_history import ANY, judge_history
 from rumpus.run_command import report
 from rumpus.usage_error import UsageError
@@ -36,8 +37,9 @@ def check_command(arguments: argparse.Namespace) -> int:
                 )
         return report(run, console, as_json=arguments.json)
     _refuse_strangers(run, arguments.format)
-    record, history, verdict = judge_history(run, arguments.workload, arguments.recipe)
-    results = results_document(run.history, record, history, verdict)
+    with collector_at_rest():
+        record, history, verdict = judge_history(run, arguments.workload, arguments.recipe)
+        results = results_document(run.history, record, history, verdict)
     of_whom = "any of its recipes" if record.recipe == ANY else f"its recipe {record.recipe}"
     console.print(
         Text(

@@ -14,12 +14,13 @@ from checker.decision import Budget, Decision
 from checker.operation_table import OperationTable, WrongOperations
 from results.atomic_file import write_atomically
 from results.decision_document import DecisionDocument, decision_document
+from results.escapes import escaped_lines
 from results.history_formats import FORMATS, detect_format, read_table
 from results.run_directory import open_run
 from results.store_error import StoreError, UnreadableRun
 from results.witness_drawing import witness_document
 from results.witness_text import witness_text
-from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.consoles import Lines, answers, notices, print_json, shown
 from rumpus.model_choice import chosen_model, fitting_models, initial_value
 from rumpus.usage_error import UsageError
 
@@ -70,7 +71,7 @@ def check_model(arguments: argparse.Namespace) -> int:
     if decision.witness is not None:
         console.print()
         drawn = witness_text(table, decision.witness, min(console.width, _WIDEST))
-        console.print(Text(drawn), end="", soft_wrap=True)
+        console.print(Lines(drawn), soft_wrap=True)
     if arguments.json:
         print_json(document.to_json())
     if arguments.svg is not None:
@@ -84,7 +85,7 @@ def _draw(file: Path, table: OperationTable, decision: Decision, console: Consol
         console.print(Text(f"{file}: not written, as there is no contradiction"), soft_wrap=True)
         return
     try:
-        write_atomically(file, witness_document(table, decision.witness))
+        write_atomically(file, escaped_lines(witness_document(table, decision.witness)))
     except StoreError as error:
         console.print(Text(str(error), style="red"), soft_wrap=True)
     else:

@@ -10,15 +10,15 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from results.escapes import escaped_lines
 from results.store_error import StoreError
 from rumpus.argument_types import JSON, RUNS, count, seconds
-from rumpus.consoles import documents_printed, notices, print_json
+from rumpus.consoles import Lines, documents_printed, notices, print_json
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
 from rumpus.interruption import as_keyboard_interrupt
 from rumpus.version import __version__
-
-_CONTROLS = {code: f"\\x{code:02x}" for code in [*range(10), *range(11, 32), *range(127, 160)]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +77,7 @@ def _refused(arguments: argparse.Namespace, error: Exception) -> int:
     words = _words(error)
     if arguments.verbose:
         trace = "".join(traceback.format_exception(error))
-        notices().print(trace, markup=False, highlight=False, soft_wrap=True)
+        notices().print(Lines(trace), soft_wrap=True)
     _say(words, style="red")
     if code == DEFECT and not _is_crash(error):
         _say(f"this is a defect of rumpus ({type(error).__name__}); -v shows where")
@@ -110,14 +110,20 @@ def _answer(code: int, reason: str) -> None:
 
 
 def _say(words: str, style: str = "") -> None:
-    # One line, however long: what it names must stay in one piece to be copied. What a hostile
-    # file put into it must not reach the terminal as a command.
-    words = words.translate(_CONTROLS)
-    notices().print(f"rumpus: {words}", style=style, markup=False, highlight=False, soft_wrap=True)
+    # One line, however long: what it names must stay in one piece to be copied.
+    notices().print(Lines(f"rumpus: {words}", style), soft_wrap=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors may quote anything, names of files for example."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line, and end."""
+        super().error(escaped_lines(message))
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
         epilog=f"Exit codes: {'; '.join(f'{code} {what}' for code, what in MEANINGS.items())}.",
@@ -231,7 +237,8 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--model",
         metavar="MODEL",
-        help="what its operations must follow: see `rumpus list`; or package.module:Class",
+        help="what its operations must follow: see `rumpus list`; or package.module:Class, a "
+        "module of the path or of the working directory, whose code is run",
     )
     check.add_argument(
         "--workload",

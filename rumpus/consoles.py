@@ -8,9 +8,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
+from results.escapes import escaped_lines, in_json
 from results.store_error import StoreError
+
+NEWLINE = "↵"
+"""Stands on a terminal for a newline in the middle of a line."""
 
 _printed: list[int] = []
 
@@ -21,7 +27,7 @@ def notices() -> Console:
     When its reader has gone (a closed terminal, the end of a pipe) what is written is lost and
     nothing fails: a run must come to its end all the same.
     """
-    return Console(file=cast("TextIO", _Unheeded(sys.stderr, OSError)))
+    return _Escaping(file=cast("TextIO", _Unheeded(sys.stderr, OSError)))
 
 
 def answers() -> Console:
@@ -29,12 +35,12 @@ def answers() -> Console:
 
     Printing raises ``StoreError`` when it cannot be written for another reason.
     """
-    return Console(file=cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
+    return _Escaping(file=cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
 
 
 def print_json(document: bytes) -> None:
     """Put a JSON document on standard output; likewise."""
-    print_text([document.decode()])
+    print_text([in_json(document).decode()])
     _printed.append(len(document))
 
 
@@ -58,6 +64,40 @@ def shown(path: Path) -> Path:
     except OSError:  # it has been removed
         return path
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+class Lines:
+    """Text of several lines; any other is one, so that nothing in it looks like a line of ours.
+
+    Args:
+        text: the lines; a newline at the end makes no difference.
+        style: of all of them.
+    """
+
+    def __init__(self, text: str, style: str = "") -> None:
+        self._lines = text.removesuffix("\n").split("\n")
+        self._style = style
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """The lines, one after the other."""
+        return (Text(line, style=self._style) for line in self._lines)
+
+
+class _Escaping(Console):
+    """A console on which nothing that is printed can give orders to the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """The pieces that are printed; orders of the console's own are no text."""
+        if type(renderable) is Text and "\n" in renderable.plain:
+            renderable = renderable.copy()
+            renderable.plain = renderable.plain.replace("\n", NEWLINE)
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(escaped_lines(segment.text), segment.style)
 
 
 class _Unheeded(io.TextIOBase):

@@ -1,26 +1,57 @@
 """From a run's directory to its verdict: reads everything back from disk."""
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from checker.clock import WallClock
+from checker.coherence import Contradictions, contradictions
 from checker.history import History, final_phase
 from checker.measures import measure
-from checker.node_files import NodeFiles, read_node_directory
+from checker.node_files import MOST_LOGGED, NodeFiles, read_node_directory
+from checker.operation_table import WrongOperations
 from checker.server_truth import TRUE_TIMES, ServerTruth, merge
+from checker.txnlog import Known
+from checker.untrusted_file import in_utf8
 from checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
 from recipes.promises import Promises
-from results.first_record import first_record
+from results.first_record import FirstRecord, first_record
 from results.record import RunRecord
 from results.run_directory import RunDirectory
 from results.store_error import UnreadableRun
+from results.untrusted_file import read_regular
 from rumpus.version import __version__
 from workloads.judgement import Evidence
 from workloads.operation_values import check_operations
 from workloads.registry import WORKLOADS
 from workloads.workload import Workload
+
+MOST_TOLD = 5
+"""So many things of a kind are told one by one."""
+
+_LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+@contextlib.contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Let the cyclic garbage collector not run in the block.
+
+    What is read of a run are millions of objects without a cycle, which it would look through again
+    and again: a fifth of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
@@ -31,6 +62,9 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
     """
     changed = run.changes()
     record = run.read_record()
+    # Logs that nobody can vouch for may be another run's. They are read first, for what that takes
+    # beside the result is free again when the history is read.
+    truth, unread = server_truth(run, record.nodes) if changed == [] else (None, [])
     history = run.read_history()
     workload = WORKLOADS.get(record.workload)
     if workload is None:
@@ -48,32 +82,39 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             "check the history alone, by another name than history.jsonl",
         )
     promises, differing = held_to(workload, record.recipe, record.promises)
-    # Logs that nobody can vouch for may be another run's.
-    truth, problems = server_truth(run, record.nodes) if changed == [] else (None, [])
+    clock = record.wall_clock() if record.clock_anchors else None
+    found = _contradictions(run, record, history, said, truth, clock)
+    damaged = bool(changed or found.history)
     verdict = judge_evidence(
         run.history,
         workload,
         record.recipe,
         Evidence(
             history=history,
-            promises=Promises(prevents=frozenset()) if changed else promises,
-            truth=truth,
-            clock=record.wall_clock() if record.clock_anchors else None,
+            promises=Promises(prevents=frozenset()) if damaged else promises,
+            truth=None if found.logs else truth,
+            clock=None if found.clock else clock,
             line=record.line,
             kinds=record.nemesis,
             directed=bool(record.options.get("directed")),
-            strict=record.strict and not changed,
+            strict=record.strict and not damaged,
             path=workload.path,
             session_timeout=record.session_timeout,
         ),
-        questions=[*_of_seal(changed), *differing, *questions_of_end(history)],
+        questions=[
+            *_of_evidence(changed, unread, found),
+            *differing,
+            *questions_of_end(history),
+        ],
     )
     if verdict.outcome in ("unknown", "inconclusive"):
-        verdict.reasons += problems
+        if truth is None and changed == []:
+            verdict.reasons.append("no transaction logs of the servers are at hand")
         if truth is not None:
-            verdict.reasons += [
-                f"the servers' logs: {what}" for what in truth.reasons + truth.notes
-            ]
+            said_of_logs = truth.reasons + truth.notes
+            verdict.reasons += [f"the servers' logs: {what}" for what in said_of_logs[:MOST_TOLD]]
+            if more := said_of_logs[MOST_TOLD:]:
+                verdict.reasons.append(f"the servers' logs: and {len(more)} things more")
     if record.interrupted:
         weigh_interruption(verdict)
     return record, history, verdict
@@ -109,6 +150,36 @@ def held_to(
     return both, [CheckResult(name="promises", unknown=[what])]
 
 
+def _contradictions(
+    run: RunDirectory,
+    record: RunRecord,
+    history: History,
+    said: FirstRecord | None,
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+) -> Contradictions:
+    """What in a run's record contradicts itself."""
+    found = contradictions(
+        history,
+        plan=record.planned(),
+        truth=truth,
+        clock=clock,
+        lossy="file-lie" in record.nemesis or record.options.get("server_mutant") is not None,
+    )
+    if said is not None:
+        found.history += [
+            f"{field} is not in {run.record.name} what it is in the history's first record"
+            for field in record.differences(said)
+        ]
+    servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
+    if servers > record.nodes:
+        found.logs.append(
+            f"the run had {record.nodes} servers by {run.record.name}, and there are logs of "
+            f"{servers}"
+        )
+    return found
+
+
 def questions_of_end(history: History) -> list[CheckResult]:
     """What is open where a run's history breaks off."""
     if not history.truncated:
@@ -117,24 +188,30 @@ def questions_of_end(history: History) -> list[CheckResult]:
     return [CheckResult(name="history", unknown=[what])]
 
 
-def _of_seal(changed: list[str] | None) -> list[CheckResult]:
-    """What a run's seal leaves open.
+def _of_evidence(
+    changed: list[str] | None, unread: list[str], found: Contradictions
+) -> list[CheckResult]:
+    """What the files that a run is judged by leave open.
 
-    Of a run without one its history may still show a violation. What was changed shows nothing.
+    Of a run without a seal its history may still show a violation. What was changed shows nothing.
     """
+    unknown = []
     if changed is None:
-        what = "the run has no seal, so it did not come to its end, or somebody removed it"
+        unknown.append("the run has no seal, so it did not come to its end, or somebody removed it")
     elif changed:
-        what = f"since the run was sealed {_few(changed)}; run it again, or restore what it wrote"
-    else:
-        return []
-    return [CheckResult(name="evidence", unknown=[what])]
+        unknown.append(
+            f"since the run was sealed {_few(changed)}; run it again, or restore what it wrote"
+        )
+    unknown += unread
+    if words := list(found):
+        unknown.append(f"the parts of the record contradict each other: {_few(words)}")
+    return [CheckResult(name="evidence", unknown=unknown)] if unknown else []
 
 
-def _few(changed: list[str]) -> str:
-    most = 5
-    rest = [f"{len(changed) - most} more things happened to it"] if len(changed) > most else []
-    return ", ".join([*changed[:most], *rest])
+def _few(words: list[str]) -> str:
+    more = words[MOST_TOLD:]
+    rest = [f"and {len(more)} things more"] if more else []
+    return ", ".join([*words[:MOST_TOLD], *rest])
 
 
 def judge_evidence(
@@ -160,10 +237,11 @@ def judge_evidence(
     try:
         check_operations(evidence.history, workload.name)
     except ValueError as error:
-        raise UnreadableRun(
-            path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
-        ) from error
-    verdict = workload.judge(evidence)
+        raise _foreign(path, workload, error) from error
+    try:
+        verdict = workload.judge(evidence)
+    except WrongOperations as error:  # a model misses what no single value shows
+        raise _foreign(path, workload, error) from error
     promised = evidence.promises.prevents
     open_questions = []
     untold = sorted(promised & TOLD_BY_LOGS)
@@ -188,6 +266,12 @@ def judge_evidence(
     return verdict
 
 
+def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
+    return UnreadableRun(
+        path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
+    )
+
+
 def weigh_interruption(verdict: Verdict) -> None:
     """What an interrupted run did not show it did not show: only a violation stands."""
     if verdict.outcome == "violation":
@@ -198,18 +282,41 @@ def weigh_interruption(verdict: Verdict) -> None:
 
 
 def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:
-    """What the gathered logs of the servers say, and in words what could not be read."""
+    """What the gathered logs of the servers say, and in words what could not be read.
+
+    Raises:
+        UnreadableRun: the true times of the transactions cannot be read.
+    """
     files: dict[str, NodeFiles] = {}
-    problems = []
+    unread = []
+    known = Known()
+    room = MOST_LOGGED
     for directory in sorted(run.nodes.glob("*/")):
+        name = in_utf8(Path(directory.name))
         try:
-            files[directory.name] = read_node_directory(directory)
+            files[name] = read_node_directory(directory, known, room)
         except (ValueError, OSError) as error:
-            problems.append(f"the logs of {directory.name} cannot be read: {error}")
+            unread.append(f"the logs of {name} cannot be read: {error}")
+        else:
+            room -= sum(log.offset for log in files[name].logs)
+    del known  # what it took to find them is not needed to judge
     if not any(node.logs for node in files.values()):
-        return None, [*problems, "no transaction logs of the servers are at hand"]
-    times = run.nodes / TRUE_TIMES
-    true_times = (
-        msgspec.json.decode(times.read_bytes(), type=dict[int, int]) if times.exists() else None
-    )
-    return merge(files, nodes, true_times), problems
+        return None, unread
+    return merge(files, nodes, _true_times(run.nodes / TRUE_TIMES)), unread
+
+
+def _true_times(path: Path) -> dict[int, int] | None:
+    """The true times of transactions, where the servers' clocks were set wrong on purpose.
+
+    Raises:
+        UnreadableRun: they cannot be read.
+    """
+    if not path.exists():
+        return None
+    document = read_regular(path, "read the true times", _LARGEST_TIMES)
+    try:
+        return msgspec.json.decode(document, type=dict[int, _Milliseconds])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableRun(
+            path, f"no times of transactions ({error})", "restore what the run wrote"
+        ) from error

@@ -34,8 +34,9 @@ directory or its `history.jsonl`.
 _OWN = """\
 ## A model of your own
 
-Any sequential object is a small class, and `--model package.module:Class` names it (the module is
-also looked for in the current directory):
+Any sequential object is a small class, and `--model package.module:Class` names it. The module is
+imported, so **its code is run** with your rights; it is also looked for in the working directory.
+Name no module that you would not run. A history, by itself, never makes `rumpus check` run code.
 
 ```python
 from checker.model import ILLEGAL, UNKNOWN, Model

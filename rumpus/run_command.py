@@ -27,7 +27,7 @@ from rumpus.consoles import notices, print_json, shown
 from rumpus.docker_world import DockerWorld
 from rumpus.ensemble_choice import Choice, choose_ensemble
 from rumpus.interruption import Interruption
-from rumpus.judging import judge_run, weigh_interruption
+from rumpus.judging import collector_at_rest, judge_run, weigh_interruption
 from rumpus.progress import ProgressDisplay
 from rumpus.sim_world import SimWorld
 from rumpus.usage_error import UsageError
@@ -127,6 +127,13 @@ def report(
         UnreadableRun: something is missing or malformed.
         StoreError: the results cannot be written; the verdict has been printed.
     """
+    with collector_at_rest():
+        return _report(directory, console, as_json=as_json, interrupted=interrupted)
+
+
+def _report(
+    directory: RunDirectory, console: Console, *, as_json: bool, interrupted: Callable[[], bool]
+) -> int:
     record, history, verdict = judge_run(directory)
     if interrupted() and not record.interrupted:
         record.interrupted = True
@@ -136,7 +143,7 @@ def report(
     results = results_document(directory.path, record, history, verdict)
     unstored: StoreError | None = None
     try:
-        directory.finish(record, history, verdict)
+        directory.finish(record, history, verdict, results)
     except StoreError as error:
         unstored = error
     print_verdict(console, record, history, verdict, results, shown(directory.report))
@@ -303,6 +310,7 @@ def _world(
         return SimWorld(
             nodes=arguments.nodes,
             tick_ms=TICK_MS,
+            run=(arguments.workload, arguments.recipe, seed),
             preemption=mode_of_seed(seed) if preemption == "auto" else preemption,
             mutant=mutant,
             say=display.step,

@@ -52,7 +52,10 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="seconds from one fault to the next (default: 10, or less so that every kind fits)",
     )
     run.add_argument(
-        "--seed", type=int, metavar="N", help="of every random choice (default: a new one)"
+        "--seed",
+        type=count(-(2**63), 2**63 - 1),
+        metavar="N",
+        help="of every random choice (default: a new one)",
     )
     run.add_argument(
         "--plan", type=Path, metavar="FILE", help="a fault plan (plan.json of a run), not chance"

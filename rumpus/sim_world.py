@@ -1,19 +1,24 @@
 """Runs in a simulated world: everything in this process, on virtual time, from one seed."""
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from harness.clients import Clients, Roles
 from harness.ensemble import Ensemble
 from harness.links import Links
 from harness.run import Run, Status
-from harness.sim_run import BEGINNING, perform_simulated
+from harness.sim_run import perform_simulated
 from nemesis.plan import SOUND, FaultPlan
 from nemesis.runner import Nemesis
 from results.record import ClockAnchor, RunRecord
 from results.run_directory import RunDirectory
 from simulation.kernel.preemption import Mode
+from simulation.kernel.simulator import EPOCH, SECOND
 from simulation.zookeeper.mutants.server_mutant import ServerMutant
+
+SPREAD_S = 50_000_000
+"""Within so many seconds after the simulation's ``EPOCH`` runs begin."""
 
 
 class SimWorld:
@@ -22,6 +27,9 @@ class SimWorld:
     Args:
         nodes: how many servers.
         tick_ms: their ``tickTime``.
+        run: workload, recipe and seed. Different runs begin at different times, so that their
+            sessions have different ids, as those of real runs have: what belongs to another run
+            can be told.
         preemption: where clients' threads lose the processor though they do not block.
         mutant: a mistake that the servers have, if any.
         say: told of every step.
@@ -35,6 +43,7 @@ class SimWorld:
         *,
         nodes: int,
         tick_ms: int,
+        run: tuple[str, str, int],
         preemption: Mode,
         mutant: ServerMutant | None = None,
         say: Callable[[str], None],
@@ -44,6 +53,7 @@ class SimWorld:
             self.options["server_mutant"] = mutant.name
         self._nodes = nodes
         self._tick_ms = tick_ms
+        self._epoch = EPOCH + Random(" ".join(map(str, run))).randrange(SPREAD_S) * SECOND
         self._preemption: Mode = preemption
         self._mutant = mutant
         self._say = say
@@ -53,7 +63,7 @@ class SimWorld:
 
     def begin(self) -> ClockAnchor:
         """Both clocks when the world begins."""
-        return ClockAnchor(**BEGINNING)
+        return ClockAnchor(monotonic=0, wall=self._epoch)
 
     def perform(
         self,
@@ -98,6 +108,7 @@ class SimWorld:
                 sink=sink,
                 logs=directory.clients,
                 node_files=directory.nodes,
+                epoch=self._epoch,
                 tick_ms=self._tick_ms,
                 check_invariants=set(plan.kinds) <= set(SOUND),
                 preemption=self._preemption,

@@ -18,8 +18,8 @@ import msgspec
 from checker.history import History, Op, Operation, final_phase
 from checker.holds import Words
 from checker.model_check import check_model
-from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.specialised.gate import GATE
+from checker.timeouts import TIMED_OUT, check_timeouts
 from checker.verdict import Requirement, Verdict
 from checker.waiters import check_waiters
 from harness.client_body import ClientContext, Outcome
@@ -330,7 +330,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], BarrierClient]:
 def judge_barrier(evidence: Evidence) -> Verdict:
     """Nobody passed while the barrier was there, and nobody slept on once it was open for good."""
     history = evidence.history
-    checks = [check_model(history, GATE, "early-entry"), check_overdue_calls(history)]
+    checks = [check_model(history, GATE, "early-entry"), check_timeouts(history)]
     checks.append(check_waiters(history, ["wait"], opened=WORDS.release, left_over="left-over"))
     return judge_exercised(
         evidence,

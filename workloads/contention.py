@@ -13,7 +13,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 from checker.grants import sequence_number
 from checker.history import Op, Process
 from checker.holds import Words
-from checker.overdue_calls import TIMED_OUT
+from checker.timeouts import TIMED_OUT
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
     any_of,

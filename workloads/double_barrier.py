@@ -21,9 +21,9 @@ from checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
 from checker.history import History, Op
 from checker.holds import Words, extract_holds
 from checker.model_check import check_model
-from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.server_view import server_view
 from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
+from checker.timeouts import TIMED_OUT, check_timeouts
 from checker.verdict import CheckResult, Requirement, Verdict
 from checker.waiters import check_waiters
 from harness.client_body import ClientContext, Outcome
@@ -297,7 +297,7 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     holds, server = extract_holds(history, WORDS), server_sessions(evidence)
     checks.append(check_lateness(history, holds, server, WORDS))
     checks.append(check_entitlement(history, holds, server, WORDS))
-    checks.append(check_overdue_calls(history, grace=GRACE_S))
+    checks.append(check_timeouts(history, grace=GRACE_S))
     checks.append(check_waiters(history, [WORDS.acquire, WORDS.release]))
     left = sum(op.f == WORDS.release and op.type == "ok" for op in history)
     return judge_exercised(

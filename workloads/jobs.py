@@ -23,9 +23,9 @@ from kazoo.exceptions import KazooException, NoNodeError
 from checker.history import Op, Process
 from checker.holds import Words
 from checker.job_effects import check_job_effects
-from checker.overdue_calls import check_overdue_calls
 from checker.removals import check_removals, removals
 from checker.server_truth import ServerTruth
+from checker.timeouts import check_timeouts
 from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
@@ -334,7 +334,7 @@ def judge_jobs(evidence: Evidence) -> Verdict:
     """Judge a run."""
     truth = evidence.truth
     effects = check_job_effects(evidence.history, _makers(truth, evidence.path) if truth else None)
-    checks = [effects, check_overdue_calls(evidence.history, grace=GRACE_S)]
+    checks = [effects, check_timeouts(evidence.history, grace=GRACE_S)]
     if truth is not None and evidence.clock is not None:
         taken = removals(truth, evidence.clock, f"{evidence.path}/{BOARD}/claims")
         checks.append(check_removals(evidence.history, taken, {}))

@@ -13,10 +13,10 @@ from checker.history import History
 from checker.holds import Hold, Words, extract_holds
 from checker.liveness import check_liveness
 from checker.overdue import check_overdue
-from checker.overdue_calls import check_overdue_calls
 from checker.server_truth import ServerTruth
 from checker.server_view import server_view
 from checker.session_proofs import lives_by_grants
+from checker.timeouts import check_timeouts
 from checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
 from recipes.promises import Line, Promises
 
@@ -121,7 +121,7 @@ def judge_contention(
     wakeups = promises.wakeups * permits if promises.wakeups is not None else None
     checks.append(check_herd(history, holds, words, wakeups, server, permits=permits))
     checks.append(check_entitlement(history, holds, server, words, dismissed=dismissed))
-    checks.append(check_overdue_calls(history))
+    checks.append(check_timeouts(history))
     checks += more
     if prompt:
         checks.append(check_overdue(history, server, words))
@@ -214,7 +214,7 @@ def _draw_owners(server: ServerView | None, history: History, result: CheckResul
             start=owner.start,
             end=owner.end if owner.end is not None else history.end,
             client=clients.get(owner.session),
-            label=owner.path.rpartition("/")[2],
+            label=owner.path,
         )
         for owner in server.owners
         if owner.start < history.end

@@ -84,9 +84,10 @@ def _load(setting: Setting) -> Generator:
 
 def _judge(evidence: Evidence) -> Verdict:
     history, promises = evidence.history, evidence.promises
-    holds = extract_holds(history, WORDS)
     more: list[CheckResult] = []
     happened: list[Requirement] = []
+    looks = promises.fenced or promises.lock_delay or "stale-sequencer" in promises.prevents
+    holds = extract_holds(history, WORDS) if looks else []
     if promises.fenced:
         fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
         more.append(fence)

@@ -20,9 +20,9 @@ from checker.exclusion import ServerView
 from checker.history import Op
 from checker.holds import Words, extract_holds
 from checker.liveness import check_liveness
-from checker.overdue_calls import TIMED_OUT, check_overdue_calls
 from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
 from checker.server_view import server_view
+from checker.timeouts import TIMED_OUT, check_timeouts
 from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
 from harness.combinators import (
@@ -268,7 +268,7 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
     )
     shares = checks[0]
     holds = extract_holds(history, WORDS)
-    checks += [check_entitlement(history, holds, None, WORDS), check_overdue_calls(history)]
+    checks += [check_entitlement(history, holds, None, WORDS), check_timeouts(history)]
     checks.append(check_liveness(history, WORDS))
     checks.append(check_ownership(history, PARTS))
     members = None

@@ -6,7 +6,6 @@ from typing import Any
 from checker.decide import ModelEntry
 from checker.history import History, Op, final_phase
 from checker.model_check import check_model
-from checker.overdue_calls import check_overdue_calls
 from checker.queue_accounting import (
     Accounts,
     Element,
@@ -18,6 +17,7 @@ from checker.queue_accounting import (
     without,
 )
 from checker.queue_waiting import check_waiting
+from checker.timeouts import check_timeouts
 from checker.verdict import Anomaly, CheckResult, Requirement, Verdict
 from workloads.judgement import Evidence, judge_exercised
 
@@ -49,7 +49,7 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
         left=left,
         removals=_removals(evidence, books),
     )
-    checks = [accounted, check_overdue_calls(history)]
+    checks = [accounted, check_timeouts(history)]
     if "out-of-order" in promises.prevents:
         # What is lost, or comes out twice, would be out of order as well.
         rest = without(history, blamed(history, accounted))

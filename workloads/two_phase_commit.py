@@ -27,9 +27,9 @@ from checker.commitments import Decided, Standing, check_commitments, check_ends
 from checker.history import Op
 from checker.holds import Words
 from checker.model_check import check_model
-from checker.overdue_calls import check_overdue_calls
 from checker.registry import MODELS
 from checker.server_truth import ServerTruth
+from checker.timeouts import check_timeouts
 from checker.txnlog import session_hex
 from checker.verdict import Requirement, Verdict
 from harness.client_body import ClientContext, Outcome
@@ -344,7 +344,7 @@ def judge_commits(evidence: Evidence) -> Verdict:
     checks = [
         commitments,
         check_votes(history, standing),
-        check_overdue_calls(history, grace=GRACE_S),
+        check_timeouts(history, grace=GRACE_S),
     ]
     if not commitments.anomalies:
         parties = {

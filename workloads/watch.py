@@ -22,7 +22,7 @@ from checker.history import Op
 from checker.holds import Words
 from checker.missed_changes import check_missed_changes
 from checker.model_check import check_model
-from checker.overdue_calls import TIMED_OUT, check_overdue_calls
+from checker.timeouts import TIMED_OUT, check_timeouts
 from checker.verdict import Verdict
 from checker.watch_delivery import check_watch_delivery
 from checker.znode_history import watches_by_connection, writes_by_comparison
@@ -185,7 +185,7 @@ def judge_watches(evidence: Evidence) -> Verdict:
             functions=("write", "read", "watch"),
         ),
         check_missed_changes(history, bound_s=2 * evidence.session_timeout + 2.0),
-        check_overdue_calls(history),
+        check_timeouts(history),
     ]
     if evidence.truth is None:  # what the clients' answers say of it without the servers' logs
         watched = watches_by_connection(history, WATCHED)

@@ -6,11 +6,11 @@ Mostly time says it. This module *narrows* a history: each operation gets the la
 earliest return that follow from the others, and whether it certainly took effect. The history and
 the narrowed one have the same orders, because each bound follows from the history alone:
 
-1. **Roots.** A read shows a put, or the beginning, and pieces appended since. A put can be the
-   root of a read if it wrote what the read begins with, was called before the read returned, and
-   was not *superseded*: no other put lies, from call to return, between the two. A read without a
-   root is a contradiction. A read with one root belongs to the *era* of that root. A read with
-   several roots is *loose*: it bounds nothing.
+1. **Roots.** A read shows a put, or the beginning, and pieces appended since. A put can be the root
+   of a read if it wrote what the read begins with, was called before the read returned, and was not
+   *superseded*: no other put lies, from call to return, between the two. After the root no piece
+   stands more often than it was appended. A read without a root is a contradiction. A read with one
+   root belongs to the *era* of that root. A read with several roots is *loose*: it bounds nothing.
 2. **Places.** All reads of an era begin its longest read, for nothing was put in between. So the
    pieces of the longest read are places in one order: the root, the reads that show nothing more,
    the first append, the reads that show only that, and so on. An operation cannot take effect
@@ -31,14 +31,16 @@ If nothing contradicts, the narrowed history is left to the search
 (`checker.specialised.append_search`), whose cost depends on how many operations are open at once:
 narrowed, these are few.
 
-**Cost**: near-linear in the total length of the texts, for each of at most `MOST_ROUNDS` rounds.
+**Cost**: near-linear in the total length of the texts, for each of at most `MOST_ROUNDS` rounds; a
+piece that was appended k times and is shown k times costs k squared. What would take more than a
+budget is given up.
 
 Source: that reads show the order of appends: Kingsbury and Alvaro, Elle, VLDB 2020, section 3;
 zones: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997, section 4.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -46,6 +48,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from checker.decision import Budget
 from checker.operation_table import MISSING, NEVER, OK, OperationTable
 from checker.specialised.append_eras import (
     APPENDS,
@@ -58,10 +61,14 @@ from checker.specialised.append_eras import (
     two_orders,
 )
 from checker.specialised.forgetting import Contradiction
+from checker.specialised.pieces import TooLong
 from checker.specialised.zones import contradicting_clusters
 
 MOST_ROUNDS = 8
 """So often bounds are passed on; what they would bound after that is left to the search."""
+
+_ENTRY_BYTES, _LIST_BYTES = 8, 64
+_READ_ENTRIES = 16  # as many entries of a list take as much as a `_Read`
 
 Bound = tuple[int, int]
 """A time, and the row of the operation that it comes from; -1 for none."""
@@ -92,6 +99,24 @@ class Part(NamedTuple):
     certain: bool
 
 
+class Shown(NamedTuple):
+    """What is shown of an era.
+
+    Attributes:
+        pieces: after its root.
+        text: all of it.
+        ends: where the root ends in the text, and each piece.
+    """
+
+    pieces: list[Any]
+    text: Any
+    ends: list[int]
+
+    def at(self, place: int) -> Any:
+        """The text at a place. All of them together would be quadratic in the text's length."""
+        return self.text[: self.ends[place]]
+
+
 class Narrowed(NamedTuple):
     """A narrowed history.
 
@@ -99,13 +124,13 @@ class Narrowed(NamedTuple):
         settled: whether it is known of all reads and places which operations they are; then there
             is an order, and no parts are given.
         parts: the operations; those left out took no effect, or need not have.
-        eras: for each, the pieces after its root, and the whole text at the root and at each place.
+        eras: what is shown of each.
         loose: what the reads show of which it is not known to which era they belong.
     """
 
     settled: bool
     parts: Sequence[Part] = ()
-    eras: Mapping[int, tuple[list[Any], list[Any]]] = MappingProxyType({})
+    eras: Mapping[int, Shown] = MappingProxyType({})
     loose: Sequence[Any] = ()
 
 
@@ -161,19 +186,20 @@ class _Contradicted(Exception):  # noqa: N818 - reads as the state it names
         self.contradiction = contradiction
 
 
-def narrow(table: OperationTable, initial: Any) -> Narrowed | Contradiction:
+def narrow(table: OperationTable, initial: Any, budget: Budget) -> Narrowed | Contradiction:
     """The narrowed history, or what cannot be.
 
     Args:
         table: operations on one value, in any order.
         initial: the value before everything, a string or a tuple.
+        budget: for the narrowing.
 
     Raises:
         Undecidable: the reads cannot be taken apart in one way only.
-        TooLong: to take its texts apart would take too long.
+        TooLong: to take its texts apart would take too long, or the budget is spent.
     """
     try:
-        return _Narrowing(table, initial).narrowed()
+        return _Narrowing(table, initial, budget).narrowed()
     except _Contradicted as found:
         return found.contradiction
 
@@ -181,8 +207,10 @@ def narrow(table: OperationTable, initial: Any) -> Narrowed | Contradiction:
 class _Narrowing:
     """The bounds that are known so far."""
 
-    def __init__(self, table: OperationTable, initial: Any) -> None:
+    def __init__(self, table: OperationTable, initial: Any, budget: Budget) -> None:
         self.table = table
+        self.budget = budget
+        self.kept = 0
         self.value = value = AppendedValue(table, initial)
         self.call: list[int] = table.call.tolist()
         self.returned: list[int] = table.returned.tolist()
@@ -216,6 +244,17 @@ class _Narrowing:
             elif known == (len(self.taken), self.lone_bounds):
                 break
 
+    def _keep(self, entries: int) -> None:
+        """Go on, and keep one more list, unless that is beyond the budget.
+
+        Raises:
+            TooLong: it is.
+        """
+        self.kept += _LIST_BYTES + _ENTRY_BYTES * entries
+        most = self.budget.bytes
+        if self.budget.spent or (most is not None and self.kept > most):
+            raise TooLong("too many operations can have taken the places that reads show")
+
     @property
     def settled(self) -> bool:
         """Whether it is known of each read and each place which operations they are."""
@@ -227,12 +266,11 @@ class _Narrowing:
         if self.settled:
             return Narrowed(settled=True)
         parts: list[Part] = []
-        eras: dict[int, tuple[list[Any], list[Any]]] = {}
+        eras: dict[int, Shown] = {}
         for put, era in self.eras.items():
             longest = self.options[era.longest][0]
             root = len(longest.text) - sum(map(self._length, longest.pieces))
-            texts = [longest.text[:end] for end in (root, *longest.ends)]
-            eras[put] = longest.pieces, texts
+            eras[put] = Shown(longest.pieces, longest.text, [root, *longest.ends])
             if put != BEGINNING:
                 low, high = era.least[0][0], era.most[0][0]
                 parts.append(Part(put, "root", put, None, low, high, certain=True))
@@ -281,11 +319,13 @@ class _Narrowing:
         options: dict[int, list[_Read]] = {}
         for text, rows in self.value.read.items():
             pieces, ends = self._apart(text)
+            after = [(pieces, ends), (pieces[1:], ends[1:])]
             roots = [
-                (since, superseded[put][0], put, pieces[skipped:], ends[skipped:])
+                (since, superseded[put][0], put, *after[skipped])
                 for put, skipped, since in self._roots(text, pieces)
             ]
             for row in rows:
+                self._keep(_READ_ENTRIES * len(roots))
                 call, returned = self.call[row], self.returned[row]
                 options[row] = [
                     _Read(row, put, text, after, ends_after)
@@ -313,7 +353,8 @@ class _Narrowing:
             self.eras[put] = self._era(put, [*known, *reads])
         loose = [read for row in self.undecided for read in self.options[row]]
         self.loose_roots = {read.put for read in loose}
-        self.loose_pieces = {piece for read in loose for piece in read.pieces}
+        apart = {id(read.pieces): read.pieces for read in loose}
+        self.loose_pieces = {piece for pieces in apart.values() for piece in pieces}
 
     def _settle_roots(self) -> bool:
         """Drop roots that the eras and their zones exclude; whether any was dropped."""
@@ -327,6 +368,7 @@ class _Narrowing:
         starts = [zone[0] for zone in zones]
         dropped = False
         for row in self.undecided:
+            self._keep(0)
             left = [read for read in self.options[row] if self._fits(read, zones, starts)]
             if not left:
                 puts = [read.put for read in self.options[row]]
@@ -409,12 +451,28 @@ class _Narrowing:
         strings = isinstance(initial, str)
         skipped = 1 if strings and initial else 0
         calls = [self.first_call.get(piece, NEVER) for piece in pieces]
-        if not skipped or (pieces and pieces[0] == initial):
+        more = {
+            piece: times - len(self.append_rows.get(piece, ()))
+            for piece, times in Counter(pieces).items()
+        }
+        if too_many := [piece for piece in pieces if more[piece] > 0]:
+            first = pieces[0]
+            rooted = strings and (first == initial or first in self.put_rows)
+            if not rooted or more[first] > 1 or {*too_many} != {first}:
+                raise _Contradicted(self._too_often(text, too_many[-1], pieces))
+        if (skipped and pieces and pieces[0] == initial) or not (skipped or too_many):
             yield BEGINNING, skipped, max(calls[skipped:], default=MISSING)
         if strings and text:
             appended = max(calls[1:], default=MISSING)
             for put in self.put_rows.get(pieces[0], ()):
                 yield put, 1, max(appended, self.call[put])
+
+    def _too_often(self, text: Any, piece: Any, pieces: list[Any]) -> Contradiction:
+        """A piece that a read shows more often than it was appended."""
+        times, appended = pieces.count(piece), len(self.append_rows.get(piece, ()))
+        return self.value.alone(
+            text, f"{short(piece)} stands there {times} times, and was appended {appended} times"
+        )
 
     def _rootless(self, row: int, pieces: list[Any], superseded: dict[int, Bound]) -> Contradiction:
         """Nothing can be the root of a read."""
@@ -449,7 +507,10 @@ class _Narrowing:
         fits = {text: longest[: len(text)] == text for text in {read.text for read in reads}}
         root = len(longest) if not pieces else ends[0] - self._length(pieces[0])
         places = {root: 0, **{end: place for place, end in enumerate(ends, start=1)}}
-        era = _Era(put, row, [self.append_rows[piece][:] for piece in pieces])
+        era = _Era(put, row, [])
+        for piece in pieces:
+            self._keep(len(self.append_rows[piece]))
+            era.candidates.append(self.append_rows[piece][:])
         era.first_return = [LATEST] * (len(pieces) + 1)
         era.last_call = [EARLIEST] * (len(pieces) + 1)
         for other, _, text, _, _ in reads:
@@ -498,6 +559,7 @@ class _Narrowing:
                 continue
             rows = era.candidates[place - 1]
             here = (era.put, place)
+            self._keep(0)
             if len(rows) == 1 and self.taken.get(rows[0]) == here:
                 continue
             left = [

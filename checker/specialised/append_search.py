@@ -130,7 +130,8 @@ class ReadTexts(Model):
         at, length = state
         if state == DEAD:
             return DEAD
-        more = piece if isinstance(piece, str) else self._comparable((piece,))
+        # A string may be a piece of a list, too.
+        more = piece if isinstance(self._empty, str) else self._comparable((piece,))
         if self._texts[at][length : length + len(more)] == more:
             return at, length + len(more)
         return self._of(self._texts[at][:length] + more)
@@ -178,23 +179,23 @@ class EraTexts(ReadTexts):
 
     def _in_era(self, state: "_InEra", f: str, argument: Any, result: Any) -> Hashable:
         era, shown, _ = state
-        pieces, texts = self._eras[era]
+        here = self._eras[era]
         if f == "get":
             return state if result == (era, shown) else ILLEGAL
         if f == "read":
-            return state if texts[shown] == result else ILLEGAL
+            return state if here.at(shown) == result else ILLEGAL
         if f == "place":
             return _InEra(era, shown + 1) if argument == (era, shown + 1) else ILLEGAL
-        if f == "append" and shown < len(pieces) and pieces[shown] == argument:
+        if f == "append" and shown < len(here.pieces) and here.pieces[shown] == argument:
             return _InEra(era, shown + 1)
-        if f == "close" and argument == era and shown == len(pieces):
-            return self._state(texts[-1])
+        if f == "close" and argument == era and shown == len(here.pieces):
+            return self._state(here.text)
         return ILLEGAL
 
     def describe_state(self, state: Any) -> str:
         """The text, as far as it is known."""
         if isinstance(state, _InEra):
-            return short(self._eras[state.era][1][state.shown])
+            return short(self._eras[state.era].at(state.shown))
         return super().describe_state(state)
 
 
@@ -261,7 +262,7 @@ class _AppendSearch:
         """The decision of a table of the same rows, in any order of their calls."""
         model = self.model
         try:
-            found = narrow(table, self.initial)
+            found = narrow(table, self.initial, self.budget)
         except (Undecidable, TooLong):
             part, rows = self._as_it_is(table)
         else:

@@ -33,9 +33,11 @@ class Timer:
         """Call it now, or when the process is thawed; never if the process is dead."""
         if not self.cancelled:
             process = self._process
+            if process.dead:
+                return
             if process.frozen:
                 process.held.append((self.fire, (None,)))
-            elif not process.dead:
+            else:
                 self.cancelled = True
                 self._callback(*self._arguments)
 
@@ -47,13 +49,13 @@ class Process:
     """
 
     def __init__(self, simulator: "Simulator", name: str, host: str) -> None:
-        from simulation.kernel.simulator import BOOT, EPOCH  # noqa: PLC0415 - each needs the other
+        from simulation.kernel.simulator import BOOT  # noqa: PLC0415 - each needs the other
 
         self.simulator = simulator
         self.name = name
         self.host = host
         self.pid = FIRST_PID + len(simulator.processes)
-        self.clock = Clock(simulator, BOOT, EPOCH)
+        self.clock = Clock(simulator, BOOT, simulator.epoch)
         self.frozen = False
         self.dead = False
         self.tasks: dict[Task, None] = {}
@@ -81,9 +83,11 @@ class Process:
 
         How the network and disks reach the program of a process.
         """
+        if self.dead:
+            return
         if self.frozen:
             self.held.append((callback, arguments))
-        elif not self.dead:
+        else:
             callback(*arguments)
 
     def call_later(self, delay: int, callback: Callable[..., object], *arguments: Any) -> Timer:
@@ -142,6 +146,7 @@ class Process:
             self.simulator.take_from_ready(lambda task: task.process is self)
             self.held.clear()
             self.held_tasks.clear()
+            self.is_traced = None  # it holds the program's modules, and all that they hold
             at_death, self.at_death = self.at_death, []
             for callback in at_death:
                 callback()

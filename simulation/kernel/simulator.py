@@ -24,7 +24,7 @@ MILLISECOND = 1_000_000
 MICROSECOND = 1_000
 
 EPOCH = 1_700_000_000 * SECOND
-"""What wall clocks show when a world begins, in nanoseconds since 1970."""
+"""What wall clocks show when a world begins unless told else, in nanoseconds since 1970."""
 BOOT = 100_000 * SECOND
 """What monotonic clocks show then: a machine that has been up for a day or so."""
 
@@ -46,9 +46,15 @@ class Simulator:
     """
 
     def __init__(
-        self, seed: int, *, keep_trace: bool = False, step_limit: int = 100_000_000
+        self,
+        seed: int,
+        *,
+        keep_trace: bool = False,
+        step_limit: int = 100_000_000,
+        epoch: int = EPOCH,
     ) -> None:
         self.seed = seed
+        self.epoch = epoch
         self.now = 0
         """Virtual nanoseconds since the world began."""
         self.trace = Trace(keep=keep_trace)
@@ -65,6 +71,9 @@ class Simulator:
         """The same, if it strikes at operations of primitives; they ask nobody otherwise."""
         self.in_order = False
         """Whether the task that became ready first runs first, instead of any."""
+        self.between_steps: Callable[[], object] | None = None
+        """Called in the main loop now and then, always at the same steps for the same seed. What it
+        does must not show in the world."""
         self.closed = False
         self._spins = 0
         self.hub = getcurrent()
@@ -124,9 +133,11 @@ class Simulator:
         """Let a task run when it is chosen; it stays back while its process is frozen."""
         if task.stalled:
             task.missed = True
+        elif task.process.dead:
+            pass
         elif task.process.frozen:
             task.process.held_tasks.append(task)
-        elif not task.process.dead:
+        else:
             self.ready.append(task)
 
     def preempt(self, preemption: Preemption) -> None:
@@ -224,6 +235,8 @@ class Simulator:
                 break
             if len(entries) > FLUSH_AT:
                 trace.flush()
+                if self.between_steps is not None:
+                    self.between_steps()
             if self.now > limit:
                 return
         if until is not None and not self._stopping:

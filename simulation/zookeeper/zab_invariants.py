@@ -9,6 +9,7 @@ was committed.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from operator import itemgetter
+from zlib import crc32
 
 from simulation.zookeeper.opcodes import RECONFIG
 from simulation.zookeeper.quorum_packets import counter_of, epoch_of
@@ -33,7 +34,8 @@ class ZabInvariants:
         """By the zxid since which it is in force: a bit for each voter."""
         self._version = 0
         """Of the last configuration that was committed."""
-        self._proposed: dict[int, bytes] = {}
+        self._proposed: dict[int, int] = {}
+        """By zxid: the CRC-32 of the payload; all of a long run's payloads take much memory."""
         self._logged: dict[int, int] = {}
         self.order: list[int] = []
         """Zxids of all that was committed, by a quorum's logs or by a new epoch's begin."""
@@ -124,9 +126,9 @@ class ZabInvariants:
         zxid = entry[0][2]
         if self._leaders.get(zxid >> 32) != server:
             raise InvariantViolation(f"server {server} proposes {zxid:#x}, of another's epoch")
-        payload = entry[3]
-        if self._proposed.setdefault(zxid, payload) is not payload:
+        if zxid in self._proposed:
             raise InvariantViolation(f"server {server} proposes {zxid:#x} for the second time")
+        self._proposed[zxid] = crc32(entry[3])
 
     def committed(self, server: int, entry: Entry) -> None:
         """A leader commits.
@@ -204,9 +206,9 @@ class ZabInvariants:
                 committed, or is not the next one for this server.
         """
         zxid = entry[0][2]
-        payload = self._proposed.get(zxid)
-        if payload is not entry[3] and payload != entry[3]:
-            what = "never proposed" if payload is None else "proposed with another content"
+        proposed = self._proposed.get(zxid)
+        if proposed != crc32(entry[3]):
+            what = "never proposed" if proposed is None else "proposed with another content"
             raise InvariantViolation(f"server {server} applies {zxid:#x}, which was {what}")
         order = self.order
         position = self._position.get(server, 0)

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checker.history import History, Op
 from tests.checker.recorded import Recorded
@@ -48,3 +50,17 @@ def test_the_number_of_clients_is_found_from_session_events_or_processes():
     history = History(ops)
     assert history.clients == 5
     assert history.client_of(7) == 2
+
+
+NAMES = ["session", "link", "control", 0, 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(NAMES), st.sampled_from("ab"))))
+def test_events_are_those_that_a_look_at_each_record_finds(records):
+    ops = [Op(index=n, time=t, process=p, type="info", f=f) for n, (t, p, f) in enumerate(records)]
+    history = History(ops)
+    for process in ("session", "link", "control", "witness"):
+        found = [op for op in history if op.process == process]
+        assert history.events(process) == found
+        for f in "abc":
+            assert history.events(process, f) == [op for op in found if op.f == f]

@@ -4,6 +4,8 @@ import msgspec
 
 from checker import leader_trees
 from checker.leader_trees import LeaderTrees
+from checker.tree_digest import DigestedTree
+from checker.txnlog import Txn
 from tests.checker.zab_model import digest, proposal, zxid
 
 
@@ -53,3 +55,34 @@ def test_only_trees_that_were_not_seen_lately_are_given_up(monkeypatch):
         if e == 8:
             assert trees.cuts(opened(e + 1, sorted([*had, zxid(2, 2)]))) is None
         trees.leave(1, [txns[1:]])
+
+
+def set_data(epoch, counter):
+    """A proposal that leaves nothing of what other writes to the same znode did."""
+    number = zxid(epoch, counter)
+    return Txn(number, 0, 1, epoch, 5, "setData", FIRST[0].path, b"%d" % number, version=counter)
+
+
+def test_trees_that_are_equal_again_are_one_and_keep_their_names(monkeypatch):
+    applied = []
+    apply = DigestedTree.apply
+    monkeypatch.setattr(
+        DigestedTree, "apply", lambda tree, txn: applied.append(txn) or apply(tree, txn)
+    )
+    trees = LeaderTrees()
+    trees.enter(FIRST[:1])
+    trees.leave(1, [])
+    for e in range(2, 7):
+        txns = [set_data(e, 1), set_data(e, 2), set_data(e, 3)]
+        trees.enter(txns)
+        applied.clear()
+        trees.leave(2, [txns[2:]])
+        # Two of the epoch on the tree before it and on the last fork, if it has one; and the fork.
+        assert len(applied) <= 5
+    last = [set_data(7, 1)]
+    tree = DigestedTree()
+    for txn in [FIRST[0], *last]:
+        tree.apply(txn)
+    trees.enter(last)
+    everything = frozenset(zxid(e, 3) for e in range(2, 7))
+    assert trees.kept_at(last[0].zxid, tree.digest) == everything

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from checker.clock import WallClock
 from checker.commitment import Commitment
-from checker.server_truth import ServerTruth
-from checker.server_view import server_view
+from checker.exclusion import Ownership
+from checker.server_truth import ServerTruth, ZnodeLife
+from checker.server_view import _turns, server_view
 from checker.txnlog import Txn
 from tests.checker.recorded import MS
 
@@ -287,3 +288,33 @@ def test_each_node_of_a_pool_owns_from_the_beginning():
         ("0x1", 11, 14),
         ("0x2", 12, None),
     ]
+
+
+def naive_turns(lives, owners, contested):
+    """Every node compared with every contested one."""
+    turns = {life.path: None for life in lives} | {owner.path: owner.start for owner in owners}
+    firsts = {owner.path: owner.grant for owner in owners}
+    for doubtful in contested:
+        for life in lives:
+            behind = doubtful.deleted_zxid is None or life.czxid < doubtful.deleted_zxid
+            if behind and firsts.get(life.path, doubtful.czxid) >= doubtful.czxid:
+                turns.pop(life.path, None)
+    return turns
+
+
+@given(st.data())
+def test_turns_behind_contested_nodes_are_left_out(data):
+    zxids = st.integers(1, 12)
+    lives = [
+        ZnodeLife(f"/l/{n}", czxid, 0, "0x1", "0x1", b"", deleted_zxid=gone and czxid + gone)
+        for n, (czxid, gone) in enumerate(
+            data.draw(st.lists(st.tuples(zxids, st.none() | st.integers(1, 5)), max_size=6))
+        )
+    ]
+    owners = [
+        Ownership(life.path, "0x1", life.czxid, start=n, grant=data.draw(zxids))
+        for n, life in enumerate(lives)
+        if data.draw(st.booleans())
+    ]
+    contested = [life for life in lives if data.draw(st.booleans())]
+    assert _turns(lives, owners, contested) == naive_turns(lives, owners, contested)

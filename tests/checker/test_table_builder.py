@@ -143,6 +143,8 @@ def test_values_that_have_only_other_fields():
         (op(10**40, 0, "invoke"), "time is too large"),
         (op(-(2**63), 0, "invoke"), "is too small"),
         (op(1, 0, "invoke", value=eval("[" * 65 + "]" * 65)), "nested more than 64 deep"),
+        (op(1, 0, "invoke", value=1 << 64), "an integer of more than 64 bits"),
+        (op(1, 0, "invoke", value=[{"a": -1 << 65}]), "an integer of more than 64 bits"),
     ],
 )
 def test_what_is_beyond_reason_is_refused(wrong, named):

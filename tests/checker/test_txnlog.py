@@ -349,3 +349,12 @@ def test_a_flipped_byte_is_noticed_or_ends_the_log_but_never_changes_a_record():
         except CorruptLog as refused:
             found = refused.txns
         assert found == whole[: len(found)]
+
+
+def test_a_record_that_several_servers_have_is_read_once():
+    known = {}
+    first = parse_log(REAL_LOG, known=known)
+    second = parse_log(REAL_LOG + bytes(100), known=known)
+    assert len(known) == len(first.txns)
+    assert all(mine is theirs for mine, theirs in zip(first.txns, second.txns, strict=True))
+    assert first.txns == parse_log(REAL_LOG).txns

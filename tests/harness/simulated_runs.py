@@ -6,7 +6,7 @@ from itertools import count
 from checker.clock import WallClock
 from harness.run import Run, Status
 from harness.seed import Seed
-from harness.sim_run import BEGINNING, perform_simulated
+from harness.sim_run import perform_simulated
 from harness.workers import ClientSpec
 from nemesis.plan import EVERYWHERE, FaultPlan
 from nemesis.random_plan import random_plan
@@ -15,10 +15,12 @@ from results.history_file import HistoryWriter, read_history
 from results.record import ClockAnchor
 from results.run_directory import RunDirectory
 from rumpus.judging import server_truth
+from simulation.kernel.simulator import EPOCH
 from workloads.judgement import Evidence
 from workloads.registry import WORKLOADS
 from workloads.workload import Setting
 
+BEGINNING = {"monotonic": 0, "wall": EPOCH}
 CLIENTS = 5
 SESSION_TIMEOUT = 2.0
 
@@ -92,13 +94,17 @@ class SimulatedRuns:
                 stop_requested=stop_requested,
                 **more,
             )
-        return simulated, directory, self._verdict(directory, family, kind, kinds, status, nodes)
+        return (
+            simulated,
+            directory,
+            self._verdict(directory, family, kind, kinds, status, nodes),
+        )
 
     @staticmethod
     def _verdict(directory, family, kind, kinds, status, nodes):
         history = read_history(directory.history, clients=CLIENTS)
         truth, problems = server_truth(directory, nodes)
-        assert problems == []
+        assert (truth is not None, problems) == (True, [])
         anchors = [ClockAnchor(**reading) for reading in (BEGINNING, *status.anchors)]
         return family.judge(
             Evidence(

@@ -156,12 +156,19 @@ def test_a_killed_control_process_leaves_what_the_next_one_removes(engine):
         process.kill()
     leftovers = found(engine)[run_id]
     assert str(leftovers) == f"run {run_id}: 2 containers and 1 network"
+    volumes = {
+        mount["Name"]
+        for container in leftovers.containers
+        for mount in engine.containers.get(container.id).attrs["Mounts"]
+        if mount["Type"] == "volume"
+    }
     for container in leftovers.containers:
         container.remove(force=True)  # as `docker rm -f` does, which leaves the volumes
     leftovers = found(engine)[run_id]
     assert str(leftovers) == f"run {run_id}: 1 network and 3 volumes"
     remove_leftovers([leftovers])
     assert run_id not in found(engine, everything=True)
+    assert not volumes & {volume.name for volume in engine.volumes.list()}
 
 
 def test_somebody_else_may_be_removing_a_container_and_be_ready_at_any_moment():

@@ -59,6 +59,7 @@ def no_links(_addresses, _clients):
         watch_events=list,
         afflicted=lambda _client: False,
         requests=lambda _client: {},
+        shown=lambda _client: 0,
     )
 
 

@@ -3,15 +3,18 @@
 import gc
 import re
 import time
+import weakref
 
 import pytest
 
 from checker.history import History
-from harness import sim_run
+from harness import sim_run, sim_workers
 from harness.workers import WorkerCrash
 from nemesis.plan import EVERYWHERE
 from results.history_file import read_history
 from simulation.kernel.errors import SimulationError
+from simulation.kernel.simulator import SECOND
+from simulation.loader.space import Space
 from tests.harness.simulated_runs import CLIENTS, SimulatedRuns
 
 
@@ -105,6 +108,46 @@ def test_worlds_leave_nothing_behind(simulate):
     for _ in range(3):
         after = objects_after_a_run()
     assert after - before < 200  # one world has twenty thousand
+
+
+def test_garbage_is_collected_as_the_world_goes_on_and_nobody_in_it_notices(simulate, monkeypatch):
+    collections = []
+
+    def digest(period):
+        monkeypatch.setattr(sim_run, "GARBAGE_PERIOD", period)
+        simulated, _, _ = simulate(3, seconds=6.0, kinds=("kill", "client-kill"))
+        return simulated.digest
+
+    seldom = digest(1000 * SECOND)
+    gc.callbacks.append(lambda phase, _: collections.append(phase))
+    try:
+        assert digest(SECOND // 2) == seldom
+    finally:
+        gc.callbacks.pop()
+    assert len(collections) > 10
+
+
+def test_a_process_that_has_died_holds_none_of_its_modules(simulate, monkeypatch):
+    spaces = []
+
+    class Watched(Space):
+        def __init__(self, *arguments, **more):
+            super().__init__(*arguments, **more)
+            spaces.append((self.process, weakref.ref(self)))
+
+    kept = []
+    collect = sim_run._collect
+
+    def look():
+        collect()
+        kept.append([ref() is not None for process, ref in spaces if process.dead])
+
+    monkeypatch.setattr(sim_workers, "Space", Watched)
+    monkeypatch.setattr(sim_run, "_collect", look)
+    monkeypatch.setattr(sim_run, "GARBAGE_PERIOD", SECOND)
+    simulate(3, seconds=12.0, kinds=("client-kill",))
+    assert kept[-2]  # the last time is after the end of the world
+    assert not any(kept[-2])
 
 
 def test_the_collector_is_left_as_it_was(simulate):

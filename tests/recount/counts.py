@@ -248,7 +248,7 @@ def _(run):
     return count
 
 
-counts(ANY, "overdue calls", "calls_with_a_timeout")(
+counts(ANY, "timeouts", "calls_with_a_timeout")(
     lambda run: sum("timeout" in (call.value or {}) for call in run.calls)
 )
 counts(ACTORS, "exercise", "accepted actions of holders")(

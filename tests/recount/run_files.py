@@ -52,7 +52,8 @@ class RunFiles:
         self.results = json.loads((self.directory / "results.json").read_text())
         self.test = json.loads((self.directory / "test.json").read_text())
         lines = (self.directory / "history.jsonl").read_text().splitlines()
-        self.records = sorted(map(json.loads, lines), key=lambda record: record["time"])
+        records = [{"value": None, "error": None, **json.loads(line)} for line in lines]
+        self.records = sorted(records, key=lambda record: record["time"])
         self.clients = self.test["clients"]
         self.end = self.records[-1]["time"]
 

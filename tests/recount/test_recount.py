@@ -210,3 +210,7 @@ def test_handovers_after_a_release(run):
         below = sum(length <= rows["release"][name] for length in lengths)
         assert below * 100 >= percent * len(lengths)
         assert sum(x < rows["release"][name] for x in lengths) * 100 < percent * len(lengths)
+
+
+def test_the_parts_of_the_record_agree(run):
+    assert "evidence" not in {check["name"] for check in run.results["checks"]}

@@ -100,8 +100,14 @@ def test_what_is_not_a_number_is_not_compared():
         ("1\n" + "9" * (MAX_DIGITS + 1), 2, "a number is longer"),
         ("0x" + "f" * 10**6, 1, "a number is longer"),
         ("1." + "0" * 10**6, 1, "a number is longer"),
+        (f"1\n{1 << 64}", 2, "a number has more than 64 bits"),
+        ("0x1ffffffffffffffff", 1, "a number has more than 64 bits"),
+        (f"1/{1 << 30}", 1, "a number has more than 30 bits"),
+        (f"{1 << 65}/2 -{1 << 66}/2", 1, "a number has more than 64 bits"),
+        ("1.234567890123456789M", 1, "a decimal has more than 18 digits"),
+        ("1e19M", 1, "a decimal has more than 18 digits"),
     ],
-    ids=range(31),
+    ids=range(37),
 )
 def test_refuses_with_the_line(text, line, why):
     with pytest.raises(MalformedEdn, match=why.replace("]", r"\]")) as error:
@@ -130,7 +136,10 @@ def test_a_window_moves_over_a_file_of_any_length(monkeypatch):
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text('ab :\\"\n{[é', max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**64) + 1, 2**64 - 1)
+    | st.text('ab :\\"\n{[é', max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3)
     ),
@@ -151,6 +160,15 @@ def written(value):
         case dict():
             return f"{{{', '.join(f':{key} {written(each)}' for key, each in value.items())}}}"
     return str(value)
+
+
+@pytest.mark.parametrize("values", ['""', "1 ", "[]", "#_1 2 ", "^a b ", '#t "x"'])
+def test_a_form_with_very_many_values_is_refused(monkeypatch, values):
+    """Eight million empty strings fit into a form, and cost what a whole history costs."""
+    monkeypatch.setattr(edn, "MAX_VALUES", 300)
+    assert len(forms(f"{{:a 1}} {{:a [{values * 90}]}}")) == 2
+    with pytest.raises(MalformedEdn, match=r"line 2: a record has more than 300 values"):
+        forms(f"{{:a 1}}\n{{:a [{values * 301}]}}")
 
 
 @given(PLAIN)

@@ -15,7 +15,7 @@ from tests.checker.test_table_builder import attempt, op, records, same
 VALUES = st.recursive(
     st.none()
     | st.booleans()
-    | st.integers()
+    | st.integers(-(2**64) + 1, 2**64 - 1)
     | st.floats(allow_nan=False)
     | st.text(max_size=4)
     | st.sampled_from(['"', "\\", "\n\0\x1b", "\U0001f600", ":x"]),

@@ -1,14 +1,23 @@
+import json
 import os
 import resource
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.history import Op, wrong_process
 from results import history_file
-from results.history_file import MAX_LINE, HistoryWriter, read_history, read_records
+from results.history_file import (
+    MAX_LINE,
+    HistoryWriter,
+    PackedOp,
+    encode_record,
+    read_history,
+    read_records,
+)
 from results.store_error import StoreError, UnreadableRun
 
 
@@ -60,15 +69,23 @@ def test_cut_at_any_byte_it_loads_the_whole_records_before_the_cut(directory, op
     assert history.truncated is not ended
 
 
+@given(OPS)
+def test_a_line_leaves_out_what_is_null_and_reads_back_equal(record):
+    numbered = msgspec.structs.replace(record, index=7)
+    line = encode_record(numbered)
+    kept = [name for name in ("value", "error") if getattr(record, name) is not None]
+    assert list(json.loads(line)) == ["index", "time", "process", "type", "f", *kept]
+    assert msgspec.json.decode(line, type=Op) == numbered
+
+
 def test_numbers_records_and_reads_them_back(tmp_path):
     path = tmp_path / "history.jsonl"
     ops = written(path, [op(5, value={"a": 1}), op(9, "control", "info", "end")])
     assert [each.index for each in ops] == [0, 1]
     assert path.read_text() == (
         '{"index":0,"time":5,"process":0,"type":"invoke","f":"acquire",'
-        '"value":{"a":1},"error":null}\n'
-        '{"index":1,"time":9,"process":"control","type":"info","f":"end",'
-        '"value":null,"error":null}\n'
+        '"value":{"a":1}}\n'
+        '{"index":1,"time":9,"process":"control","type":"info","f":"end"}\n'
     )
     history = read_history(path, clients=3)
     assert list(history) == ops
@@ -253,3 +270,19 @@ def test_any_bytes_are_a_history_or_an_error_in_words(directory, content):
     except UnreadableRun:
         records = 0
     assert records <= content.count(b'"f"')
+
+
+def test_values_are_kept_as_json_and_are_what_was_written(tmp_path):
+    path = tmp_path / "history.jsonl"
+    values = [{"token": number, "accepted": True} for number in range(2000)]
+    written(path, [op(time, value=value) for time, value in enumerate([*values, None, 7, "x"])])
+    history = read_history(path)
+    assert [each.value for each in history] == [*values, None, 7, "x"]
+    last = history[1999]
+    assert isinstance(last, PackedOp)
+    assert last.value is not last.value
+    assert last == Op(
+        index=1999, time=1999, process=0, type="invoke", f="acquire", value=values[-1]
+    )
+    assert last != msgspec.structs.replace(last, value={"token": 1})
+    assert msgspec.structs.replace(last, time=5).value == values[-1]

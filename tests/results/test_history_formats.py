@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.operation_table import FAIL, INFO, NEVER, OK
-from results import history_formats
+from results import history_file
 from results.edn_history import NO_REASON, read_edn_records
+from results.history_file import read_history
 from results.history_formats import FORMATS, detect_format, read_table
 from results.store_error import UnreadableRun
 
@@ -202,7 +203,7 @@ def test_what_is_none_of_them_is_told(file, content):
             "line 2",
         ),
         ("edn", b"{:process 1 :type :invoke :f :x :value " + b"[" * 60 + b"]" * 60 + b"}", None),
-        ("edn", b"{:process 1" + b"0" * 40 + b" :type :invoke :f :x}", "process is too large"),
+        ("edn", b"{:process 1" + b"0" * 18 + b" :type :invoke :f :x}", "process is too large"),
         ("porcupine-etcd", ETCD[:-3], "line 10"),
         ("porcupine-etcd", ETCD + b"INFO  jepsen.u", "line 11"),
         ("porcupine-etcd", ETCD + b"\0" * 10**6, "line 11"),
@@ -268,9 +269,11 @@ def test_a_line_of_ten_gigabytes_takes_little_memory(tmp_path, name):
 
 
 def test_memory_has_an_end(file, monkeypatch):
-    monkeypatch.setattr(history_formats, "MOST_MEMORY", 1 << 20)
+    monkeypatch.setattr(history_file, "MOST_MEMORY", 1 << 20)
     with pytest.raises(UnreadableRun, match="more than 1 MiB of memory; judge it in parts"):
         read_table(file(JSONL), "jsonl")
+    with pytest.raises(UnreadableRun, match="more than 1 MiB of memory; judge it in parts"):
+        read_history(file(JSONL))
 
 
 LINES = [line for sample in SAMPLES.values() for line in sample.splitlines(keepends=True)]

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checker.exercise import FaultWindow
 from checker.history import Op, Operation
@@ -57,3 +59,21 @@ def test_operations_are_told_by_the_faults_under_which_they_were_called():
 
 def test_a_fault_without_operations_is_told_too():
     assert [s.count for s in by_fault([], [window("kill", 1, 2)])] == [0, 0]
+
+
+TIMES = st.integers(0, 20)
+
+
+@given(
+    st.lists(TIMES),
+    st.lists(st.tuples(st.sampled_from(["kill", "pause"]), TIMES, st.none() | TIMES), max_size=5),
+)
+def test_each_operation_counts_for_the_kinds_of_the_windows_around_its_call(times, found):
+    windows = [window(kind, begun, ended and begun + ended) for kind, begun, ended in found]
+
+    def around(time):
+        ended = [(w, 10**9 if w.ended is None else w.ended) for w in windows]
+        return {w.kind for w, end in ended if w.begun <= time <= end} or {OUTSIDE}
+
+    for group in by_fault([operation(time, 1) for time in times], windows):
+        assert group.ok == sum(group.name in around(time) for time in times)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from checker.history import Op
+from results.results_document import results_document
 from results.run_directory import create, open_run
 from results.store_error import StoreError, UnreadableRun
 
@@ -90,8 +91,9 @@ def test_finishing_writes_what_people_and_machines_read(tmp_path, make_sample):
     with run.history_writer() as writer:
         for op in sample.history:
             writer.append(op)
-    results = run.finish(run.read_record(), run.read_history(), sample.verdict)
-    assert results.run == str(run.path)
+    record, history = run.read_record(), run.read_history()
+    results = results_document(run.path, record, history, sample.verdict)
+    run.finish(record, history, sample.verdict, results)
     assert msgspec.json.decode(run.results.read_bytes())["exit_code"] == 1
     assert ET.fromstring(run.junit.read_bytes()).tag == "testsuites"
     assert run.summary.read_text().startswith("# ✘")
@@ -106,7 +108,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, make_sample):
     sample = make_sample(seconds=5)
     run = create(tmp_path, "lock", NOW)
     run.report.mkdir()
+    results = results_document(run.path, sample.record, sample.history, sample.verdict)
     with pytest.raises(StoreError, match="a directory stands") as error:
-        run.finish(sample.record, sample.history, sample.verdict)
+        run.finish(sample.record, sample.history, sample.verdict, results)
     assert error.value.path == run.report
     assert run.results.exists()

@@ -38,4 +38,4 @@ def test_a_run_cut_short_says_so(sample):
 def test_text_cannot_break_the_tables(make_sample):
     sample = make_sample(seconds=5)
     sample.record.recipe = "a|b\n<script>"
-    assert "a\\|b &lt;script>" in page(sample)
+    assert "a\\|b &lt;script&gt;" in page(sample)

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from operator import itemgetter
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -34,9 +35,10 @@ def texts(root):
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20))), st.integers(0, 60))
 def test_a_lane_finds_what_touches_a_stretch(spans, start):
-    spans = [Span(begin, begin + length, "", "") for begin, length in spans]
-    found = Lane(spans).between(start, start + 5)
-    assert found == sorted(s for s in spans if s.end >= start and s.start <= start + 5)
+    spans = [Span(begin, begin + length, str(n), str) for n, (begin, length) in enumerate(spans)]
+    found = Lane(spans, itemgetter(0, 1), lambda span: span).between(start, start + 5)
+    touching = [s for s in spans if s.end >= start and s.start <= start + 5]
+    assert list(found) == sorted(touching, key=itemgetter(0, 1))
 
 
 def test_shows_clients_leaders_faults_and_states(scene):

@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 
 from checker.decision import Witness
 from checker.operation_table import FAIL, INFO, OperationTable
+from results.escapes import escaped
 from results.witness_scene import (
     fitting,
     folded,
     operation_words,
     panels,
-    plain,
     spans_of,
     width,
     witness_scene,
@@ -150,15 +150,15 @@ def test_objects_are_named_where_there_are_several():
 
 @given(st.text(), st.integers(0, 12))
 def test_words_are_cut_to_columns_and_made_harmless(words, columns):
-    assert plain(words).isprintable()
-    cut = fitting(plain(words), columns)
+    assert escaped(words).isprintable()
+    cut = fitting(escaped(words), columns)
     assert width(cut) <= columns
-    assert cut == plain(words) or cut.endswith("…") or not columns
+    assert cut == escaped(words) or cut.endswith("…") or not columns
 
 
 @given(st.text(min_size=1), st.integers(7, 12), st.integers(1, 4))
 def test_folded_words_are_whole_or_end_in_an_ellipsis(words, columns, most):
-    words = plain(words)
+    words = escaped(words)
     lines = folded(words, columns, most)
     assert len(lines) <= most
     assert max(map(width, lines)) <= columns
@@ -167,5 +167,5 @@ def test_folded_words_are_whole_or_end_in_an_ellipsis(words, columns, most):
 
 
 def test_escapes_what_a_terminal_obeys():
-    assert plain("abc 幅") == "abc 幅"
-    assert plain(NASTY).endswith("\\x1b[2J\\x00\\u202e")
+    assert escaped("abc 幅") == "abc 幅"
+    assert escaped(NASTY).endswith("\\x1b[2J\\x00\\u202e")

@@ -120,6 +120,13 @@ class Program:
         self.process.stderr.close()
 
 
+def is_listening(pid):
+    """Whether a process has a handler of its own for SIGTERM: what it does first."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
 @pytest.fixture
 def program():
     """Start the program; whatever happens to the test, no process of it stays."""
@@ -148,6 +155,22 @@ def on_engine(engine):
 @pytest.fixture
 def runs(tmp_path):
     return tmp_path / "runs"
+
+
+def paused(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").pause()
+
+
+def killed(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").kill()
+
+
+def removed(engine, run):
+    engine.containers.get(f"rumpus-{run}-n2").remove(force=True)
+
+
+def unplugged(engine, run):
+    engine.networks.get(f"rumpus-{run}").disconnect(f"rumpus-{run}-n2-network", force=True)
 
 
 def latest(runs):
@@ -196,11 +219,15 @@ def record(**more):
 def turns(grants=12, clients=3):
     """Clients that take turns with a lock, in a run that ends well."""
     recorded = Recorded(clients)
+    for process in range(clients):
+        recorded.session(0, process, "connected", session=f"0x{process + 1}")
     for turn in range(grants):
         process, at = turn % clients, 10 + 10 * turn
         node = f"/rumpus/lock/x-contender-{turn:010d}"
         recorded.acquire(max(1, at - 15), at, process, token=100 + turn, node=node)
+        recorded.add(at + 3, process, "invoke", "work", {"acts": 1, "pause": 0})
         recorded.act(at + 4, process, token=100 + turn)
+        recorded.add(at + 5, process, "ok", "work", {"acts": 1})
         recorded.release(at + 8, at + 9, process)
     at = 20 + 10 * grants
     recorded.add(at, "control", "info", "phase", {"phase": "final", "healed": True})
@@ -210,6 +237,8 @@ def turns(grants=12, clients=3):
         )
         at += 5
     recorded.add(at, 0, "invoke", "inspect").add(at + 1, 0, "ok", "inspect", {"nodes": []})
+    for client in range(clients):
+        recorded.add(at + 2, "link", "info", "requests", {"client": client, "requests": {}})
     return recorded.add(at + 2, "control", "info", "phase-end").end(at + 3)
 
 

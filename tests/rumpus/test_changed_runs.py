@@ -55,7 +55,7 @@ def test_many_changes_are_counted(recorded_run):
         (run.path / f"new{number}").write_text("")
     (reason, *_) = judge_run(run)[2].reasons
     assert "new4 has come since" in reason
-    assert "4 more things" in reason
+    assert "and 4 things more" in reason
 
 
 @pytest.mark.parametrize(("recorded", "expected"), [(turns, "unknown"), (broken, "violation")])

@@ -34,7 +34,7 @@ def test_a_run_is_judged_and_its_results_are_written_anew(rumpus, recorded_run):
     assert (document["valid"], document["outcome"]) == (True, "valid")
     assert document["run"] == str(run.path)
     assert (document["seed"], document["workload"], document["recipe"]) == (7, "lock", "yours")
-    assert document["ops"] == {"ok": 31, "fail": 0, "info": 0}
+    assert document["ops"] == {"ok": 43, "fail": 0, "info": 0}
     assert json.loads(run.results.read_text()) == document
     for file in (run.report, run.junit, run.summary):
         assert file.stat().st_size

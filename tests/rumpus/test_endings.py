@@ -23,7 +23,7 @@ from results.store_error import StoreError, UnreadableRun
 from rumpus import command_line
 from rumpus.exit_codes import MEANINGS, exit_code
 from rumpus.usage_error import UsageError
-from tests.rumpus.conftest import turns
+from tests.rumpus.conftest import is_listening, turns
 
 HOST = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM]
 SELDOM = [errno.ENOENT, errno.EBADF, errno.EPIPE]
@@ -174,10 +174,3 @@ def test_interrupted_at_the_very_beginning(runs, moment, eventually):
     assert process.returncode == 3, err
     assert json.loads(out)["exit_code"] == 3
     assert "Traceback" not in err
-
-
-def is_listening(pid):
-    """Whether a process has a handler of its own for SIGTERM: what it does first."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
-    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)

@@ -199,6 +199,20 @@ def test_more_clients_than_there_can_be_are_refused(rumpus, alone):
     assert "those of 10001 clients" in answer.err
 
 
+def test_values_that_no_run_has_are_refused(rumpus, alone):
+    endless = Story(2).call(0, "acquire", {"timeout": float("1e10")}).answer(0, "acquire", {})
+    answer = rumpus("check", alone(endless), "--workload", "semaphore")
+    assert answer.code == 2
+    assert "timeout" in answer.err
+    known = {"key": "r0", "version": 1, "session": "0x1", "zxid": 10}
+    nameless = Story(2).did(0, "write", {"key": "r0", "value": "a"}, known)
+    swapped = {"key": "r0", "value": [1, "b"]}
+    nameless.did(0, "cas", swapped, {**known, "version": None, "zxid": None})
+    answer = rumpus("check", alone(nameless), "--workload", "register")
+    assert answer.code == 2
+    assert "has no version or zxid" in answer.err
+
+
 def test_two_who_say_different_things_are_refused(rumpus, alone, recorded_run):
     path = alone(counted(1), first_record("counter"))
     for words, said in (

@@ -11,7 +11,7 @@ import pytest
 
 from harness.docker_leftovers import labels
 from results.history_file import read_history
-from tests.rumpus.conftest import latest
+from tests.rumpus.conftest import killed, latest, paused, removed, unplugged
 
 pytestmark = pytest.mark.docker
 FULL = pytest.mark.skipif("RUMPUS_FULL_CHECKS" not in os.environ, reason="make test-full runs all")
@@ -188,22 +188,6 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
         assert on_engine(alive) == [network.name]
     finally:
         network.remove()
-
-
-def paused(engine, run):
-    engine.containers.get(f"rumpus-{run}-n2").pause()
-
-
-def killed(engine, run):
-    engine.containers.get(f"rumpus-{run}-n2").kill()
-
-
-def removed(engine, run):
-    engine.containers.get(f"rumpus-{run}-n2").remove(force=True)
-
-
-def unplugged(engine, run):
-    engine.networks.get(f"rumpus-{run}").disconnect(f"rumpus-{run}-n2-network", force=True)
 
 
 @pytest.mark.parametrize(("deed", "code"), [(paused, 0), (killed, 0), (removed, 3), (unplugged, 3)])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.holds import Words
-from checker.overdue_calls import MARGIN_NS, USUAL_GRACE_S
+from checker.timeouts import MARGIN_NS, USUAL_GRACE_S
 from harness.combinators import on_clients
 from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
 from harness.seed import Seed

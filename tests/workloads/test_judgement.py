@@ -3,8 +3,8 @@
 import pytest
 
 from checker.clock import WallClock
-from checker.overdue_calls import TIMED_OUT
 from checker.server_truth import SessionLife, ZnodeLife
+from checker.timeouts import TIMED_OUT
 from recipes.lock import FairLock, UnfairLock
 from recipes.promises import Promises
 from tests.checker.recorded import Recorded
@@ -84,7 +84,7 @@ def test_clients_that_take_turns_are_valid():
     assert {check.name for check in verdict.checks} == {
         "exclusion",
         "entitlement",
-        "overdue calls",
+        "timeouts",
         "tokens",
         "herd",
         "liveness",
@@ -235,7 +235,7 @@ def test_grants_are_drawn_from_the_servers_logs():
     assert grants() == []
     (grant,) = grants(**known_to_servers(life))
     assert (grant.client, grant.start, grant.end) == (0, 9_000_000, 18_000_000)
-    assert grant.label == "x-contender-0000000000"
+    assert grant.label == life.path
 
 
 def test_a_grant_whose_session_nobody_told_is_its_nodes():

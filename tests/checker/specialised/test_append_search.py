@@ -3,6 +3,7 @@
 Of the generated histories 30 to 60 % are violations.
 """
 
+import tracemalloc
 from functools import partial
 
 import pytest
@@ -12,9 +13,11 @@ from benchmarks.search_histories import appends
 from checker.decide import decide
 from checker.decision import Budget
 from checker.operation_table import INFO, NEVER, OperationTable
+from checker.specialised import append_search
 from checker.specialised.append_narrowing import Narrowed, narrow
 from checker.specialised.append_only_register import APPEND
 from checker.specialised.append_search import search_appends
+from checker.specialised.pieces import TooLong
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.append_histories import (
@@ -36,8 +39,12 @@ WORDS = {
 }
 
 
+@pytest.mark.parametrize("narrowing", ["narrowed", "too long to be narrowed"])
 @pytest.mark.parametrize("words", WORDS)
-def test_agrees_with_the_definition(words):
+def test_agrees_with_the_definition(monkeypatch, words, narrowing):
+    if narrowing != "narrowed":
+        monkeypatch.setattr(append_search, "narrow", too_long)
+
     def agrees(rng):
         empty, initial = beginning(rng)
         if empty == "" and initial and rng.random() < 0.5:
@@ -54,6 +61,10 @@ def test_agrees_with_the_definition(words):
         return not expected
 
     crosscheck(agrees, share=(0.2, 0.7))
+
+
+def too_long(*_):
+    raise TooLong
 
 
 TWICE = [append(0, 0, 1, "a"), append(0, 40, 41, "a"), append(1, 0, 1, "b"), append(1, 40, 41, "b")]
@@ -163,7 +174,7 @@ def test_of_a_search_the_state_is_told_that_nothing_can_follow():
 
 def test_where_time_tells_repeated_pieces_apart_nothing_is_searched():
     rows = [*TWICE, get(2, 10, 11, "ab"), put(2, 20, 21, "b"), get(2, 50, 51, "bab")]
-    assert narrow(OperationTable.from_rows(rows), "").settled
+    assert narrow(OperationTable.from_rows(rows), "", Budget()).settled
 
 
 def test_an_append_of_unknown_outcome_that_a_read_must_have_seen_is_bounded():
@@ -174,7 +185,7 @@ def test_an_append_of_unknown_outcome_that_a_read_must_have_seen_is_bounded():
         get(3, 10, 11, "ab"),
         append(0, 12, 13, "a"),
     ]
-    found = narrow(OperationTable.from_rows(rows), "")
+    found = narrow(OperationTable.from_rows(rows), "", Budget())
     assert isinstance(found, Narrowed)
     (first,) = (part for part in found.parts if part.row == 0)
     assert (first.f, first.call, first.returned, first.certain) == ("place", 0, 11, True)
@@ -187,3 +198,59 @@ def test_logs_of_many_clients_that_repeat_their_pieces_are_decided(spoilt):
     decision = decide(APPEND, table)
     assert decision.valid is not spoilt
     assert not spoilt or decision.witness.minimal
+
+
+def repeated(pieces):
+    """Each piece appended twice by nobody knows when, and a read that shows all of them once."""
+    rows = [
+        append(process, 0, NEVER, piece, outcome=INFO)
+        for process, piece in enumerate([*pieces, *pieces])
+    ]
+    return OperationTable.from_rows([*rows, get(len(rows), 1, 2, "".join(pieces))])
+
+
+def peak(call):
+    """Bytes that a call takes at most."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_text_of_many_pieces_takes_no_more_than_its_length():
+    """Half a megabyte; all the texts that begin it would be 60."""
+    table = repeated([f"{number:03}{'.' * 2000}" for number in range(240)])
+    assert peak(lambda: narrow(table, "", Budget())) < 4_000_000
+    assert search_appends(table, None, Budget()).valid is True
+
+
+def test_a_piece_that_is_shown_more_often_than_it_was_appended_is_a_violation():
+    rows = [
+        append(0, 0, NEVER, "a", outcome=INFO),
+        append(1, 0, NEVER, "a", outcome=INFO),
+        get(2, 1, 2, "a" * 10_000),
+    ]
+    table = OperationTable.from_rows(rows)
+    assert peak(lambda: search_appends(table, None, Budget())) < 8_000_000
+    witness = search_appends(table, None, Budget()).witness
+    assert (witness.operations, witness.minimal) == ([2], True)
+    assert "'a' stands there 10000 times, and was appended 2 times" in witness.description
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (Budget(bytes=100_000), "the memory budget of 0 MB is spent"),
+        (Budget(seconds=0), "the time budget of 0 s is spent"),
+    ],
+    ids=["memory", "time"],
+)
+def test_a_narrowing_beyond_its_budget_is_given_up(budget, words):
+    table = repeated(["ab"[number % 2] for number in range(300)])
+    with pytest.raises(TooLong):
+        narrow(table, "", budget)
+    decision = search_appends(table, None, budget)
+    assert decision.valid == "unknown"
+    assert words in decision.unknown[0]

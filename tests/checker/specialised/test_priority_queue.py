@@ -180,8 +180,8 @@ def test_another_priority_coming_out_is_told():
     [
         enqueue(1, 0, 1, "a"),
         enqueue(1, 0, 1, "a", priority="high"),
-        enqueue(1, 0, 1, 2**70),
-        enqueue(1, 0, 1, "a", priority=2**70),
+        enqueue(1, 0, 1, 2**63),
+        enqueue(1, 0, 1, "a", priority=2**63),
     ],
 )
 def test_a_priority_is_an_integer(wrong):

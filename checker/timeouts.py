@@ -38,7 +38,7 @@ EARLY_NS = 100_000_000
 Span = tuple[int, int]
 
 
-def check_overdue_calls(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
+def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
     """Judge every call whose value has a ``timeout``; see the module.
 
     Args:
@@ -47,7 +47,7 @@ def check_overdue_calls(history: History, grace: float = USUAL_GRACE_S) -> Check
 
     Cost: O(n log n), and as much again for each disturbance that an overrun meets.
     """
-    result = CheckResult(name="overdue calls")
+    result = CheckResult(name="timeouts")
     spans = disturbances(history)
     longest = 0
     timed = 0

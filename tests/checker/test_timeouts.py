@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.overdue_calls import check_overdue_calls
+from checker.timeouts import check_timeouts
 from tests.checker.recorded import MS, Recorded
 
 DUE = 1000 + 200  # called at 1 s, with a timeout of 0.2 s
@@ -21,7 +21,7 @@ def waiting(recorded=None, until=9000):
 
 
 def overdue(recorded, **more):
-    return check_overdue_calls(recorded.history(), **more).anomalies
+    return check_timeouts(recorded.history(), **more).anomalies
 
 
 def fault(recorded, begun, ended, kind="kill", target="n1"):

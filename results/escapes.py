@@ -1,0 +1,73 @@
+"""Strangers' text made harmless, once for each kind of output and at its border.
+
+Histories, descriptions and names of files come from strangers. Control characters give orders to
+terminals, overrides of the direction of writing show text as what it is not, and marks of Markdown
+become links. What is printed or written passes one of these functions as a whole, so that no piece
+of it can be forgotten. HTML is escaped by its templates, XML by its writer; what both leave in,
+`escaped_lines` takes out.
+"""
+
+import json
+import re
+
+LONGEST_IN_MARKDOWN = 2000
+"""Characters of one text that stand in a page of Markdown."""
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&|~]|:(?=//)|(?<=www)\.")
+_BEGINS_A_BLOCK = re.compile(r"^([0-9]{0,9})([#=]|[-+.)](?=[ -]|$))")
+_IN_HTML = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+
+
+class Markdown(str):
+    """Text that is Markdown already."""
+
+    __slots__ = ()
+
+
+def escaped(words: str) -> str:
+    r"""Words in one line of nothing but glyphs: ``\x1b``, ``\u202e`` or ``\n`` for the rest.
+
+    Control characters, overrides of direction, halves of surrogate pairs and what is invisible
+    are no glyphs (``str.isprintable``).
+    """
+    if words.isprintable():
+        return words
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)
+
+
+def escaped_lines(text: str) -> str:
+    """Text for a terminal, or a whole document: as `escaped`, line by line."""
+    return text if text.isprintable() else "\n".join(map(escaped, text.split("\n")))
+
+
+def in_json(document: bytes) -> bytes:
+    """A document in JSON for a terminal. What is escaped can only stand in its strings."""
+    text = document.decode()
+    if text.isprintable():
+        return document
+    return "\n".join(map(_escaped_in_json, text.split("\n"))).encode()
+
+
+def in_markdown(value: object) -> Markdown:
+    """Text in one line of a page of Markdown: no mark, link or HTML, and no block begins in it."""
+    if isinstance(value, Markdown):
+        return value
+    words = " ".join(str(value).split())
+    if len(words) > LONGEST_IN_MARKDOWN:
+        words = f"{words[:LONGEST_IN_MARKDOWN]}…"
+    words = _SPECIAL.sub(lambda mark: _IN_HTML.get(mark[0], f"\\{mark[0]}"), escaped(words))
+    return Markdown(_BEGINS_A_BLOCK.sub(r"\1\\\2", words, count=1))
+
+
+def fenced(code: str, language: str) -> Markdown:
+    """A block of code in Markdown, with a fence that nothing in the code closes."""
+    words = escaped(code)
+    longest = max(map(len, re.findall("`+", words)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return Markdown(f"{fence}{language}\n{words}\n{fence}")
+
+
+def _escaped_in_json(line: str) -> str:
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)

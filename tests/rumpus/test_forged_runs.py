@@ -1,0 +1,102 @@
+"""Evidence that was forged and sealed again contradicts itself: it decides nothing."""
+
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from results.run_directory import RunDirectory
+from results.store_error import UnreadableRun
+from rumpus.command_line import main
+from rumpus.judging import judge_run
+from tests.torture.forgeries import FORGERIES, forge
+
+FAULTS = "client-kill,client-pause"
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    """Two sound runs of the lock, and one of a lock that breaks its promises."""
+
+    def run(name, recipe, seed, code):
+        words = f"run lock --recipe {recipe} --ensemble sim --seed {seed} --time-limit 8"
+        runs = tmp_path_factory.mktemp(name)
+        assert main([*words.split(), "--nemesis", FAULTS, "--runs", str(runs)]) == code
+        return (runs / "latest").resolve()
+
+    return SimpleNamespace(
+        sound=run("sound", "fair", 1, 0),
+        other=run("other", "fair", 2, 0),
+        broken=run("broken", "persistent-node", 1, 1),
+    )
+
+
+def outcome(run):
+    try:
+        return judge_run(run)[2].outcome
+    except UnreadableRun:
+        return "refused"
+
+
+@pytest.mark.parametrize(
+    ("base", "allowed"),
+    [("sound", {"unknown", "refused"}), ("broken", {"unknown", "refused", "violation"})],
+)
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_run_decides_nothing(bases, tmp_path, name, base, allowed):
+    shutil.copytree(getattr(bases, base), tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    assert forge(name, run, RunDirectory(bases.other))
+    assert outcome(run) in allowed
+
+
+SAID = {
+    "records of leaders cut out": "missing from the history",
+    "one client to both": "and there were 1",
+    "a sixth client to both": "c5",
+    "no sessions": "never had a session",
+    "an action made up": "no operation of process 0 claims this action",
+    "an action dropped": "their numbers have gaps",
+    "no actions": "and the witness saw 0",
+    "no watch events": "by the count at the run's end",
+    "no link records": "were not counted at the run's end",
+    "no plan": "is not in the plan",
+    "another kind of fault planned": "in the plan it is kill",
+    "no fault happened": "never began",
+    "the logs of another run": "is not in the servers' logs",
+    "no request carried": "sent 0 requests to write",
+    "logs cut short": "the servers' logs end at",
+    "a session dropped": "and the history has it not",
+    "two seconds later": "no client learned of its session within 2.0 s",
+    "two seconds earlier": "ms before the servers' logs have it",
+    "no faults could be chosen": "nemesis is not in test.json",
+    "one server": "there are logs of 3",
+    "no promises": "the run names others than lock / fair makes",
+    "no end": "it has no end",
+}
+"""Forgery -> what is told of it: each contradiction that is looked for has one here."""
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_contradicts_itself_is_told(bases, tmp_path, name):
+    shutil.copytree(bases.sound, tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    assert forge(name, run, RunDirectory(bases.other))
+    assert SAID[name] in " ".join(judge_run(run)[2].reasons)
+
+
+def test_what_was_not_forged_is_judged(bases):
+    assert outcome(RunDirectory(bases.sound)) == "valid"
+    assert outcome(RunDirectory(bases.broken)) == "violation"
+
+
+def test_of_many_contradictions_a_few_are_told(bases, tmp_path):
+    shutil.copytree(bases.sound, tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    assert forge("the logs of another run", run, RunDirectory(bases.other))
+    shutil.rmtree(run.nodes / "n1")
+    shutil.copytree(bases.sound / "nodes/n1", run.nodes / "n1")
+    run.seal()
+    reasons = judge_run(run)[2].reasons
+    assert len([each for each in reasons if each.startswith("the servers' logs: n")]) <= 5
+    assert any("things more" in each for each in reasons)

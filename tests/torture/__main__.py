@@ -1,0 +1,91 @@
+"""``python -m tests.torture``: all that bad weather and bad hands can do, and a table of it.
+
+Ends with 1 if anything was not as it has to be; what it was stands below the table, and the files
+stay.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.torture import troubled_runs
+from tests.torture.bases import bases
+from tests.torture.damaged_runs import accidents, forgeries
+from tests.torture.hostile_histories import hostile_histories
+from tests.torture.table import HEAD, Row
+from workloads.registry import WORKLOADS
+
+
+def main() -> int:
+    """Torture; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
+    parser.add_argument("--families", default=",".join(WORKLOADS), help="with commas between")
+    parser.add_argument("--directories", type=int, default=1000)
+    parser.add_argument("--histories", type=int, default=5000)
+    parser.add_argument("--interruptions", type=int, default=50, help="half of them on docker")
+    parser.add_argument("--kills", type=int, default=20, help="half of them on docker")
+    parser.add_argument("--seed", type=int, default=0, help="of every random choice")
+    parser.add_argument("--no-docker", action="store_true", help="leave out what needs an engine")
+    arguments = parser.parse_args()
+    place = Path(tempfile.mkdtemp(prefix="rumpus-torture-"))
+    rows = []
+    for name, torture in _tortures(arguments, place):
+        began = time.monotonic()
+        row = torture(place / name)
+        rows.append(row)
+        print(f"{time.monotonic() - began:6.0f} s  {row}", file=sys.stderr)
+        for defect in row.defects:
+            print(f"          {defect}", file=sys.stderr)
+    print(HEAD)
+    print(*rows, sep="\n")
+    if any(row.defects for row in rows):
+        print(f"the files are in {place}", file=sys.stderr)
+        return 1
+    shutil.rmtree(place)
+    return 0
+
+
+def _tortures(
+    arguments: argparse.Namespace, place: Path
+) -> list[tuple[str, Callable[[Path], Row]]]:
+    """Name -> what is done, given a place for its files."""
+    ensembles = ["sim"] if arguments.no_docker else ["sim", "docker"]
+    part = len(ensembles)
+    made = bases(place / "bases", arguments.families.split(","))
+    seed = arguments.seed
+    found: list[tuple[str, Callable[[Path], Row]]] = [
+        ("histories", lambda to: hostile_histories(made, arguments.histories, to, seed)),
+        ("damaged", lambda to: accidents(made, arguments.directories, to, seed)),
+        ("forged", lambda to: forgeries(made, to)),
+        ("deaf", lambda _: troubled_runs.deaf(made[0].path, 0)),
+    ]
+    for kind in ensembles:
+        found += [
+            (
+                f"interrupted-{kind}",
+                partial(
+                    troubled_runs.interrupted, kind, arguments.interruptions // part, seed=seed
+                ),
+            ),
+            (
+                f"killed-{kind}",
+                partial(troubled_runs.killed_outright, kind, arguments.kills // part, seed=seed),
+            ),
+            (f"full-{kind}", partial(troubled_runs.short_of_disk, kind)),
+        ]
+    if not arguments.no_docker:
+        found += [
+            ("outside", troubled_runs.meddled_with),
+            ("two", partial(troubled_runs.at_once, 2)),
+            ("five", partial(troubled_runs.at_once, 5)),
+        ]
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,259 @@
+"""What a forger does to a run's directory: a part is changed, and the seal made again.
+
+Each takes the run and the directory of another run of the same kind, and says whether it found
+anything to change. Whatever it was, the verdict has to stay open then: what is left contradicts
+itself.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+from results.run_directory import RunDirectory
+
+Record = dict[str, Any]
+Forgery = Callable[[RunDirectory, RunDirectory], bool]
+
+FORGERIES: dict[str, Forgery] = {}
+
+
+def forgery(forge: Forgery) -> Forgery:
+    FORGERIES[forge.__name__.replace("_", " ")] = forge
+    return forge
+
+
+def forge(name: str, run: RunDirectory, other: RunDirectory) -> bool:
+    """Change a run, and seal it as if it had always been so."""
+    changed = FORGERIES[name](run, other)
+    run.seal()
+    return changed
+
+
+def _kept(run: RunDirectory, keep: Callable[[Record], bool], *, numbered: bool = True) -> bool:
+    """Drop records; those that stay are numbered anew, so that nothing seems to be missing."""
+    records = [json.loads(line) for line in run.history.read_text().splitlines()]
+    kept = [record for record in records if keep(record)]
+    for index, record in enumerate(kept):
+        if numbered:
+            record["index"] = index
+    run.history.write_text("".join(json.dumps(record) + "\n" for record in kept))
+    return len(kept) < len(records)
+
+
+def _told(run: RunDirectory, **fields: Any) -> bool:
+    document = json.loads(run.record.read_text())
+    run.record.write_text(json.dumps({**document, **fields}))
+    return any(document[name] != value for name, value in fields.items())
+
+
+@forgery
+def no_end(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: (record["process"], record["f"]) != ("control", "end"))
+
+
+@forgery
+def no_promises(run: RunDirectory, _: RunDirectory) -> bool:
+    promises = json.loads(run.record.read_text())["promises"]
+    return _told(run, promises={**promises, "prevents": []})
+
+
+@forgery
+def no_faults_could_be_chosen(run: RunDirectory, _: RunDirectory) -> bool:
+    return _told(run, nemesis=[])
+
+
+@forgery
+def no_plan(run: RunDirectory, _: RunDirectory) -> bool:
+    return _told(run, plan=None)
+
+
+@forgery
+def no_fault_happened(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: record["process"] != "nemesis" or record["f"] == "heal-all")
+
+
+@forgery
+def one_server(run: RunDirectory, _: RunDirectory) -> bool:
+    return _told(run, nodes=1)
+
+
+@forgery
+def one_client(run: RunDirectory, _: RunDirectory) -> bool:
+    return _told(run, clients=1)
+
+
+@forgery
+def one_client_to_both(run: RunDirectory, _: RunDirectory) -> bool:
+    return _clients(run, 1)
+
+
+def _clients(run: RunDirectory, number: int) -> bool:
+    """Say of how many clients the run was, in the history, too."""
+    first, *rest = run.history.read_text().splitlines(keepends=True)
+    test = json.loads(first)
+    test["value"]["clients"] = number
+    run.history.write_text("".join([json.dumps(test) + "\n", *rest]))
+    return _told(run, clients=number)
+
+
+@forgery
+def a_client_erased(run: RunDirectory, _: RunDirectory) -> bool:
+    clients = json.loads(run.record.read_text())["clients"]
+
+    def keep(record: Record) -> bool:
+        process, value = record["process"], record.get("value")
+        if isinstance(process, int):
+            return process % clients != 1
+        return not (isinstance(value, dict) and value.get("client") == 1)
+
+    return _kept(run, keep)
+
+
+@forgery
+def an_hour_later(run: RunDirectory, _: RunDirectory) -> bool:
+    return _moved(run, 3_600 * 1_000_000_000)
+
+
+@forgery
+def two_seconds_later(run: RunDirectory, _: RunDirectory) -> bool:
+    return _moved(run, 2_000_000_000)
+
+
+@forgery
+def two_seconds_earlier(run: RunDirectory, _: RunDirectory) -> bool:
+    return _moved(run, -2_000_000_000)
+
+
+def _moved(run: RunDirectory, ns: int) -> bool:
+    anchors = json.loads(run.record.read_text())["clock_anchors"]
+    for anchor in anchors:
+        anchor["wall"] += ns
+    return _told(run, clock_anchors=anchors)
+
+
+@forgery
+def the_logs_of_another_run(run: RunDirectory, other: RunDirectory) -> bool:
+    shutil.rmtree(run.nodes)
+    shutil.copytree(other.nodes, run.nodes)
+    return True
+
+
+@forgery
+def logs_cut_short(run: RunDirectory, _: RunDirectory) -> bool:
+    for log in run.nodes.glob("*/version-2/log.*"):
+        data = log.read_bytes().rstrip(b"\0")
+        log.write_bytes(data[: len(data) * 19 // 20])
+    return True
+
+
+@forgery
+def no_actions(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: record["process"] != "witness")
+
+
+@forgery
+def an_action_dropped(run: RunDirectory, _: RunDirectory) -> bool:
+    dropped = False
+
+    def keep(record: Record) -> bool:
+        nonlocal dropped
+        first = record["process"] == "witness" and not dropped
+        dropped = dropped or first
+        return not first
+
+    return _kept(run, keep)
+
+
+@forgery
+def no_watch_events(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: (record["process"], record["f"]) != ("link", "watch"))
+
+
+@forgery
+def no_link_records(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: record["process"] != "link")
+
+
+@forgery
+def no_sessions(run: RunDirectory, _: RunDirectory) -> bool:
+    return _kept(run, lambda record: record["process"] != "session")
+
+
+@forgery
+def a_session_dropped(run: RunDirectory, _: RunDirectory) -> bool:
+    """The second session of a client, with all that it was told of it."""
+    seen: dict[int, list[str]] = {}
+    for line in run.history.read_text().splitlines():
+        value = json.loads(line).get("value")
+        if json.loads(line)["process"] == "session" and value.get("session"):
+            of_client = seen.setdefault(value["client"], [])
+            if value["session"] not in of_client:
+                of_client.append(value["session"])
+    later = {session for sessions in seen.values() for session in sessions[1:]}
+
+    def keep(record: Record) -> bool:
+        value = record.get("value")
+        return record["process"] != "session" or value.get("session") not in later
+
+    return _kept(run, keep)
+
+
+@forgery
+def records_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
+    """Some operations in the middle, without numbering the rest anew."""
+    middle = run.history.read_text().count("\n") // 2
+    cut = range(middle, middle + 40)
+    return _kept(
+        run,
+        lambda record: record["index"] not in cut or not isinstance(record["process"], int),
+        numbered=False,
+    )
+
+
+@forgery
+def records_of_leaders_cut_out(run: RunDirectory, _: RunDirectory) -> bool:
+    """No operation misses them."""
+    return _kept(
+        run,
+        lambda record: (record["process"], record["f"]) != ("control", "leader"),
+        numbered=False,
+    )
+
+
+@forgery
+def a_sixth_client_to_both(run: RunDirectory, _: RunDirectory) -> bool:
+    return _clients(run, 6)
+
+
+@forgery
+def an_action_made_up(run: RunDirectory, _: RunDirectory) -> bool:
+    """One more at the witness, before anybody held."""
+    records = [json.loads(line) for line in run.history.read_text().splitlines()]
+    orders = [r["value"]["order"] for r in records if r["process"] == "witness"]
+    action = {"client": 0, "process": 0, "order": len(orders), "accepted": True, "token": None}
+    made_up = {**records[0], "process": "witness", "f": "act", "value": action}
+    records.insert(1, made_up)
+    for index, record in enumerate(records):
+        record["index"] = index
+    run.history.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return True
+
+
+@forgery
+def another_kind_of_fault_planned(run: RunDirectory, _: RunDirectory) -> bool:
+    plan = json.loads(run.record.read_text())["plan"]
+    plan["entries"][0]["kind"] = "kill"
+    return _told(run, plan=plan)
+
+
+@forgery
+def no_request_carried(run: RunDirectory, _: RunDirectory) -> bool:
+    lines = run.history.read_text().splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        record = json.loads(line)
+        if (record["process"], record["f"]) == ("link", "requests"):
+            record["value"]["requests"] = {}
+            lines[at] = json.dumps(record) + "\n"
+    run.history.write_text("".join(lines))
+    return True

@@ -1,0 +1,45 @@
+"""The torture in short; ``make torture`` is the whole of it."""
+
+import pytest
+
+from tests.torture import troubled_runs
+from tests.torture.accidents import ACCIDENTS
+from tests.torture.bases import bases
+from tests.torture.damaged_runs import accidents
+from tests.torture.hostile_histories import hostile_histories
+from tests.torture.table import Row
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return bases(tmp_path_factory.mktemp("bases"), ["lock", "register"])
+
+
+def assert_clean(row):
+    assert isinstance(row, Row)
+    assert row.ways
+    assert not row.defects, "\n".join(row.defects[:5])
+
+
+def test_damaged_run_directories(made, tmp_path):
+    row = accidents(made, 2 * len(ACCIDENTS), tmp_path)
+    assert_clean(row)
+    assert row.ways["unknown"] > len(ACCIDENTS) // 2
+
+
+def test_damaged_histories(made, tmp_path):
+    row = hostile_histories(made, 150, tmp_path)
+    assert_clean(row)
+    assert row.ways.keys() >= {"exit code 0", "exit code 1", "exit code 2"}
+
+
+def test_full_disks(tmp_path):
+    assert_clean(troubled_runs.short_of_disk("sim", tmp_path, sizes=[8_192], disks=[2]))
+
+
+def test_interruptions(tmp_path):
+    assert_clean(troubled_runs.interrupted("sim", 3, tmp_path))
+
+
+def test_kills(tmp_path):
+    assert_clean(troubled_runs.killed_outright("sim", 1, tmp_path))
