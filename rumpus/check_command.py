@@ -12,7 +12,7 @@ from rumpus.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json
 from rumpus.judging import collector_at_rest
 from rumpus.lone_history import ANY, judge_history
-from rumpus.run_command import report
+from rumpus.run_report import report
 from rumpus.usage_error import UsageError
 
 

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
 from harness.run import Run, Status
 from harness.seed import Seed
@@ -19,16 +17,14 @@ from harness.workers import ClientSpec
 from nemesis.plan import EVERYWHERE, SIMULATED, FaultPlan, dump_plan, load_plan
 from nemesis.random_plan import random_plan
 from results.record import ClockAnchor, RunRecord
-from results.results_document import results_document
 from results.run_directory import RunDirectory, create
 from results.store_error import StoreError
-from results.terminal import print_verdict
-from rumpus.consoles import notices, print_json, shown
+from rumpus.consoles import notices, shown
 from rumpus.docker_world import DockerWorld
 from rumpus.ensemble_choice import Choice, choose_ensemble
 from rumpus.interruption import Interruption
-from rumpus.judging import collector_at_rest, judge_run, weigh_interruption
 from rumpus.progress import ProgressDisplay
+from rumpus.run_report import report
 from rumpus.sim_world import SimWorld
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
@@ -104,56 +100,6 @@ def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
         directory.seal()
     except StoreError as error:
         say(f"the run cannot be sealed: {error}")
-
-
-def report(
-    directory: RunDirectory,
-    console: Console,
-    *,
-    as_json: bool,
-    interrupted: Callable[[], bool] = lambda: False,
-) -> int:
-    """Judge a run from disk, write its results and print them; the exit code.
-
-    A violation is told with its exit code although its results cannot be written.
-
-    Args:
-        directory: the run.
-        console: for people.
-        as_json: whether the results go to standard output, too.
-        interrupted: whether the run has been interrupted by now.
-
-    Raises:
-        UnreadableRun: something is missing or malformed.
-        StoreError: the results cannot be written; the verdict has been printed.
-    """
-    with collector_at_rest():
-        return _report(directory, console, as_json=as_json, interrupted=interrupted)
-
-
-def _report(
-    directory: RunDirectory, console: Console, *, as_json: bool, interrupted: Callable[[], bool]
-) -> int:
-    record, history, verdict = judge_run(directory)
-    if interrupted() and not record.interrupted:
-        record.interrupted = True
-        directory.write_record(record)
-        directory.seal()
-        weigh_interruption(verdict)
-    results = results_document(directory.path, record, history, verdict)
-    unstored: StoreError | None = None
-    try:
-        directory.finish(record, history, verdict, results)
-    except StoreError as error:
-        unstored = error
-    print_verdict(console, record, history, verdict, results, shown(directory.report))
-    if unstored is not None:
-        if verdict.outcome != "violation":
-            raise unstored
-        console.print(Text(f"rumpus: {unstored}", style="red"), soft_wrap=True)
-    if as_json:
-        print_json(results.to_json())
-    return verdict.exit_code
 
 
 def _record(
