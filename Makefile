@@ -9,7 +9,7 @@ RUN_FLAGS ?= lock --recipe fair --time-limit 30
 .PHONY: setup run test test-full torture lint format bench clean
 
 setup: $(VENV)/ready
-	@$(BIN)/python -m harness.docker_image --if-engine
+	@$(BIN)/python -m rumpus.harness.docker_image --if-engine
 
 # The project and its tools in their pinned versions.
 $(VENV)/ready: pyproject.toml constraints.txt $(wildcard checker/linearizability/windowed_search_c/*)
@@ -27,7 +27,7 @@ TEST_FLAGS ?= --numprocesses 4 --dist loadfile --no-loadscope-reorder
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 test: $(VENV)/ready
-	@$(BIN)/python -m harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
+	@$(BIN)/python -m rumpus.harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
 	$(PYTEST) $(TEST_FLAGS)
 
 # Every decider of a model against its definition, on 20,000 generated histories each; kazoo's own

@@ -27,8 +27,8 @@ from benchmarks import (
     simulation,
 )
 from benchmarks.command_line import Scale, add_quick_option
-from harness.docker_engine import connect
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.docker_engine import connect
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 ALL: dict[str, Callable[[Scale], Table]] = {
     "interpreter": interpreter.measure,

@@ -18,8 +18,8 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from checker.history import Op, OpType
-from results.history_file import HistoryWriter
+from rumpus.checker.history import Op, OpType
+from rumpus.results.history_file import HistoryWriter
 
 OPERATIONS = 1_000_000
 CLIENTS = 20

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.orderly_run import orderly_run
-from workloads.lock import LOCK
+from rumpus.workloads.lock import LOCK
 
 CLIENTS = (1, 5, 20)
 SIZES = (10_000, 100_000, 1_000_000)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from checker.operation_table import OperationTable
+from rumpus.checker.operation_table import OperationTable
 
 
 class Case(NamedTuple):

@@ -21,9 +21,9 @@ from rich.table import Table
 from benchmarks import deciders_exclusion, deciders_queues, deciders_registers, deciders_tokens
 from benchmarks.command_line import Scale, add_quick_option
 from benchmarks.decider_case import Case
-from checker.decide import decide
-from checker.operation_table import OperationTable
-from checker.registry import MODELS
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.registry import MODELS
 
 CASES: dict[str, Case] = {
     **deciders_exclusion.CASES,

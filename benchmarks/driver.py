@@ -15,17 +15,17 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from checker.holds import Words
-from harness.combinators import cycle, each_process, on_clients, sequence, time_limit
-from harness.driver import Driver
-from harness.generator import Generator, Invocation
-from harness.interpreter import Interpreter
-from harness.link_process import ProcessLinks
-from harness.roles import RoleTracker
-from harness.witness import Witness
-from harness.worker_pool import WorkerPool
-from harness.workers import ClientSpec
-from results.history_file import HistoryWriter
+from rumpus.checker.holds import Words
+from rumpus.harness.combinators import cycle, each_process, on_clients, sequence, time_limit
+from rumpus.harness.driver import Driver
+from rumpus.harness.generator import Generator, Invocation
+from rumpus.harness.interpreter import Interpreter
+from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.roles import RoleTracker
+from rumpus.harness.witness import Witness
+from rumpus.harness.worker_pool import WorkerPool
+from rumpus.harness.workers import ClientSpec
+from rumpus.results.history_file import HistoryWriter
 
 CLIENTS = (1, 5, 20)
 TARGET = 8_000

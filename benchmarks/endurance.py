@@ -66,8 +66,10 @@ def children(pid: int) -> dict[int, str]:
 def sample(control: int, samples: Samples, began: float) -> None:
     at = time.monotonic() - began
     parts = children(control)
-    links = sum(resident(pid) for pid, what in parts.items() if "harness.link_process" in what)
-    clients = sum(resident(pid) for pid, what in parts.items() if "harness.worker" in what)
+    links = sum(
+        resident(pid) for pid, what in parts.items() if "rumpus.harness.link_process" in what
+    )
+    clients = sum(resident(pid) for pid, what in parts.items() if "rumpus.harness.worker" in what)
     for name, size in (
         ("control process", resident(control)),
         ("links", links),

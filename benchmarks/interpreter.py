@@ -13,8 +13,8 @@ import time
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from checker.history import Op, OpType
-from harness.combinators import (
+from rumpus.checker.history import Op, OpType
+from rumpus.harness.combinators import (
     any_of,
     cycle,
     each_process,
@@ -24,8 +24,8 @@ from harness.combinators import (
     sleep,
     time_limit,
 )
-from harness.generator import Generator, Invocation
-from harness.interpreter import Dispatch, Interpreter, Wait
+from rumpus.harness.generator import Generator, Invocation
+from rumpus.harness.interpreter import Dispatch, Interpreter, Wait
 
 OPERATIONS = 100_000
 ROUNDS = 3

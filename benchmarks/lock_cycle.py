@@ -38,16 +38,24 @@ from benchmarks.bare_loop import BARE
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.slices import Slices
 from benchmarks.standing import Calm, Standing
-from checker.history import Op
-from harness.combinators import each_process
-from harness.docker_ensemble import DockerEnsemble
-from harness.ensemble import Ensemble
-from harness.generator import NOTHING, PENDING, Answer, Context, Generator, Invocation, Pending
-from harness.link_process import ProcessLinks
-from harness.run import Run, Status, perform
-from harness.workers import ClientSpec
-from results.history_file import HistoryWriter, read_history
-from workloads.lock import LOCK
+from rumpus.checker.history import Op
+from rumpus.harness.combinators import each_process
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.generator import (
+    NOTHING,
+    PENDING,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.run import Run, Status, perform
+from rumpus.harness.workers import ClientSpec
+from rumpus.results.history_file import HistoryWriter, read_history
+from rumpus.workloads.lock import LOCK
 
 RECIPE = "fair"
 CASES = ((1, 1, 0.0), (5, 1, 0.0), (1, 3, 0.0055), (5, 3, 0.0055))

@@ -7,14 +7,14 @@ on its node wakes the next in line; then it stands in line again. Ten records a 
 from dataclasses import dataclass
 from typing import Any
 
-from checker.clock import WallClock
-from checker.commitment import Commitment
-from checker.history import History, Op, OpType
-from checker.server_truth import ServerTruth
-from checker.txnlog import Txn
-from recipes.lock import FairLock
-from workloads.judgement import Evidence
-from workloads.lock import LOCK
+from rumpus.checker.clock import WallClock
+from rumpus.checker.commitment import Commitment
+from rumpus.checker.history import History, Op, OpType
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.txnlog import Txn
+from rumpus.recipes.lock import FairLock
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.lock import LOCK
 
 RECORDS_A_SLOT = 10
 SLOT_NS = 6_000_000

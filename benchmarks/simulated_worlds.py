@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader.space import Space
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 
 TICK_MS = 500
 SESSION_TIMEOUT_S = 2.0
@@ -54,7 +54,7 @@ class World:
         space = Space(
             self.simulator.process(name),
             self.network,
-            private=("kazoo", "recipes"),
+            private=("kazoo", "rumpus.recipes"),
             stderr=self._nowhere,  # where kazoo logs to, unless told otherwise
         )
         self.spaces.append(space)
@@ -108,9 +108,9 @@ def requests(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
 
 def lock_cycles(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
     """Acquire, hold, release, whatever the faults do."""
-    time, interfaces = space.load("time"), space.load("recipes.interfaces")
+    time, interfaces = space.load("time"), space.load("rumpus.recipes.interfaces")
     kazoo_exception = space.load("kazoo.exceptions").KazooException
-    lock = space.load("recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
+    lock = space.load("rumpus.recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
     while True:
         try:
             if lock.acquire(timeout=20):
@@ -123,8 +123,8 @@ def lock_cycles(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
 
 def one_hold(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
     """Acquire, hold for ten seconds, release."""
-    time, not_held = space.load("time"), space.load("recipes.interfaces").NotHeld
-    lock = space.load("recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
+    time, not_held = space.load("time"), space.load("rumpus.recipes.interfaces").NotHeld
+    lock = space.load("rumpus.recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
     lock.acquire()
     count()
     time.sleep(10)

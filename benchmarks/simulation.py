@@ -32,20 +32,20 @@ from rich.table import Table
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.endurance import resident
 from benchmarks.simulated_worlds import World, lock_cycles, one_hold, requests
-from harness.clients import Clients, Roles
-from harness.ensemble import Ensemble
-from harness.links import Links
-from harness.run import Run
-from harness.seed import Seed
-from harness.sim_run import perform_simulated
-from harness.workers import ClientSpec
-from nemesis.plan import EVERYWHERE, VERSION, FaultPlan
-from nemesis.random_plan import random_plan
-from nemesis.runner import Nemesis
-from results.history_file import HistoryWriter
-from simulation.kernel.simulator import SECOND
-from workloads.lock import LOCK
-from workloads.workload import Setting
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links import Links
+from rumpus.harness.run import Run
+from rumpus.harness.seed import Seed
+from rumpus.harness.sim_run import perform_simulated
+from rumpus.harness.workers import ClientSpec
+from rumpus.nemesis.plan import EVERYWHERE, VERSION, FaultPlan
+from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.results.history_file import HistoryWriter
+from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.workloads.lock import LOCK
+from rumpus.workloads.workload import Setting
 
 SERVERS = 5
 CLIENTS = 5

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from harness.ensemble import Ensemble
+from rumpus.harness.ensemble import Ensemble
 
 
 class Standing:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 NO_AUTHORITY = "no authority"
 """The error of an operation that a list was said to forbid."""

@@ -12,11 +12,11 @@ shows no older epoch. One pass in order of time, O(n log n); compare ``checker.g
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS, Ownership
-from checker.history import History, Operation
-from checker.server_truth import ServerTruth, ZnodeLife
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, Ownership
+from rumpus.checker.history import History, Operation
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(frozen=True)

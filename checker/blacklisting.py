@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checker.clock import WallClock
-from checker.exercise import fault_windows
-from checker.history import History
-from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.history import History
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 OBEDIENCE_NS: Final = 4_000_000_000
 """How long a client may take to end its session, without any fault on the run meanwhile."""

@@ -14,10 +14,10 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from checker.clock import WallClock
-from checker.history import History, Op
-from checker.server_truth import ServerTruth
-from checker.txnlog import session_hex
+from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History, Op
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.txnlog import session_hex
 
 TOLERANCE_NS = 50_000_000
 """How much earlier a client may learn of something than the servers' logs say that it was."""

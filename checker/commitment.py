@@ -82,10 +82,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from checker.digested_history import Cuts, DigestedHistory
-from checker.node_files import NodeFiles, counter, epoch
-from checker.server_line import ServerLine, line_of, position, span_of
-from checker.txnlog import Txn
+from rumpus.checker.digested_history import Cuts, DigestedHistory
+from rumpus.checker.node_files import NodeFiles, counter, epoch
+from rumpus.checker.server_line import ServerLine, line_of, position, span_of
+from rumpus.checker.txnlog import Txn
 
 
 @dataclass(frozen=True)

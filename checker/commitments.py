@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from checker.final_phase import healed_phase
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import healed_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass

@@ -8,11 +8,11 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 
 from typing import Any
 
-from checker.exercise import count_lost_sessions
-from checker.final_phase import judged_phase
-from checker.history import History, Operation
-from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exercise import count_lost_sessions
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_convergence(history: History) -> CheckResult:

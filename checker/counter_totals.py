@@ -12,8 +12,8 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 class _Step(NamedTuple):

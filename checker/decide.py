@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.decision import Budget, Decision, accepted, undecided
-from checker.operation_table import OK, Ints, OperationTable, WrongOperations
+from rumpus.checker.decision import Budget, Decision, accepted, undecided
+from rumpus.checker.operation_table import OK, Ints, OperationTable, WrongOperations
 
 NO_PART = "no part of the model"
 """What a model says of operations that it lets pass: they are no evidence of anything."""

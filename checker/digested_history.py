@@ -5,10 +5,10 @@ The argument is in `checker.commitment`.
 
 from dataclasses import dataclass
 
-from checker.leader_trees import Kept, LeaderTrees
-from checker.node_files import counter, epoch
-from checker.server_line import ServerLine, position
-from checker.txnlog import Txn
+from rumpus.checker.leader_trees import Kept, LeaderTrees
+from rumpus.checker.node_files import counter, epoch
+from rumpus.checker.server_line import ServerLine, position
+from rumpus.checker.txnlog import Txn
 
 
 @dataclass

@@ -15,10 +15,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
-from checker.history import History, Op, Operation
-from checker.holds import Hold, Words
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.holds import Hold, Words
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 NOTICE_NS = 1_000_000_000
 """How far from a grant or a doubt its reason may be recorded: who learns of it first varies."""

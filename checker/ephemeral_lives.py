@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from checker.clock import WallClock
-from checker.history import History, Op, Operation
-from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 SLACK_NS = 50_000_000
 """By how much the servers' times and the run's may differ; also for a session's last moments."""

@@ -35,9 +35,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
 
-from checker.history import History, Op
-from checker.holds import Hold, Words
-from checker.verdict import Anomaly, CheckResult, Interval
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Hold, Words
+from rumpus.checker.verdict import Anomaly, CheckResult, Interval
 
 CLOCK_SLACK_NS = 3_000_000
 """Servers stamp whole milliseconds, on a clock read beside ours: nearer times are ties."""

@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from checker.history import History
-from checker.verdict import CheckResult, Interval, Requirement
+from rumpus.checker.history import History
+from rumpus.checker.verdict import CheckResult, Interval, Requirement
 
 SERVER_FAULTS_ON_LEADERS = frozenset({"kill", "partition"})
 CLIENT_FAULTS_THAT_EXPIRE = frozenset({"client-pause", "client-kill", "client-partition"})

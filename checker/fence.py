@@ -8,11 +8,11 @@ arrived.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checker.history import History
-from checker.holds import Hold
-from checker.server_truth import ServerTruth
-from checker.txnlog import session_hex
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.txnlog import session_hex
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(frozen=True)

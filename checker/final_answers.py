@@ -2,9 +2,9 @@
 
 import msgspec
 
-from checker.final_phase import judged_phase
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 Question = tuple[str, bytes]
 """An operation's name and value."""

@@ -1,7 +1,7 @@
 """What all judges of the final phase ask first: whether there was one, with all faults healed."""
 
-from checker.history import History, Op, final_phase
-from checker.verdict import CheckResult, Requirement
+from rumpus.checker.history import History, Op, final_phase
+from rumpus.checker.verdict import CheckResult, Requirement
 
 
 def judged_phase(history: History, result: CheckResult, name: str) -> tuple[Requirement, Op | None]:

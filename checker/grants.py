@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
-from checker.exclusion import CLOCK_SLACK_NS, ServerView
-from checker.history import History
-from checker.holds import Hold
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, ServerView
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:

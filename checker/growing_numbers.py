@@ -1,7 +1,7 @@
 """Numbers that only grow: who asks after an answer gets a larger one."""
 
-from checker.history import History
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_growth(history: History, f: str) -> CheckResult:

@@ -27,10 +27,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
-from checker.history import History, Op
-from checker.holds import Hold, Words, patience, shares
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Hold, Words, patience, shares
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(eq=False, slots=True)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from checker.history import History, Op
+from rumpus.checker.history import History, Op
 
 
 @dataclass(frozen=True)

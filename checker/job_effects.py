@@ -10,9 +10,9 @@ counts: they are looked at in the end, and in the servers' logs where these are 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from checker.final_phase import healed_phase
-from checker.history import History, Op, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import healed_phase
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_job_effects(

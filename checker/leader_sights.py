@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS, Ownership
-from checker.history import History, Op
-from checker.server_truth import ServerTruth, ZnodeLife
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, Ownership
+from rumpus.checker.history import History, Op
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_leader_sights(

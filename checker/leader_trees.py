@@ -9,8 +9,8 @@ the epoch before (see `checker.tree_digest`).
 
 from collections.abc import Iterable, Sequence
 
-from checker.tree_digest import Changes, DigestedTree
-from checker.txnlog import Txn
+from rumpus.checker.tree_digest import Changes, DigestedTree
+from rumpus.checker.txnlog import Txn
 
 Kept = frozenset[int]
 """By what a tree differs from that of the history: zxids it has all the same."""

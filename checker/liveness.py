@@ -5,10 +5,10 @@ been healed, verified, and a quorum serves. Then every client must be granted on
 the phase's bound, and after that the line must be empty.
 """
 
-from checker.final_phase import judged_phase
-from checker.history import History, Op
-from checker.holds import Words
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") -> CheckResult:

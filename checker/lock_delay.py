@@ -8,13 +8,13 @@ nothing else can be in the way.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS
-from checker.grants import sequence_number
-from checker.history import History, final_phase
-from checker.holds import Hold
-from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS
+from rumpus.checker.grants import sequence_number
+from rumpus.checker.history import History, final_phase
+from rumpus.checker.holds import Hold
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_lock_delay(

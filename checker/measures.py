@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from checker.history import History, Op, final_phase
-from checker.holds import Hold, Words, extract_holds
-from checker.quantile import quantile
+from rumpus.checker.history import History, Op, final_phase
+from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.quantile import quantile
 
 Cause = Literal["release", "death", "loss"]
 """What ended a hold.

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 
-from checker.history import History, Op
-from checker.holds import pauses
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import pauses
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_missed_changes(history: History, bound_s: float) -> CheckResult:

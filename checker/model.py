@@ -21,7 +21,7 @@ from collections.abc import Hashable
 from enum import Enum
 from typing import Final
 
-from checker.operation_table import OperationTable, Values
+from rumpus.checker.operation_table import OperationTable, Values
 
 
 class Mark(Enum):

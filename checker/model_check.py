@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Hashable
 
-from checker.decide import ModelEntry, decide
-from checker.decision import Budget
-from checker.history import History
-from checker.operation_table import OperationTable
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.decide import ModelEntry, decide
+from rumpus.checker.decision import Budget
+from rumpus.checker.history import History
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 SECONDS = 10.0
 BYTES = 512 << 20

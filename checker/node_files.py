@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from checker.txnlog import CorruptLog, Known, LogFile, read_log
-from checker.untrusted_file import open_regular, read_regular
+from rumpus.checker.txnlog import CorruptLog, Known, LogFile, read_log
+from rumpus.checker.untrusted_file import open_regular, read_regular
 
 MOST_LOGGED = 1 << 30
 """Bytes that are read of the logs of all servers together: five million transactions or more."""

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.history import History
+from rumpus.checker.history import History
 
 NEVER = 2**63 - 1
 """When an operation of unknown outcome returns."""

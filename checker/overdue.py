@@ -8,11 +8,11 @@ may take a bounded time to return.
 
 from collections import defaultdict
 
-from checker.exclusion import CLOCK_SLACK_NS, ServerView
-from checker.exercise import fault_windows
-from checker.history import History
-from checker.holds import Words, pauses
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, ServerView
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.history import History
+from rumpus.checker.holds import Words, pauses
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 BOUND_NS = 2_500_000_000
 """How long an acquire may go on after its turn has come: a waiter needs a few milliseconds."""

@@ -14,20 +14,20 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
-from checker.clock import WallClock
-from checker.exclusion import (
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import (
     CLOCK_SLACK_NS,
     ServerView,
     check_exclusion,
     expired_while_holding,
 )
-from checker.final_phase import judged_phase
-from checker.grants import check_tokens
-from checker.history import History, Operation
-from checker.holds import Hold, Words, extract_holds
-from checker.server_truth import ServerTruth, touched
-from checker.session_proofs import lives_by_grants
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.grants import check_tokens
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.server_truth import ServerTruth, touched
+from rumpus.checker.session_proofs import lives_by_grants
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:

@@ -18,12 +18,12 @@ expire: discovered and watched lists must be exactly those who have registered.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS
-from checker.final_phase import judged_phase
-from checker.history import History, Operation
-from checker.server_truth import ServerTruth, ZnodeLife
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_lists(history: History) -> CheckResult:

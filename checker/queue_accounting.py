@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from checker.history import History, Op, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 SLACK_NS = 5_000_000_000
 """How long after its client's death a request that was on its way may still be carried out."""

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from checker.exercise import fault_windows
-from checker.final_phase import judged_phase
-from checker.history import History, Op, Operation
-from checker.queue_accounting import Accounts, Element, taken
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.queue_accounting import Accounts, Element, taken
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000
 """For how long an element may lie there while somebody waits for one."""

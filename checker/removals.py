@@ -7,11 +7,11 @@ only when the process that made it is dead: it was killed, or it had declared it
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS
-from checker.history import History
-from checker.server_truth import ServerTruth, ZnodeLife
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(frozen=True)

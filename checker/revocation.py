@@ -8,9 +8,9 @@ asked too late, or that its connection came and went.
 
 from collections import defaultdict
 
-from checker.history import History, Op
-from checker.holds import Words, pauses
-from checker.verdict import Anomaly, CheckResult, Requirement
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words, pauses
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
 
 LEAST_LEARNED = 5
 """How many holders must have learned that they were asked for a run to mean anything."""

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS
-from checker.history import History, Operation
-from checker.holds import Hold, Words
-from checker.server_truth import ServerTruth
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import Hold, Words
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 @dataclass(frozen=True)

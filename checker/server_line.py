@@ -4,9 +4,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
-from checker.leader_trees import Kept
-from checker.node_files import NodeFiles, counter, epoch
-from checker.txnlog import Txn
+from rumpus.checker.leader_trees import Kept
+from rumpus.checker.node_files import NodeFiles, counter, epoch
+from rumpus.checker.txnlog import Txn
 
 
 @dataclass

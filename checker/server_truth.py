@@ -14,9 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from checker.commitment import Commitment, decide
-from checker.node_files import NodeFiles, epoch
-from checker.txnlog import Txn, session_hex
+from rumpus.checker.commitment import Commitment, decide
+from rumpus.checker.node_files import NodeFiles, epoch
+from rumpus.checker.txnlog import Txn, session_hex
 
 TRUE_TIMES = "true-times.json"
 """Beside the servers' directories, where their clocks were wrong on purpose: zxid -> ms."""

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import accumulate, groupby
 
-from checker.clock import WallClock
-from checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
-from checker.grants import sequence_number
-from checker.node_files import epoch
-from checker.server_truth import ServerTruth, ZnodeLife, touched
-from checker.txnlog import Txn, session_hex
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, Ownership, ServerView, SessionEnd
+from rumpus.checker.grants import sequence_number
+from rumpus.checker.node_files import epoch
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife, touched
+from rumpus.checker.txnlog import Txn, session_hex
 
 _EVER = 1 << 63
 

@@ -8,8 +8,8 @@ sessions afterwards.
 
 from collections.abc import Sequence
 
-from checker.exclusion import ServerView
-from checker.holds import Hold
+from rumpus.checker.exclusion import ServerView
+from rumpus.checker.holds import Hold
 
 _FOREVER = 1 << 63
 

@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 Stat = Mapping[str, int]
 

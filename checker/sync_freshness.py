@@ -11,8 +11,8 @@ seen the epoch of the write before.
 from bisect import bisect_left
 from typing import NamedTuple
 
-from checker.history import History, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 class Seen(NamedTuple):

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.history import Op
-from checker.operation_table import (
+from rumpus.checker.history import Op
+from rumpus.checker.operation_table import (
     FAIL,
     FIELDS,
     INFO,

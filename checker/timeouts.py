@@ -15,10 +15,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
-from checker.exercise import fault_windows
-from checker.history import History, Operation
-from checker.holds import patience, pauses
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import patience, pauses
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 USUAL_GRACE_S = 2.0
 """By how much recipes may run over their timeouts unless they are told otherwise, in seconds."""

@@ -1,7 +1,7 @@
 """Transactions that write one value into several nodes: whoever reads all sees one value."""
 
-from checker.history import History
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_torn(history: History) -> CheckResult:

@@ -16,7 +16,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import astuple, replace
 
-from checker.txnlog import Txn
+from rumpus.checker.txnlog import Txn
 
 _STAT = Struct(">5q3iq")
 _MODULUS = 1 << 64

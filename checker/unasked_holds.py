@@ -6,8 +6,8 @@ believes so unless that is renewed by another ``believes``. Each belief is a hol
 released where its session was seen to be connected again afterwards: then it was not too late.
 """
 
-from checker.history import History
-from checker.holds import Hold, pauses
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold, pauses
 
 
 def unasked_holds(history: History) -> list[Hold]:

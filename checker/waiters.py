@@ -7,9 +7,9 @@ on, though what it waits for has come: a waiter left over.
 
 from collections.abc import Sequence
 
-from checker.final_phase import judged_phase
-from checker.history import History, Op, Operation
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.final_phase import judged_phase
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def check_waiters(

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from checker.history import History, Op
-from checker.server_truth import ServerTruth
-from checker.txnlog import Txn
-from checker.verdict import Anomaly, CheckResult
+from rumpus.checker.history import History, Op
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.txnlog import Txn
+from rumpus.checker.verdict import Anomaly, CheckResult
 
 Table = Literal["data", "children"]
 """Watches on a node itself (by getData and exists), and watches on its children."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from checker.history import History, Op
+from rumpus.checker.history import History, Op
 
 _change = msgspec.structs.replace
 

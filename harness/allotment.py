@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from checker.history import Op, Process
-from harness.generator import (
+from rumpus.checker.history import Op, Process
+from rumpus.harness.generator import (
     NEMESIS,
     NOTHING,
     PENDING,
@@ -19,7 +19,7 @@ from harness.generator import (
     Pending,
     Thread,
 )
-from harness.sequencing import any_of
+from rumpus.harness.sequencing import any_of
 
 
 def on_threads(

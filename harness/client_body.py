@@ -13,8 +13,8 @@ from kazoo.client import KazooClient
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
-from harness.home import Home, MemoryHome
-from harness.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
+from rumpus.harness.home import Home, MemoryHome
+from rumpus.harness.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
 
 CONNECT_PATIENCE_S = 10.0
 """How long a new client waits for its first session before it begins without one."""

@@ -2,7 +2,7 @@
 
 from typing import Literal, Protocol
 
-from harness.simulated_faults import ClientMachines
+from rumpus.harness.simulated_faults import ClientMachines
 
 ClientState = Literal["running", "paused", "dead"]
 

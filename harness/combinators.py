@@ -15,7 +15,7 @@ made (``each_process``, ``cycle``), pass a function that makes each from a seed 
 all will draw the same.
 """
 
-from harness.allotment import (
+from rumpus.harness.allotment import (
     each_process,
     each_thread,
     on_clients,
@@ -23,8 +23,8 @@ from harness.allotment import (
     on_threads,
     reserve,
 )
-from harness.pacing import delay, sleep, stagger, time_limit
-from harness.sequencing import (
+from rumpus.harness.pacing import delay, sleep, stagger, time_limit
+from rumpus.harness.sequencing import (
     any_of,
     cycle,
     limit,

@@ -11,7 +11,7 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 LOCAL_ENGINE = "unix:///var/run/docker.sock"
 """Where the engine is unless DOCKER_HOST says otherwise."""

@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from harness import packet_filter, srvr
-from harness.docker_engine import connect, refusals
-from harness.docker_image import ensure_image, ensure_node_image
-from harness.docker_leftovers import find_leftovers, labels, remove_run
-from harness.docker_nodes import CLIENT_PORT, DockerNode
-from harness.docker_probe import probe_engine
-from harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
-from harness.simulated_faults import Machines
+from rumpus.harness import packet_filter, srvr
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_image import ensure_image, ensure_node_image
+from rumpus.harness.docker_leftovers import find_leftovers, labels, remove_run
+from rumpus.harness.docker_nodes import CLIENT_PORT, DockerNode
+from rumpus.harness.docker_probe import probe_engine
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.simulated_faults import Machines
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -2,7 +2,7 @@
 
 Its tag is the hash of the folder, so whoever finds the tag has the right image. The base is
 Debian's from a registry; where none answers, it is made with debootstrap. Also a command,
-``python -m harness.docker_image``, that makes the image when it is missing.
+``python -m rumpus.harness.docker_image``, that makes the image when it is missing.
 """
 
 import fcntl
@@ -24,8 +24,8 @@ from docker import DockerClient
 from docker.errors import APIError, ImageNotFound
 from requests.exceptions import RequestException
 
-from harness.docker_engine import connect, refusals
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 Report = Callable[[str], None]
 

@@ -16,7 +16,7 @@ from docker import DockerClient
 from docker.errors import APIError, NotFound
 from docker.types import LogConfig, Mount
 
-from harness.ensemble import EnvironmentRefusal, NodeState
+from rumpus.harness.ensemble import EnvironmentRefusal, NodeState
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -7,10 +7,10 @@ from docker import DockerClient
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from harness.docker_engine import connect, refusals
-from harness.docker_image import image_tag
-from harness.docker_leftovers import labels, remove_run
-from harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_image import image_tag
+from rumpus.harness.docker_leftovers import labels, remove_run
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
 
 FAULTS = ("kill", "pause", "partition", "delay", "loss")
 

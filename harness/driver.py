@@ -16,16 +16,16 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from checker.history import Op, Process
-from harness.ensemble import EnvironmentRefusal
-from harness.generator import NEMESIS
-from harness.interpreter import Dispatch, Done, Interpreter, Wait
-from harness.links import Links, WatchSeen
-from harness.mailbox import Mailbox, StreamMailbox
-from harness.messages import Act, Acted, Open, Ready, Record, Report, Run
-from harness.roles import RoleTracker
-from harness.witness import Witness
-from harness.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
+from rumpus.checker.history import Op, Process
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.generator import NEMESIS
+from rumpus.harness.interpreter import Dispatch, Done, Interpreter, Wait
+from rumpus.harness.links import Links, WatchSeen
+from rumpus.harness.mailbox import Mailbox, StreamMailbox
+from rumpus.harness.messages import Act, Acted, Open, Ready, Record, Report, Run
+from rumpus.harness.roles import RoleTracker
+from rumpus.harness.witness import Witness
+from rumpus.harness.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 
 log = logging.getLogger(__name__)
 

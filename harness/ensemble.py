@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from harness.simulated_faults import Machines
+from rumpus.harness.simulated_faults import Machines
 
 Grudge = Mapping[str, frozenset[str]]
 """Who refuses packets from whom: node -> the nodes whose packets it drops. One-way by nature."""

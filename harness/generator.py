@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from checker.history import Op, Process
+from rumpus.checker.history import Op, Process
 
 Thread = int | str
 """Who runs operations, one at a time: a client's number from 0, or ``NEMESIS``.

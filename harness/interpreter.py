@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
-from checker.history import Op, Process
-from harness.generator import NEMESIS, NOTHING, Context, Generator, Pending, Thread
+from rumpus.checker.history import Op, Process
+from rumpus.harness.generator import NEMESIS, NOTHING, Context, Generator, Pending, Thread
 
 
 class Dispatch(msgspec.Struct, frozen=True):

@@ -12,10 +12,10 @@ import struct
 from collections import Counter, deque
 from time import monotonic_ns
 
-from harness import zookeeper_frames
-from harness.links import Cut, WatchLeft, WatchSeen
-from harness.watch_tracing import WatchTracing
-from harness.zookeeper_frames import FrameReader
+from rumpus.harness import zookeeper_frames
+from rumpus.harness.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.watch_tracing import WatchTracing
+from rumpus.harness.zookeeper_frames import FrameReader
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _CHUNK = 1 << 16  # bytes a read

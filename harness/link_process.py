@@ -18,15 +18,14 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
 
-from harness.ensemble import EnvironmentRefusal
-from harness.link_proxy import LISTEN_ON, LinkProxy
-from harness.links import Cut, WatchLeft, WatchSeen
-from harness.simulated_faults import AimedLinks
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.link_proxy import LISTEN_ON, LinkProxy
+from rumpus.harness.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.simulated_faults import AimedLinks
 
 _PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
@@ -258,15 +257,16 @@ class ProcessLinks:
 
 
 def _spawn(control: socket.socket, complaints: int) -> subprocess.Popen[bytes]:
-    here = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
-        [sys.executable, "-m", "harness.link_process", str(control.fileno()), str(os.getpid())],
+        [
+            *(sys.executable, "-P", "-m", "rumpus.harness.link_process"),
+            *(str(control.fileno()), str(os.getpid())),
+        ],
         pass_fds=[control.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=complaints,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         process_group=0,  # Ctrl-C goes to the foreground group; the control process decides
     )
 

@@ -10,9 +10,9 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
-from harness.link_connection import ABORT, Connection, Link, Shot, Tally, Traffic
-from harness.links import Cut, WatchLeft, WatchSeen
-from harness.zookeeper_frames import requests_by_name
+from rumpus.harness.link_connection import ABORT, Connection, Link, Shot, Tally, Traffic
+from rumpus.harness.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.zookeeper_frames import requests_by_name
 
 LISTEN_ON = "127.0.0.1"
 

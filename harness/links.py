@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from harness.simulated_faults import AimedLinks
+from rumpus.harness.simulated_faults import AimedLinks
 
 Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
 """How a link is broken.

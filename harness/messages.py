@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from checker.history import Op, OpType, Process
+from rumpus.checker.history import Op, OpType, Process
 
 
 class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):

@@ -5,9 +5,9 @@ See ``harness.combinators``, which is where to import them from.
 
 import msgspec
 
-from checker.history import Op
-from harness.generator import SECOND, Answer, Context, Generator, Pending
-from harness.seed import Seed
+from rumpus.checker.history import Op
+from rumpus.harness.generator import SECOND, Answer, Context, Generator, Pending
+from rumpus.harness.seed import Seed
 
 
 def time_limit(seconds: float, generator: Generator) -> Generator:

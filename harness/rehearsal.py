@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from checker.history import History, Op, OpType
-from harness.generator import NEMESIS, Generator, Thread
-from harness.interpreter import Dispatch, Done, Interpreter, OpenOperation, Wait
-from harness.seed import Seed
+from rumpus.checker.history import History, Op, OpType
+from rumpus.harness.generator import NEMESIS, Generator, Thread
+from rumpus.harness.interpreter import Dispatch, Done, Interpreter, OpenOperation, Wait
+from rumpus.harness.seed import Seed
 
 MILLISECOND = 1_000_000
 

@@ -3,8 +3,8 @@
 Kept up to date by the driver with every record; read by the nemesis when it aims.
 """
 
-from checker.history import Op
-from checker.holds import Words
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
 
 
 class RoleTracker:

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from checker.holds import Words
-from harness.clients import Clients, Roles
-from harness.combinators import any_of, on_clients, on_nemesis, phases, sequence
-from harness.driver import HEAL_ALL, Driver, Progress, Sink
-from harness.ensemble import Ensemble, EnvironmentRefusal
-from harness.generator import Generator, Invocation
-from harness.interpreter import Interpreter
-from harness.links import Links
-from harness.mailbox import Mailbox, StreamMailbox
-from harness.messages import Record
-from harness.roles import RoleTracker
-from harness.witness import Witness
-from harness.worker_pool import WorkerPool
-from harness.workers import ClientSpec, Workers
+from rumpus.checker.holds import Words
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.combinators import any_of, on_clients, on_nemesis, phases, sequence
+from rumpus.harness.driver import HEAL_ALL, Driver, Progress, Sink
+from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
+from rumpus.harness.generator import Generator, Invocation
+from rumpus.harness.interpreter import Interpreter
+from rumpus.harness.links import Links
+from rumpus.harness.mailbox import Mailbox, StreamMailbox
+from rumpus.harness.messages import Record
+from rumpus.harness.roles import RoleTracker
+from rumpus.harness.witness import Witness
+from rumpus.harness.worker_pool import WorkerPool
+from rumpus.harness.workers import ClientSpec, Workers
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from checker.history import Op
-from harness.generator import (
+from rumpus.checker.history import Op
+from rumpus.harness.generator import (
     NOTHING,
     PENDING,
     Answer,
@@ -18,7 +18,7 @@ from harness.generator import (
     Invocation,
     Pending,
 )
-from harness.seed import Seed
+from rumpus.harness.seed import Seed
 
 
 def sequence(*generators: Generator) -> Generator:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from checker.server_truth import TRUE_TIMES
-from harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
-from harness.sim_machines import SimMachines
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
-from simulation.zookeeper.export import export
+from rumpus.checker.server_truth import TRUE_TIMES
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.sim_machines import SimMachines
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.export import export
 
 if TYPE_CHECKING:
-    from harness.simulated_faults import Machines
+    from rumpus.harness.simulated_faults import Machines
 
 SERVER_FAULTS = ("kill", "pause", "partition")
 """What docker has, too."""

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from harness.sim_waiting import park
-from simulation.disk.disk import Disk
-from simulation.kernel.errors import ProcessKilled
-from simulation.kernel.process import Process
+from rumpus.harness.sim_waiting import park
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.kernel.process import Process
 
 
 class SimHome:

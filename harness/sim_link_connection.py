@@ -3,13 +3,13 @@
 from collections import Counter, deque
 from typing import Final
 
-from harness import zookeeper_frames
-from harness.links import Cut, WatchLeft, WatchSeen
-from harness.simulated_faults import Aim
-from harness.watch_tracing import WatchTracing
-from harness.zookeeper_frames import FrameReader
-from simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
-from simulation.network.gate import Link as Passage
+from rumpus.harness import zookeeper_frames
+from rumpus.harness.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.simulated_faults import Aim
+from rumpus.harness.watch_tracing import WatchTracing
+from rumpus.harness.zookeeper_frames import FrameReader
+from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
+from rumpus.simulation.network.gate import Link as Passage
 
 LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})
 LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-client", "half-open"})

@@ -7,20 +7,20 @@ be hoped for with real processes.
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from harness.links import Cut, WatchLeft, WatchSeen
-from harness.sim_link_connection import (
+from rumpus.harness.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.sim_link_connection import (
     LOSES_TO_SERVER,
     Link,
     LinkConnection,
     Shot,
     Tally,
 )
-from harness.sim_workers import client_host
-from harness.simulated_faults import Aim, AimedLinks
-from harness.zookeeper_frames import REQUESTS, requests_by_name
-from simulation.kernel.simulator import MILLISECOND, Simulator
-from simulation.network.gate import Link as Passage
-from simulation.network.network import Network
+from rumpus.harness.sim_workers import client_host
+from rumpus.harness.simulated_faults import Aim, AimedLinks
+from rumpus.harness.zookeeper_frames import REQUESTS, requests_by_name
+from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
+from rumpus.simulation.network.gate import Link as Passage
+from rumpus.simulation.network.network import Network
 
 _LOST_REPLY = Aim("drop-reply", request="change")
 

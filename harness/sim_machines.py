@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.simulated_faults import DiskTrouble
-from simulation.kernel.clock import Clock
-from simulation.kernel.process import Process
-from simulation.kernel.simulator import SECOND
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.harness.simulated_faults import DiskTrouble
+from rumpus.simulation.kernel.clock import Clock
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
+    from rumpus.simulation.kernel.task import Task
 
 SLOWNESS = 50.0
 """How much longer a slow disk's fsync takes."""

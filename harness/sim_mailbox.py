@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from harness.sim_waiting import park
-from simulation.kernel.simulator import Simulator
+from rumpus.harness.sim_waiting import park
+from rumpus.simulation.kernel.simulator import Simulator
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
+    from rumpus.simulation.kernel.task import Task
 
 
 class SimMailbox:

@@ -21,29 +21,29 @@ from typing import Protocol
 
 import msgspec
 
-from checker.history import Op
-from harness.clients import Clients, Roles
-from harness.driver import Sink
-from harness.ensemble import Ensemble
-from harness.links import Links
-from harness.run import Nemesis, Run, Status
-from harness.sim_ensemble import SimEnsemble
-from harness.sim_links import SimLinks
-from harness.sim_mailbox import SimMailbox
-from harness.sim_waiting import sleeper
-from harness.sim_workers import SimWorkers
-from simulation.kernel.errors import Hung, SimulationError
-from simulation.kernel.preemption import Mode, preempt
-from simulation.kernel.simulator import BOOT, EPOCH, SECOND, Simulator
-from simulation.kernel.watchdog import HangWatchdog
-from simulation.loader.guards import guarded
-from simulation.loader.space import Space
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
-from simulation.zookeeper.mutants.server_mutant import ServerMutant
-from simulation.zookeeper.settings import Settings
+from rumpus.checker.history import Op
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.driver import Sink
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links import Links
+from rumpus.harness.run import Nemesis, Run, Status
+from rumpus.harness.sim_ensemble import SimEnsemble
+from rumpus.harness.sim_links import SimLinks
+from rumpus.harness.sim_mailbox import SimMailbox
+from rumpus.harness.sim_waiting import sleeper
+from rumpus.harness.sim_workers import SimWorkers
+from rumpus.simulation.kernel.errors import Hung, SimulationError
+from rumpus.simulation.kernel.preemption import Mode, preempt
+from rumpus.simulation.kernel.simulator import BOOT, EPOCH, SECOND, Simulator
+from rumpus.simulation.kernel.watchdog import HangWatchdog
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.simulation.zookeeper.settings import Settings
 
-CONTROL_PRIVATE = ("harness.run", "harness.driver")
+CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver")
 """What the control process has its own copies of. No class of these is known to anyone else, but
 for ``Run`` and ``Status``, of which only attributes are used."""
 
@@ -217,7 +217,7 @@ def _perform(
     def perform() -> None:
         nonlocal failure
         try:
-            Space(control, network, private=CONTROL_PRIVATE).load("harness.run").perform(
+            Space(control, network, private=CONTROL_PRIVATE).load("rumpus.harness.run").perform(
                 run,
                 ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
                 connect=partial(SimLinks, simulator, network),

@@ -7,11 +7,11 @@ lock.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simulation.kernel.errors import SimulationError
-from simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.kernel.errors import SimulationError
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
+    from rumpus.simulation.kernel.task import Task
 
 
 def park(simulator: Simulator, seconds: float | None, waits_for: str) -> bool:

@@ -10,30 +10,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from harness.clients import ClientState
-from harness.messages import Command, Record, Report
-from harness.sim_home import SimHome, write_out
-from harness.sim_machines import SimClientMachines
-from harness.sim_mailbox import SimMailbox
-from harness.sim_waiting import Flag, park
-from harness.workers import ClientSpec, Exited, Started
-from simulation.disk.disk import Disk
-from simulation.kernel.errors import ProcessKilled
-from simulation.kernel.process import Process
-from simulation.kernel.simulator import BOOT, Simulator
-from simulation.loader.space import Space
-from simulation.network.network import Network
+from rumpus.harness.clients import ClientState
+from rumpus.harness.messages import Command, Record, Report
+from rumpus.harness.sim_home import SimHome, write_out
+from rumpus.harness.sim_machines import SimClientMachines
+from rumpus.harness.sim_mailbox import SimMailbox
+from rumpus.harness.sim_waiting import Flag, park
+from rumpus.harness.workers import ClientSpec, Exited, Started
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.kernel.simulator import BOOT, Simulator
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
 
 if TYPE_CHECKING:
-    from harness.simulated_faults import ClientMachines
-    from simulation.kernel.task import Task
+    from rumpus.harness.simulated_faults import ClientMachines
+    from rumpus.simulation.kernel.task import Task
 
 RESTART_PATIENCE_S = 15.0
 """How long ``restart`` waits for the new process to report that it is ready, virtual seconds."""
 
 LOG_FORMAT = "%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
 
-PRIVATE = ("kazoo", "recipes", "workloads", "harness.client_body")
+PRIVATE = ("kazoo", "rumpus.recipes", "rumpus.workloads", "rumpus.harness.client_body")
 """What each client has its own copy of, beside the module that it was told to build from: all
 that runs on threads, tells the time or draws lots. The rest of what these import is shared:
 messages, ``checker``, generators, which are data and pure functions."""
@@ -43,9 +43,9 @@ SHARED = (
     "kazoo.protocol.serialization",
     "kazoo.protocol.states",
     "kazoo.security",
-    "recipes.promises",
-    "workloads.judgement",
-    "workloads.workload",
+    "rumpus.recipes.promises",
+    "rumpus.workloads.judgement",
+    "rumpus.workloads.workload",
 )
 """What is data and pure functions among these. Classes take long to make."""
 
@@ -285,7 +285,7 @@ class SimWorkers:
     def _body(self, worker: _Worker, client: int, space: Space) -> None:
         space.load("logging").basicConfig(level=space.load("logging").INFO, format=LOG_FORMAT)
         build = getattr(space.load(self._module), self._factory)(**self._spec.options)
-        body = space.load("harness.client_body").ClientBody(
+        body = space.load("rumpus.harness.client_body").ClientBody(
             client=client,
             hosts=self._hosts(client),
             session_timeout=self._spec.session_timeout,

@@ -4,9 +4,9 @@ A reply's header says up to which transaction the server had come (its zxid). So
 known since when it stands, and for an event what the client had been shown before.
 """
 
-from harness import zookeeper_frames
-from harness.links import WatchLeft, WatchSeen
-from harness.zookeeper_frames import WATCH_XID
+from rumpus.harness import zookeeper_frames
+from rumpus.harness.links import WatchLeft, WatchSeen
+from rumpus.harness.zookeeper_frames import WATCH_XID
 
 NO_NODE = -101
 

@@ -1,4 +1,4 @@
-"""The process of one client: ``python -m harness.worker FD``, with its channel on a descriptor.
+"""The process of one client: ``python -m rumpus.harness.worker FD``; the descriptor is its channel.
 
 The first frame on the channel says who it is and what it runs. The process ends with its
 channel, and within seconds when the control process dies in whatever way.
@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from harness.client_body import ClientBody
-from harness.home import DirectoryHome
-from harness.messages import Command, Frames, Report, frame
+from rumpus.harness.client_body import ClientBody
+from rumpus.harness.home import DirectoryHome
+from rumpus.harness.messages import Command, Frames, Report, frame
 
 HOST = "127.0.0.1"
 """Where clients' processes listen for one another."""

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from harness.clients import ClientState
-from harness.ensemble import EnvironmentRefusal
-from harness.messages import Command, Frames, Record, Report, frame
-from harness.simulated_faults import ClientMachines
-from harness.worker import Assignment
-from harness.workers import ClientSpec, Exited, Started
+from rumpus.harness.clients import ClientState
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.messages import Command, Frames, Record, Report, frame
+from rumpus.harness.simulated_faults import ClientMachines
+from rumpus.harness.worker import Assignment
+from rumpus.harness.workers import ClientSpec, Exited, Started
 
 RESTART_PATIENCE_S = 15.0
 """How long ``restart`` waits for the new process to report that it is ready."""
@@ -156,7 +156,7 @@ class WorkerPool:
         for end in (ours, theirs):
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 end.setsockopt(socket.SOL_SOCKET, option, 1 << 20)
-        command = [sys.executable, "-m", "harness.worker", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "rumpus.harness.worker", str(theirs.fileno())]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             with (self._logs / f"c{client}.log").open("ab") as log:

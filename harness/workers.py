@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from harness.clients import Clients
-from harness.messages import Command, Report
+from rumpus.harness.clients import Clients
+from rumpus.harness.messages import Command, Report
 
 
 class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is

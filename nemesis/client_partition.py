@@ -3,13 +3,13 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from nemesis.fault import FORCE_BOUND, Fault
-from nemesis.recovery import clients_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_clients
+from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.recovery import clients_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_clients
 
 if TYPE_CHECKING:
-    from harness.links import Cut
+    from rumpus.harness.links import Cut
 
 
 class ClientPartition(Fault):

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from harness.clients import ClientState
-from nemesis.fault import FORCE_BOUND, Fault
-from nemesis.recovery import clients_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_clients
+from rumpus.harness.clients import ClientState
+from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.recovery import clients_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_clients
 
 
 class ClientProcess(Fault):

@@ -6,11 +6,11 @@ what random faults hit only by luck.
 
 from typing import Any
 
-from harness.simulated_faults import Aim, Shot
-from nemesis.fault import Fault
-from nemesis.recovery import clients_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_clients
+from rumpus.harness.simulated_faults import Aim, Shot
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.recovery import clients_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_clients
 
 
 class ClientRequest(Fault):

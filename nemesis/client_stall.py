@@ -6,10 +6,10 @@ thread that hears of a lost session may be late while another one acts.
 
 from typing import Any
 
-from nemesis.fault import Fault
-from nemesis.recovery import clients_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_clients
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.recovery import clients_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_clients
 
 
 class ClientStall(Fault):

@@ -7,10 +7,10 @@ quartz does, and less than any lease allows for.
 from abc import abstractmethod
 from typing import Any
 
-from nemesis.fault import Fault
-from nemesis.recovery import clients_back, servers_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_clients, choose_servers
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.recovery import clients_back, servers_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_clients, choose_servers
 
 LONGEST_STEP = 86_400.0
 """Seconds by which a wall clock jumps, at most, forward or back."""

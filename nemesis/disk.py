@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from harness.simulated_faults import DiskTrouble
-from nemesis.fault import Fault
-from nemesis.recovery import servers_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_servers
+from rumpus.harness.simulated_faults import DiskTrouble
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.recovery import servers_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_servers
 
 
 class Disk(Fault):

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from random import Random
 from typing import Any, ClassVar
 
-from nemesis.plan import Entry
-from nemesis.scene import Finding, Scene
+from rumpus.nemesis.plan import Entry
+from rumpus.nemesis.scene import Finding, Scene
 
 FORCE_BOUND = 5.0
 """Seconds within which an injected fault must be seen to be in force."""

@@ -8,10 +8,10 @@ would make the follower give its leader up (``syncLimit``).
 
 from typing import Any
 
-from nemesis.fault import FORCE_BOUND, Fault
-from nemesis.recovery import servers_back
-from nemesis.scene import Finding
-from nemesis.targets import TargetError, choose_servers, leader
+from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.recovery import servers_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import TargetError, choose_servers, leader
 
 LEAST_S = 0.15
 MOST_S = 0.4

@@ -6,7 +6,7 @@ ZooKeeper's servers talk over TCP, so a pair is cut as soon as one of the two re
 
 from collections.abc import Iterable, Sequence
 
-from harness.ensemble import Grudge, without_connection
+from rumpus.harness.ensemble import Grudge, without_connection
 
 
 def majority(count: int) -> int:

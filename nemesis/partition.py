@@ -4,12 +4,20 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from harness.ensemble import Grudge, without_connection
-from nemesis.fault import FORCE_BOUND, Fault
-from nemesis.grudges import bridge, complete, cut_off, majorities_ring, minority, normal, one_way
-from nemesis.recovery import servers_back
-from nemesis.scene import Finding, Scene
-from nemesis.targets import holder_server, leader, strike_one
+from rumpus.harness.ensemble import Grudge, without_connection
+from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.grudges import (
+    bridge,
+    complete,
+    cut_off,
+    majorities_ring,
+    minority,
+    normal,
+    one_way,
+)
+from rumpus.nemesis.recovery import servers_back
+from rumpus.nemesis.scene import Finding, Scene
+from rumpus.nemesis.targets import holder_server, leader, strike_one
 
 
 def shape_grudge(

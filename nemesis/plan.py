@@ -23,11 +23,11 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from harness.links import Cut
-from harness.simulated_faults import Deed
-from harness.zookeeper_frames import REQUESTS
-from nemesis.grudges import minority
-from nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
+from rumpus.harness.links import Cut
+from rumpus.harness.simulated_faults import Deed
+from rumpus.harness.zookeeper_frames import REQUESTS
+from rumpus.nemesis.grudges import minority
+from rumpus.nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
 
 VERSION = 1
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from nemesis.grudges import keeps_majority, minority
-from nemesis.partition import shape_grudge
-from nemesis.plan import (
+from rumpus.nemesis.grudges import keeps_majority, minority
+from rumpus.nemesis.partition import shape_grudge
+from rumpus.nemesis.plan import (
     DEEDS,
     FAMILIES,
     VERSION,
@@ -22,7 +22,7 @@ from nemesis.plan import (
     shape_needs,
     validate,
 )
-from nemesis.targets import SHAPES, Targets
+from rumpus.nemesis.targets import SHAPES, Targets
 
 FIRST = 1.0
 """Seconds of load before the first fault, at least."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from nemesis.grudges import majority, normal
-from nemesis.scene import Finding, Scene
+from rumpus.nemesis.grudges import majority, normal
+from rumpus.nemesis.scene import Finding, Scene
 
 HEAL_BOUND = 15.0
 """Seconds within which a healed server or client must be of use again."""

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 from random import Random
 
-from harness.ensemble import Availability, Ensemble, EnvironmentRefusal
-from nemesis.client_partition import ClientPartition, LostReply
-from nemesis.client_process import ClientKill, ClientPause
-from nemesis.client_request import ClientRequest
-from nemesis.client_stall import ClientStall
-from nemesis.clock import ClientClockSkew, ClockSkew
-from nemesis.disk import FileFull, FileLie, FileSlow
-from nemesis.fault import Fault
-from nemesis.follower_lag import FollowerLag
-from nemesis.partition import Partition
-from nemesis.plan import EVERYWHERE, Entry
-from nemesis.scene import Scene
-from nemesis.server_process import Kill, Pause, PowerOff
+from rumpus.harness.ensemble import Availability, Ensemble, EnvironmentRefusal
+from rumpus.nemesis.client_partition import ClientPartition, LostReply
+from rumpus.nemesis.client_process import ClientKill, ClientPause
+from rumpus.nemesis.client_request import ClientRequest
+from rumpus.nemesis.client_stall import ClientStall
+from rumpus.nemesis.clock import ClientClockSkew, ClockSkew
+from rumpus.nemesis.disk import FileFull, FileLie, FileSlow
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.follower_lag import FollowerLag
+from rumpus.nemesis.partition import Partition
+from rumpus.nemesis.plan import EVERYWHERE, Entry
+from rumpus.nemesis.scene import Scene
+from rumpus.nemesis.server_process import Kill, Pause, PowerOff
 
 FAULTS: dict[str, type[Fault]] = {
     fault.kind: fault

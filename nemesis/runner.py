@@ -15,15 +15,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from harness.clients import Clients, Roles
-from harness.ensemble import Ensemble, EnvironmentRefusal
-from harness.links import Links
-from nemesis.fault import Fault
-from nemesis.plan import Entry, FaultPlan
-from nemesis.recovery import HEAL_BOUND, clients_back, servers_back
-from nemesis.registry import make_fault
-from nemesis.scene import Finding, Scene
-from nemesis.strays import strays
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
+from rumpus.harness.links import Links
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.plan import Entry, FaultPlan
+from rumpus.nemesis.recovery import HEAL_BOUND, clients_back, servers_back
+from rumpus.nemesis.registry import make_fault
+from rumpus.nemesis.scene import Finding, Scene
+from rumpus.nemesis.strays import strays
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.clients import Clients, Roles
-from harness.ensemble import Ensemble
-from harness.links import Links
-from harness.simulated_faults import AimedLinks, ClientMachines, Machines
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links import Links
+from rumpus.harness.simulated_faults import AimedLinks, ClientMachines, Machines
 
 POLL = 0.05
 """Seconds between two looks at a condition."""

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from harness.ensemble import NodeState
-from nemesis.fault import FORCE_BOUND, Fault
-from nemesis.recovery import servers_back
-from nemesis.scene import Finding
-from nemesis.targets import choose_servers
+from rumpus.harness.ensemble import NodeState
+from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.recovery import servers_back
+from rumpus.nemesis.scene import Finding
+from rumpus.nemesis.targets import choose_servers
 
 
 class ServerProcess(Fault):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from harness.ensemble import EnvironmentRefusal
-from harness.simulated_faults import ClientMachines, Machines
-from nemesis.grudges import normal
-from nemesis.scene import Scene
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.simulated_faults import ClientMachines, Machines
+from rumpus.nemesis.grudges import normal
+from rumpus.nemesis.scene import Scene
 
 
 class Stray(NamedTuple):

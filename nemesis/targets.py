@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from nemesis.grudges import majority, minority
-from nemesis.scene import Scene
+from rumpus.nemesis.grudges import majority, minority
+from rumpus.nemesis.scene import Scene
 
 SERVER_ROLES = (
     "one",

@@ -13,12 +13,12 @@ from typing import ClassVar
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.element_queue import MARK, Catch, ElementQueue, Place
-from recipes.ledger import Attempt, Ledger
-from recipes.promises import Promises
-from recipes.queue_interfaces import ClaimLost, Delivery, QueueUnknown
-from recipes.session import Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.element_queue import MARK, Catch, ElementQueue, Place
+from rumpus.recipes.ledger import Attempt, Ledger
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue_interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.session import Unanswered
 
 AT_LEAST_ONCE = frozenset(
     {

@@ -19,10 +19,10 @@ from kazoo.exceptions import (
     SessionExpiredError,
 )
 
-from recipes.deadline import Deadline
-from recipes.errand import PAUSE
-from recipes.session import Session, Unanswered
-from recipes.until_answered import until_answered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import PAUSE
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.until_answered import until_answered
 
 
 class Acknowledgements:

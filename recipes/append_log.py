@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
-from recipes.promises import Promises
-from recipes.znode_access import Asker, ZnodeAccess
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.znode_access import Asker, ZnodeAccess
 
 
 class AppendLog(ZnodeAccess):

@@ -25,8 +25,8 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from recipes.errand import Errand
-from recipes.promises import Line, Promises
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.promises import Line, Promises
 
 
 class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program

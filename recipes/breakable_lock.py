@@ -23,15 +23,15 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, ConnectionClosedError, NoNodeError
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.line_view import Stand, first_in_line
-from recipes.lock import FairLock
-from recipes.promises import Promises
-from recipes.session import Session, Unanswered
-from recipes.session_blacklist import BlacklistGuard, SessionBlacklist
-from recipes.until_answered import until_answered
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.line_view import Stand, first_in_line
+from rumpus.recipes.lock import FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.session_blacklist import BlacklistGuard, SessionBlacklist
+from rumpus.recipes.until_answered import until_answered
 
 BLACKLIST: Final = "blacklist"
 """Below the lock's path: the list of sessions that are to be ended."""

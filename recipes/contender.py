@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.contest import Contest, Entry
-from recipes.deadline import Deadline
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line, Promises
-from recipes.session import Unanswered
+from rumpus.recipes.contest import Contest, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.session import Unanswered
 
 
 class Contender:

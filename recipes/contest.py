@@ -15,10 +15,10 @@ from typing import Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line
+from rumpus.recipes.session import Session, Unanswered
 
 PAUSE: Final = 0.05
 """Seconds between two tries after a lost connection or session."""

@@ -22,8 +22,8 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
-from recipes.errand import Errand
-from recipes.promises import Line, Promises
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.promises import Line, Promises
 
 
 class AdditionUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program

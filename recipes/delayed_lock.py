@@ -29,12 +29,12 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import ZnodeStat
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.lock import ContestLock, FairLock
-from recipes.promises import Promises
-from recipes.transaction import commit, raise_refusal
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.transaction import commit, raise_refusal
 
 DELAY: Final = 1.0
 """Seconds, unless the lock is told otherwise. Chubby's usual one is a minute."""

@@ -42,10 +42,10 @@ from kazoo.exceptions import (
     NoNodeError,
 )
 
-from recipes.barrier import BarrierUnknown
-from recipes.deadline import Deadline
-from recipes.errand import Errand
-from recipes.promises import HOLDING, Line, Promises
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.promises import HOLDING, Line, Promises
 
 
 class NotInside(Exception):  # noqa: N818 - a state, not a fault of the program

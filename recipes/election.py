@@ -16,16 +16,16 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 
-from recipes.acknowledgement import Acknowledgements
-from recipes.contender import Contender
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.line_view import Stand, first_in_line
-from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
-from recipes.session import Session, Unanswered
-from recipes.unfair_contest import UnfairContest
-from recipes.until_answered import until_answered
+from rumpus.recipes.acknowledgement import Acknowledgements
+from rumpus.recipes.contender import Contender
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.line_view import Stand, first_in_line
+from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.unfair_contest import UnfairContest
+from rumpus.recipes.until_answered import until_answered
 
 _NO_WINDOW = (
     "A deposed leader that was paused can act once more before it notices: there is no validity "

@@ -30,11 +30,11 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.ledger import Attempt, Ledger, pause
-from recipes.promises import Promises
-from recipes.queue_interfaces import Delivery, NothingDone, QueueUnknown
-from recipes.session import Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.ledger import Attempt, Ledger, pause
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue_interfaces import Delivery, NothingDone, QueueUnknown
+from rumpus.recipes.session import Unanswered
 
 MARK: Final = "-queue-"
 """Between the unique mark of an element and its priority, if any, and number."""

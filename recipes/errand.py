@@ -21,8 +21,8 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
 
 PAUSE: Final = 0.05
 """Seconds between two rounds after one that got no answer."""

@@ -21,16 +21,16 @@ from typing import Any, ClassVar, Final, Protocol
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
-from recipes.deadline import Deadline
-from recipes.election import ContestElection, FairElection
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.json_lines import LineServer, Message
-from recipes.primary_directory import Primary, PrimaryDirectory
-from recipes.primary_term import PrimaryTerm
-from recipes.promises import Line, Promises
-from recipes.replicated_log import Refused, ReplicatedLog
-from recipes.session import Session, Unanswered
-from recipes.session_validity import SessionValidity
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.election import ContestElection, FairElection
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.json_lines import LineServer, Message
+from rumpus.recipes.primary_directory import Primary, PrimaryDirectory
+from rumpus.recipes.primary_term import PrimaryTerm
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.replicated_log import Refused, ReplicatedLog
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.session_validity import SessionValidity
 
 LOOK_S: Final = 0.3
 """How often a primary looks where its replicas are, and whether its session is lost."""

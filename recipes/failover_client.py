@@ -7,10 +7,10 @@ from typing import Any, Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
-from recipes.deadline import Deadline
-from recipes.json_lines import Message, NoAnswer, Unheard, ask_once
-from recipes.primary_directory import Primary, PrimaryDirectory
-from recipes.session import Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.json_lines import Message, NoAnswer, Unheard, ask_once
+from rumpus.recipes.primary_directory import Primary, PrimaryDirectory
+from rumpus.recipes.session import Unanswered
 
 LOOK_S: Final = 0.2
 """How long to wait for ZooKeeper's word before the last primary known is asked."""

@@ -24,9 +24,9 @@ from typing import ClassVar, Final
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.contest import Contest, Entry
-from recipes.deadline import Deadline
-from recipes.promises import Line
+from rumpus.recipes.contest import Contest, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.promises import Line
 
 MARK: Final = "-contender-"
 """Between the unique mark of an entry and its sequence number."""

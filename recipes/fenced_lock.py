@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.fair_contest import FairContest
-from recipes.fencing import ZooKeeperFence
-from recipes.lock import ContestLock, FairLock
-from recipes.promises import Promises
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.fencing import ZooKeeperFence
+from rumpus.recipes.lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
 
 
 class FencedLock(ContestLock):

@@ -26,9 +26,9 @@ from kazoo.exceptions import (
     SessionExpiredError,
 )
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
-from recipes.transaction import commit, raise_refusal
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.transaction import commit, raise_refusal
 
 
 class StaleToken(Exception):  # noqa: N818 - the fence at work, not a fault of the program

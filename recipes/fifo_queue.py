@@ -9,11 +9,11 @@ from typing import ClassVar
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.element_queue import MARK, Catch, ElementQueue
-from recipes.ledger import Attempt
-from recipes.promises import Promises
-from recipes.queue_interfaces import Delivery, QueueUnknown
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.element_queue import MARK, Catch, ElementQueue
+from rumpus.recipes.ledger import Attempt
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue_interfaces import Delivery, QueueUnknown
 
 AT_MOST_ONCE = frozenset({"lost-element", "duplicate-element", "phantom-element", "stuck-waiter"})
 """What a queue without claims prevents, its order left aside.

@@ -19,8 +19,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered, started_again
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered, started_again
 
 PAUSE: Final = 0.05
 """Seconds between two tries after a lost connection or session."""

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 from kazoo.protocol.states import ZnodeStat
 from kazoo.security import ACL, Id
 
-from recipes.promises import Promises
-from recipes.znode_access import ZnodeAccess
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.znode_access import ZnodeAccess
 
 Entry = tuple[int, str, str]
 """Permissions (bits), scheme and id of one entry of a list."""

@@ -6,7 +6,7 @@ callbacks: these run on the threads that would have to deliver the answers.
 
 from typing import ClassVar, Protocol
 
-from recipes.promises import Line, Promises
+from rumpus.recipes.promises import Line, Promises
 
 
 class LockUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program

@@ -37,8 +37,8 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
-from recipes.errand import Errand
-from recipes.promises import Promises
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.promises import Promises
 
 JOBS: Final = "jobs"
 CLAIMS: Final = "claims"

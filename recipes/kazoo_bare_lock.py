@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 
 from kazoo.exceptions import KazooException, LockTimeout
 
-from recipes.contest import Entry
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.kazoo_lock import KazooContest, KazooEntry
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Promises
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Promises
 
 TRY: Final = 0.1
 """Who has less patience than so many seconds only tries (``blocking=False``)."""

@@ -10,8 +10,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
 from kazoo.recipe.barrier import Barrier as TheirBarrier
 
-from recipes.barrier import Barrier, BarrierUnknown
-from recipes.promises import Promises
+from rumpus.recipes.barrier import Barrier, BarrierUnknown
+from rumpus.recipes.promises import Promises
 
 
 class KazooBarrier(Barrier):

@@ -9,8 +9,8 @@ from typing import ClassVar
 from kazoo.recipe.counter import Counter as TheirCounter
 from kazoo.retry import RetryFailedError
 
-from recipes.counter import AdditionUnknown, Counter
-from recipes.promises import Promises
+from rumpus.recipes.counter import AdditionUnknown, Counter
+from rumpus.recipes.promises import Promises
 
 
 class KazooCounter(Counter):

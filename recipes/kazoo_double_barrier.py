@@ -12,10 +12,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe.barrier import DoubleBarrier as TheirDoubleBarrier
 
-from recipes.barrier import BarrierUnknown
-from recipes.double_barrier import DoubleBarrier, NotInside
-from recipes.promises import HOLDING, Promises
-from recipes.session import Session
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.promises import HOLDING, Promises
+from rumpus.recipes.session import Session
 
 
 class KazooDoubleBarrier(DoubleBarrier):

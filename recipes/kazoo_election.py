@@ -12,13 +12,13 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.recipe.election import Election
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.election import ContestElection
-from recipes.interfaces import NotHeld
-from recipes.kazoo_lock import KazooContest, KazooEntry
-from recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
-from recipes.session import LONGEST_REQUEST, Unanswered
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.election import ContestElection
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, LEADERSHIP, Promises
+from rumpus.recipes.session import LONGEST_REQUEST, Unanswered
 
 
 class Term(KazooEntry):

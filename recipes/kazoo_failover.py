@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from recipes.election import ContestElection
-from recipes.failover import FailoverDatabase
-from recipes.kazoo_election import KazooElection
+from rumpus.recipes.election import ContestElection
+from rumpus.recipes.failover import FailoverDatabase
+from rumpus.recipes.kazoo_election import KazooElection
 
 
 class KazooElectionDatabase(FailoverDatabase):

@@ -16,11 +16,11 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 
-from recipes.contest import Contest, Entry
-from recipes.deadline import Deadline
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Line, Promises
-from recipes.session import Unanswered
+from rumpus.recipes.contest import Contest, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.session import Unanswered
 
 DURATION: Final = 2.0
 """Seconds that a lease lasts. kazoo's own clock has whole ones."""

@@ -20,13 +20,13 @@ from typing import Any, ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout, SessionExpiredError
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import NotHeld
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Line, Promises
-from recipes.session import Session, Unanswered
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.session import Session, Unanswered
 
 
 class KazooEntry(Entry):

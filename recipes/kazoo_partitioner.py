@@ -14,12 +14,12 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import SessionExpiredError
 from kazoo.recipe.partitioner import SetPartitioner
 
-from recipes.deadline import Deadline
-from recipes.interfaces import NotHeld
-from recipes.kazoo_lock import KazooContest
-from recipes.partitioner import SHARES, Part
-from recipes.promises import Line, Promises
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.kazoo_lock import KazooContest
+from rumpus.recipes.partitioner import SHARES, Part
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.session import Session, Unanswered
 
 BOUNDARY = 0.3
 """Seconds for which the members must have been the same, ``time_boundary``; kazoo's is 30."""

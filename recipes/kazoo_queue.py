@@ -19,11 +19,11 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.recipe.queue import LockingQueue, Queue
 
-from recipes.acknowledged_queue import AT_LEAST_ONCE
-from recipes.deadline import Deadline
-from recipes.fifo_queue import AT_MOST_ONCE
-from recipes.promises import Promises
-from recipes.queue_interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.acknowledged_queue import AT_LEAST_ONCE
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fifo_queue import AT_MOST_ONCE
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue_interfaces import ClaimLost, Delivery, QueueUnknown
 
 POLL_S = 0.05
 """Seconds between two looks at an empty queue."""

@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 
 from kazoo.recipe.lock import Lock
 
-from recipes.kazoo_lock import KazooContest
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, LIVENESS, Line, Promises
-from recipes.read_write_lock import ReadWriteLock
+from rumpus.recipes.kazoo_lock import KazooContest
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.read_write_lock import ReadWriteLock
 
 PROMISES: Final = Promises(
     prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},

@@ -16,9 +16,9 @@ from kazoo.protocol.states import KazooState
 from kazoo.recipe.party import Party
 from kazoo.recipe.watchers import ChildrenWatch
 
-from recipes.kazoo_views import KazooTreeView
-from recipes.promises import Promises
-from recipes.service_registry import PRESENCE, RegistrationUnknown, ServiceRegistry
+from rumpus.recipes.kazoo_views import KazooTreeView
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.service_registry import PRESENCE, RegistrationUnknown, ServiceRegistry
 
 
 class KazooServiceWatch:

@@ -12,9 +12,9 @@ block until one is, whatever their timeout.
 
 from typing import Any, ClassVar
 
-from recipes.kazoo_lock import KazooContest, KazooEntry
-from recipes.promises import EXCLUSION, LIVENESS, Line, Promises
-from recipes.semaphore import Semaphore, SemaphoreContest
+from rumpus.recipes.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.semaphore import Semaphore, SemaphoreContest
 
 
 class KazooSemaphoreContest(KazooContest, SemaphoreContest):

@@ -11,8 +11,8 @@ from kazoo.protocol.states import ZnodeStat
 from kazoo.recipe.cache import TreeCache
 from kazoo.recipe.watchers import ChildrenWatch, DataWatch
 
-from recipes.promises import Line, Promises
-from recipes.view import VIEW_PROMISES, Children, Data
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.view import VIEW_PROMISES, Children, Data
 
 PROMISES = Promises(
     prevents=VIEW_PROMISES.prevents,

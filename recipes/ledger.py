@@ -29,8 +29,8 @@ from kazoo.exceptions import (
 )
 from kazoo.interfaces import IAsyncResult
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
 
 PAUSE: Final = 0.05
 """Seconds between two tries after a lost connection or session."""

@@ -7,9 +7,9 @@ from typing import Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from recipes.deadline import Deadline
-from recipes.promises import Line
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.promises import Line
+from rumpus.recipes.session import Session, Unanswered
 
 _NUMBER: Final = re.compile(r"-?\d{10}")
 

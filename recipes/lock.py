@@ -10,12 +10,12 @@ from typing import ClassVar, Self
 
 from kazoo.client import KazooClient
 
-from recipes.contender import Contender
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import NotHeld
-from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
-from recipes.unfair_contest import UnfairContest
+from rumpus.recipes.contender import Contender
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.unfair_contest import UnfairContest
 
 _NO_WINDOW = (
     "A holder that was paused, or whose action takes longer than its session lives, can act "

@@ -6,8 +6,8 @@ was read is checked, by version, in a transaction of checks alone; if it fails, 
 
 from typing import Any, ClassVar
 
-from recipes.promises import Promises
-from recipes.znode_access import Asker, ZnodeAccess
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.znode_access import Asker, ZnodeAccess
 
 NAMES = ("a", "b", "c")
 """The nodes that are written together."""

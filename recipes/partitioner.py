@@ -20,12 +20,12 @@ from typing import ClassVar, Final, NamedTuple
 
 from kazoo.client import KazooClient
 
-from recipes.contest import PAUSE, Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line, Promises
-from recipes.service_registry import RegistrationUnknown, ServiceRegistry
+from rumpus.recipes.contest import PAUSE, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.service_registry import RegistrationUnknown, ServiceRegistry
 
 SHARES: Final = frozenset({"shared-partition", "unowned-partition", "partial-share"})
 """Each part has one owner, and who acquires gets its whole share."""

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
-from recipes.deadline import Deadline
-from recipes.json_lines import Address
-from recipes.session import Session
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.json_lines import Address
+from rumpus.recipes.session import Session
 
 _T = TypeVar("_T")
 

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from recipes.deadline import Deadline
-from recipes.json_lines import Address, Caller, Message, NoAnswer, Unheard
-from recipes.replicated_log import Entry, ReplicatedLog, committed, merit
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.json_lines import Address, Caller, Message, NoAnswer, Unheard
+from rumpus.recipes.replicated_log import Entry, ReplicatedLog, committed, merit
 
 ANSWER_PATIENCE_S: Final = 1.0
 """How long a primary waits for a replica's answer before it connects anew."""

@@ -14,11 +14,11 @@ So each take gets what was most urgent at one moment of it: when its list was ma
 
 from typing import ClassVar
 
-from recipes.deadline import Deadline
-from recipes.element_queue import MARK, Place
-from recipes.fifo_queue import AT_MOST_ONCE, NO_SECOND_CHANCE, TakingElementQueue
-from recipes.ledger import Ledger
-from recipes.promises import Promises
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.element_queue import MARK, Place
+from rumpus.recipes.fifo_queue import AT_MOST_ONCE, NO_SECOND_CHANCE, TakingElementQueue
+from rumpus.recipes.ledger import Ledger
+from rumpus.recipes.promises import Promises
 
 LEAST_URGENT = 99
 

@@ -6,7 +6,7 @@ from kazoo's own callbacks.
 
 from typing import ClassVar, Literal, Protocol
 
-from recipes.interfaces import Recipe
+from rumpus.recipes.interfaces import Recipe
 
 Delivery = Literal["at-most-once", "at-least-once"]
 

@@ -12,9 +12,9 @@ from typing import ClassVar, Final, Literal
 
 from kazoo.client import KazooClient
 
-from recipes.fair_contest import MARK, FairContest
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
+from rumpus.recipes.fair_contest import MARK, FairContest
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
 
 Mode = Literal["read", "write"]
 

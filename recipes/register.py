@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
-from recipes.promises import Promises
-from recipes.znode_access import Asker, ZnodeAccess
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.znode_access import Asker, ZnodeAccess
 
 ABSENT = -1
 """The version of a register that nobody has written."""

@@ -16,13 +16,13 @@ from typing import ClassVar, Final
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.contest import PAUSE, Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import MARK
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Promises
-from recipes.read_write_lock import PROMISES, READ, ReadLock, ReadWriteLock, WriteLock
-from recipes.session import Session, Unanswered
+from rumpus.recipes.contest import PAUSE, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import MARK
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.read_write_lock import PROMISES, READ, ReadLock, ReadWriteLock, WriteLock
+from rumpus.recipes.session import Session, Unanswered
 
 UNLOCK: Final = b"unlock"
 """What a node holds whose owner has been asked to let go."""

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.contest import Contest
-from recipes.fair_contest import FairContest
-from recipes.lock import ContestLock
-from recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.contest import Contest
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 
 class SemaphoreContest(FairContest):

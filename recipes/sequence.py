@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from kazoo.exceptions import NoNodeError
 
-from recipes.promises import Promises
-from recipes.znode_access import ZnodeAccess
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.znode_access import ZnodeAccess
 
 _PROMISES = Promises(
     prevents=frozenset({"duplicate-sequence", "sequence-regression", "stuck-waiter"}),

@@ -25,12 +25,12 @@ from typing import ClassVar, Final, Self
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.lock import ContestLock, FairLock
-from recipes.promises import Promises
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.session import Session, Unanswered
 
 EXCLUSIVE: Final = "exclusive"
 

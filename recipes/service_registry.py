@@ -26,12 +26,12 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.contest import PAUSE, Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.promises import Line, Promises
-from recipes.session import Session, Unanswered, started_again
-from recipes.view import Children, ChildrenView
+from rumpus.recipes.contest import PAUSE, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.session import Session, Unanswered, started_again
+from rumpus.recipes.view import Children, ChildrenView
 
 PRESENCE: Final = frozenset({"ghost-entry", "missing-entry", "stale-view", "stuck-waiter"})
 """The listed are those who are there, and everybody can come and go."""

@@ -22,7 +22,7 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import KazooState, KeeperState, ZnodeStat
 
-from recipes.deadline import Deadline
+from rumpus.recipes.deadline import Deadline
 
 LONGEST_REQUEST: Final = 10.0
 """Seconds after which any request is given up, even one without a deadline.

@@ -22,10 +22,10 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import KeeperState, WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.errand import PAUSE
-from recipes.session import LONGEST_REQUEST, Session, Unanswered
-from recipes.until_answered import until_answered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import PAUSE
+from rumpus.recipes.session import LONGEST_REQUEST, Session, Unanswered
+from rumpus.recipes.until_answered import until_answered
 
 
 class SessionBlacklist:

@@ -39,8 +39,8 @@ from typing import Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
 
 DRIFT: Final = 0.05
 """Part of the session's timeout that is given away for clocks of different rates."""

@@ -5,8 +5,8 @@ from typing import Any
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, RolledBackError, RuntimeInconsistency
 
-from recipes.deadline import Deadline
-from recipes.session import Session
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session
 
 
 def commit(

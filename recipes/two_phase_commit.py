@@ -33,9 +33,9 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
-from recipes.deadline import Deadline
-from recipes.errand import Errand
-from recipes.promises import Promises
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.promises import Promises
 
 Decision = Literal["commit", "abort"]
 

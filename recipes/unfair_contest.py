@@ -15,9 +15,9 @@ server, which has applied everything up to it before it answers.
 from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol.states import WatchedEvent, ZnodeStat
 
-from recipes.contest import Contest, Entry
-from recipes.deadline import Deadline
-from recipes.promises import Line
+from rumpus.recipes.contest import Contest, Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.promises import Line
 
 
 class UnfairContest(Contest):

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from kazoo.client import KazooClient
 
-from recipes.deadline import Deadline
-from recipes.errand import Errand
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.session import Session, Unanswered
 
 Answer = TypeVar("Answer")
 

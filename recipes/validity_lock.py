@@ -17,13 +17,13 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.interfaces import NotHeld
-from recipes.lock import ContestLock, FairLock
-from recipes.promises import Promises
-from recipes.session_validity import SessionValidity
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.session_validity import SessionValidity
 
 
 class ValidContest(FairContest):

@@ -11,10 +11,10 @@ from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from recipes.deadline import Deadline
-from recipes.follower import Follower
-from recipes.promises import Line, Promises
-from recipes.session import Session
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.follower import Follower
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.session import Session
 
 Value = TypeVar("Value")
 

@@ -11,11 +11,11 @@ from typing import ClassVar
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.promises import Promises
-from recipes.register import ABSENT, LocalRegister, Reading
-from recipes.session import Session, Unanswered
-from recipes.znode_access import Asker, NotAsked
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.register import ABSENT, LocalRegister, Reading
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.znode_access import Asker, NotAsked
 
 PAUSE = 0.05
 """Seconds between two looks while there is no connection."""

@@ -12,9 +12,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.connection import _CONNECTION_DROP
 
-from recipes.deadline import Deadline
-from recipes.promises import Line, Promises
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.session import Session, Unanswered
 
 PATIENCE: Final = 3.0
 """Seconds that one operation may take."""

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from results.store_error import StoreError
+from rumpus.results.store_error import StoreError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from checker.history import History
-from checker.verdict import Interval
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Interval
 
 _SESSION = ("connected", "suspended", "lost")
 _PROCESS = {"paused": "paused", "exited": "dead", "resumed": "", "started": ""}

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 
-from checker.decision import Decision
-from checker.operation_table import OperationTable
-from checker.verdict import Valid
-from results.escapes import escaped
+from rumpus.checker.decision import Decision
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.verdict import Valid
+from rumpus.results.escapes import escaped
 
 _HEADLINES = {
     True: "✔ Valid: the operations follow the model",

@@ -13,9 +13,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from checker.history import History, Op
-from checker.operation_table import FIELDS
-from results.history_formats import KV_FUNCTIONS
+from rumpus.checker.history import History, Op
+from rumpus.checker.operation_table import FIELDS
+from rumpus.results.history_formats import KV_FUNCTIONS
 
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from checker.history import Op, OpType, wrong_process
-from checker.operation_table import FIELDS
-from results.edn import MalformedEdn, read_forms
-from results.store_error import UnreadableRun
-from results.untrusted_file import open_regular
+from rumpus.checker.history import Op, OpType, wrong_process
+from rumpus.checker.operation_table import FIELDS
+from rumpus.results.edn import MalformedEdn, read_forms
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import open_regular
 
 NO_REASON = "it failed, and no reason was recorded"
 """The error of a failed operation that came without one."""

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from checker.history import History
-from recipes.promises import Promises
+from rumpus.checker.history import History
+from rumpus.recipes.promises import Promises
 
 FUNCTION = "test"
 

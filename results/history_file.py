@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import msgspec
 
-from checker.history import History, Op, Process, wrong_process
-from results.store_error import StoreError, UnreadableRun
-from results.untrusted_file import open_regular
+from rumpus.checker.history import History, Op, Process, wrong_process
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.results.untrusted_file import open_regular
 
 MAX_LINE = 16 * 1024 * 1024
 """Longest line that is written or read, in bytes with its newline."""

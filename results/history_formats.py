@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from checker.history import Op
-from checker.operation_table import OperationTable, check_names
-from checker.table_builder import TableBuilder
-from results.edn_history import read_edn_records
-from results.history_file import read_records, refuse_more_memory
-from results.porcupine_log import LINE, read_etcd_records
-from results.store_error import UnreadableRun
-from results.untrusted_file import open_regular
+from rumpus.checker.history import Op
+from rumpus.checker.operation_table import OperationTable, check_names
+from rumpus.checker.table_builder import TableBuilder
+from rumpus.results.edn_history import read_edn_records
+from rumpus.results.history_file import read_records, refuse_more_memory
+from rumpus.results.porcupine_log import LINE, read_etcd_records
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import open_regular
 
 FORMATS: Final[Mapping[str, Callable[[Path], Iterator[list[Op]]]]] = {
     "jsonl": read_records,

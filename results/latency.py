@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from checker.history import Operation
-from checker.quantile import quantile
-from results.operation_statistics import latency_ms
-from results.scene import Scene
-from results.svg import TimeScale, line, path, picture, text, time_axis
-from results.timeline import fault_bands, fault_labels
+from rumpus.checker.history import Operation
+from rumpus.checker.quantile import quantile
+from rumpus.results.operation_statistics import latency_ms
+from rumpus.results.scene import Scene
+from rumpus.results.svg import TimeScale, line, path, picture, text, time_axis
+from rumpus.results.timeline import fault_bands, fault_labels
 
 _HEIGHT = 150.0
 _RATE_HEIGHT = 90.0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from checker.exercise import FaultWindow
-from checker.history import Operation
-from checker.quantile import quantile
+from rumpus.checker.exercise import FaultWindow
+from rumpus.checker.history import Operation
+from rumpus.checker.quantile import quantile
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker.history import Op, wrong_process
-from results.store_error import UnreadableRun
-from results.untrusted_file import open_regular
+from rumpus.checker.history import Op, wrong_process
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import open_regular
 
 _LONGEST_LINE = 64 * 1024
 _AT_ONCE = 10_000  # records in a piece

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from checker.clock import WallClock
-from recipes.promises import Line, Promises
-from results.atomic_file import write_atomically
-from results.first_record import MOST_CLIENTS, FirstRecord
-from results.store_error import UnreadableRun
-from results.untrusted_file import read_regular
+from rumpus.checker.clock import WallClock
+from rumpus.recipes.promises import Line, Promises
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.first_record import MOST_CLIENTS, FirstRecord
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import read_regular
 
 FORMAT_VERSION = 1
 """Version of the files in a run's directory (docs/history-format.md)."""

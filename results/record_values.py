@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from checker.history import History, Op
-from checker.value_shapes import MANY, all_are
-from results.first_record import first_record
+from rumpus.checker.history import History, Op
+from rumpus.checker.value_shapes import MANY, all_are
+from rumpus.results.first_record import first_record
 
 _Client = Annotated[int, msgspec.Meta(ge=0, lt=10_000)]
 _Process = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]

@@ -9,16 +9,16 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from checker.history import History, Op
-from checker.verdict import ANOMALIES, Anomaly, Verdict
-from results.escapes import escaped_lines
-from results.latency import draw_latency, draw_rate
-from results.measure_text import measure_lines, version_line
-from results.record import RunRecord
-from results.results_document import ResultsDocument
-from results.scene import Scene, build_scene, fault_label
-from results.timeline import Timeline, draw_timeline
-from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.checker.history import History, Op
+from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
+from rumpus.results.escapes import escaped_lines
+from rumpus.results.latency import draw_latency, draw_rate
+from rumpus.results.measure_text import measure_lines, version_line
+from rumpus.results.record import RunRecord
+from rumpus.results.results_document import ResultsDocument
+from rumpus.results.scene import Scene, build_scene, fault_label
+from rumpus.results.timeline import Timeline, draw_timeline
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 _PICTURE_BYTES = 4_000_000
 _MOST_OF_A_KIND = 10
@@ -134,7 +134,7 @@ def render_report(
     ]
     rate = drawing.admit(lambda: draw_rate(scene, operations)) if operations else None
     environment = Environment(
-        loader=PackageLoader("results", ""),
+        loader=PackageLoader("rumpus.results", ""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

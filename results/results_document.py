@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from checker.exercise import fault_windows
-from checker.history import History
-from checker.measures import Measures
-from checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
-from results.escapes import in_json
-from results.operation_statistics import OperationStatistics, by_fault, by_function, outcomes
-from results.record import FORMAT_VERSION, RunRecord
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.history import History
+from rumpus.checker.measures import Measures
+from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
+from rumpus.results.escapes import in_json
+from rumpus.results.operation_statistics import OperationStatistics, by_fault, by_function, outcomes
+from rumpus.results.record import FORMAT_VERSION, RunRecord
 
 
 class AnomalyCount(msgspec.Struct, kw_only=True):

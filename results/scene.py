@@ -9,12 +9,12 @@ from itertools import accumulate, islice
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from checker.exercise import FaultWindow, fault_windows
-from checker.history import History, Op, Operation
-from checker.verdict import Anomaly, Interval, Verdict
-from results.client_states import state_intervals
-from results.operation_statistics import latency_ms
-from results.wording import milliseconds
+from rumpus.checker.exercise import FaultWindow, fault_windows
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, Interval, Verdict
+from rumpus.results.client_states import state_intervals
+from rumpus.results.operation_statistics import latency_ms
+from rumpus.results.wording import milliseconds
 
 ROWS = {"session": "session", "operation": "operations", "belief": "believes", "grant": "owns"}
 """Rows of a client, from top to bottom, with their labels."""

@@ -12,10 +12,10 @@ from typing import Annotated
 
 import msgspec
 
-from checker.untrusted_file import UnfitFile, in_utf8, open_regular
-from results.atomic_file import write_atomically
-from results.store_error import StoreError, UnreadableRun
-from results.untrusted_file import read_regular
+from rumpus.checker.untrusted_file import UnfitFile, in_utf8, open_regular
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.results.untrusted_file import read_regular
 
 SEAL = "seal.json"
 FORMAT_VERSION = 1

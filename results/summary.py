@@ -2,20 +2,20 @@
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from checker.history import History
-from checker.verdict import ANOMALIES, Verdict
-from results.escapes import fenced, in_markdown
-from results.measure_text import measure_lines, version_line
-from results.record import RunRecord
-from results.results_document import ResultsDocument
-from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.checker.history import History
+from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.results.escapes import fenced, in_markdown
+from rumpus.results.measure_text import measure_lines, version_line
+from rumpus.results.record import RunRecord
+from rumpus.results.results_document import ResultsDocument
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 
 def summary(record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument) -> str:
     """The page."""
     # Markdown, not HTML: each value passes `in_markdown`, unless it is `Markdown` already.
     environment = Environment(
-        loader=PackageLoader("results", ""),
+        loader=PackageLoader("rumpus.results", ""),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701

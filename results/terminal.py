@@ -7,12 +7,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from checker.history import History
-from checker.verdict import ANOMALIES, Verdict
-from results.measure_text import measure_lines, version_line
-from results.record import RunRecord
-from results.results_document import ResultsDocument
-from results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.checker.history import History
+from rumpus.checker.verdict import ANOMALIES, Verdict
+from rumpus.results.measure_text import measure_lines, version_line
+from rumpus.results.record import RunRecord
+from rumpus.results.results_document import ResultsDocument
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 _STYLES = {"valid": "green", "violation": "red", "unknown": "yellow", "inconclusive": "yellow"}
 

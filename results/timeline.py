@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from checker.exercise import FaultWindow
-from checker.verdict import Anomaly
-from results.scene import OVERLAYS, ROWS, Scene, Span, fault_label
-from results.svg import TimeScale, line, path, picture, rect, text, time_axis
+from rumpus.checker.exercise import FaultWindow
+from rumpus.checker.verdict import Anomaly
+from rumpus.results.scene import OVERLAYS, ROWS, Scene, Span, fault_label
+from rumpus.results.svg import TimeScale, line, path, picture, rect, text, time_axis
 
 NARROW = 3.0
 """Spans narrower than this, in units of width, are drawn as density."""

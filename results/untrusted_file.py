@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from checker import untrusted_file
-from checker.untrusted_file import UnfitFile
-from results.store_error import UnreadableRun
+from rumpus.checker import untrusted_file
+from rumpus.checker.untrusted_file import UnfitFile
+from rumpus.results.store_error import UnreadableRun
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8; it means nothing
 

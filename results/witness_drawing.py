@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from checker.decision import Witness
-from checker.operation_table import OperationTable
-from results.escapes import escaped
-from results.svg import WIDTH, document, line, path, picture, rect, text
-from results.witness_scene import (
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import OperationTable
+from rumpus.results.escapes import escaped
+from rumpus.results.svg import WIDTH, document, line, path, picture, rect, text
+from rumpus.results.witness_scene import (
     Bar,
     Panel,
     Span,
@@ -64,7 +64,7 @@ def witness_document(table: OperationTable, witness: Witness) -> str:
 
 @cache
 def _style() -> str:
-    return (files("results") / "witness.css").read_text(encoding="utf-8")
+    return (files("rumpus.results") / "witness.css").read_text(encoding="utf-8")
 
 
 def _draw(table: OperationTable, witness: Witness, heading: list[str]) -> _Drawing:

@@ -15,12 +15,12 @@ from unicodedata import combining, east_asian_width
 
 import numpy as np
 
-from checker.decision import Witness
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
-from checker.specialised.granted_tokens import GRANTS
-from checker.specialised.holds_table import RELEASES
-from checker.wording import at
-from results.escapes import escaped
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.specialised.granted_tokens import GRANTS
+from rumpus.checker.specialised.holds_table import RELEASES
+from rumpus.checker.wording import at
+from rumpus.results.escapes import escaped
 
 MOST_CONTEXT = 6
 """How many of the last operations of a prefix are shown beside those of the witness."""

@@ -6,10 +6,10 @@ knows is open to the right.
 
 import textwrap
 
-from checker.decision import Witness
-from checker.operation_table import OperationTable
-from checker.wording import at, who
-from results.witness_scene import (
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.wording import at, who
+from rumpus.results.witness_scene import (
     Bar,
     Panel,
     Span,

@@ -1,7 +1,7 @@
 """A verdict in plain words, the same on the terminal, in the summary and in the report."""
 
-from checker.history import History
-from checker.verdict import Anomaly, Verdict
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly, Verdict
 
 SYMBOLS = {"valid": "✔", "violation": "✘", "unknown": "?", "inconclusive": "?"}
 """A sign for each outcome."""

@@ -1,5 +1,12 @@
 """rumpus: correctness and chaos tests for coordination recipes on ZooKeeper."""
 
-from rumpus.version import __version__
-
 __all__ = ["__version__"]
+
+
+def __getattr__(name: str) -> str:
+    # Every process of a run imports this package, and to look the version up takes long.
+    if name == "__version__":
+        from rumpus.version import __version__  # noqa: PLC0415 - only for whoever asks
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,14 +4,14 @@ import argparse
 
 from rich.text import Text
 
-from results.history_formats import detect_format
-from results.results_document import results_document
-from results.run_directory import RunDirectory, open_run
-from results.terminal import print_verdict
 from rumpus.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json
 from rumpus.judging import collector_at_rest
 from rumpus.lone_history import ANY, judge_history
+from rumpus.results.history_formats import detect_format
+from rumpus.results.results_document import results_document
+from rumpus.results.run_directory import RunDirectory, open_run
+from rumpus.results.terminal import print_verdict
 from rumpus.run_report import report
 from rumpus.usage_error import UsageError
 

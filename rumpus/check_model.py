@@ -9,19 +9,19 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from checker.decide import count_answered, decide
-from checker.decision import Budget, Decision
-from checker.operation_table import OperationTable, WrongOperations
-from results.atomic_file import write_atomically
-from results.decision_document import DecisionDocument, decision_document
-from results.escapes import escaped_lines
-from results.history_formats import FORMATS, detect_format, read_table
-from results.run_directory import open_run
-from results.store_error import StoreError, UnreadableRun
-from results.witness_drawing import witness_document
-from results.witness_text import witness_text
+from rumpus.checker.decide import count_answered, decide
+from rumpus.checker.decision import Budget, Decision
+from rumpus.checker.operation_table import OperationTable, WrongOperations
 from rumpus.consoles import Lines, answers, notices, print_json, shown
 from rumpus.model_choice import chosen_model, fitting_models, initial_value
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.decision_document import DecisionDocument, decision_document
+from rumpus.results.escapes import escaped_lines
+from rumpus.results.history_formats import FORMATS, detect_format, read_table
+from rumpus.results.run_directory import open_run
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.results.witness_drawing import witness_document
+from rumpus.results.witness_text import witness_text
 from rumpus.usage_error import UsageError
 
 BUDGET = 60.0

@@ -2,9 +2,9 @@
 
 import argparse
 
-from harness.docker_engine import connect, refusals
-from harness.docker_leftovers import find_leftovers, remove_leftovers
 from rumpus.consoles import answers
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_leftovers import find_leftovers, remove_leftovers
 
 
 def clean_command(arguments: argparse.Namespace) -> int:

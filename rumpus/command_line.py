@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from results.escapes import escaped_lines
-from results.store_error import StoreError
 from rumpus.argument_types import JSON, RUNS, count, seconds
 from rumpus.consoles import Lines, documents_printed, notices, print_json
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
 from rumpus.interruption import as_keyboard_interrupt
+from rumpus.results.escapes import escaped_lines
+from rumpus.results.store_error import StoreError
 from rumpus.version import __version__
 
 
@@ -89,7 +89,7 @@ def _refused(arguments: argparse.Namespace, error: Exception) -> int:
 def _is_crash(error: Exception) -> bool:
     """Whether a client's process failed: perhaps by what a user's recipe did."""
     # Not before something has failed: what runs need takes long to import.
-    crash = importlib.import_module("harness.workers").WorkerCrash
+    crash = importlib.import_module("rumpus.harness.workers").WorkerCrash
     return isinstance(error, crash)
 
 

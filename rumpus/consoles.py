@@ -12,8 +12,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from results.escapes import escaped_lines, in_json
-from results.store_error import StoreError
+from rumpus.results.escapes import escaped_lines, in_json
+from rumpus.results.store_error import StoreError
 
 NEWLINE = "↵"
 """Stands on a terminal for a newline in the middle of a line."""

@@ -4,17 +4,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.docker_engine import connect, refusals
-from harness.docker_ensemble import DockerEnsemble
-from harness.docker_image import ensure_image, ensure_node_image
-from harness.docker_leftovers import find_leftovers, remove_leftovers
-from harness.link_process import ProcessLinks
-from harness.run import Run, Status, monotonic_and_wall, perform
-from nemesis.plan import FaultPlan
-from nemesis.registry import require
-from nemesis.runner import Nemesis
-from results.record import ClockAnchor, RunRecord
-from results.run_directory import RunDirectory
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.docker_image import ensure_image, ensure_node_image
+from rumpus.harness.docker_leftovers import find_leftovers, remove_leftovers
+from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.run import Run, Status, monotonic_and_wall, perform
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.nemesis.registry import require
+from rumpus.nemesis.runner import Nemesis
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory
 
 
 class DockerWorld:

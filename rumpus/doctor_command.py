@@ -9,15 +9,15 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from checker.linearizability import search
-from harness.docker_engine import connect, refusals
-from harness.docker_image import image_tag
-from harness.docker_leftovers import find_leftovers
-from harness.docker_probe import probe_engine
-from harness.ensemble import EnvironmentRefusal
-from nemesis.registry import FAULTS
+from rumpus.checker.linearizability import search
 from rumpus.consoles import answers
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_image import image_tag
+from rumpus.harness.docker_leftovers import find_leftovers
+from rumpus.harness.docker_probe import probe_engine
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.list_command import docker_faults
+from rumpus.nemesis.registry import FAULTS
 from rumpus.version import __version__
 
 LEAST_DISK = 1 << 30

@@ -5,8 +5,8 @@ from typing import Final, Literal, NamedTuple
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from harness.docker_engine import connect
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.docker_engine import connect
+from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
 
 Kind = Literal["docker", "sim"]

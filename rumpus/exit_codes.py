@@ -4,7 +4,7 @@ import errno
 import importlib
 from typing import Final
 
-from results.store_error import StoreError, UnreadableRun
+from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 
 VALID, VIOLATION, USAGE, UNDECIDED, ENVIRONMENT, DEFECT = range(6)
@@ -35,8 +35,8 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno in _OF_HOST:
         return ENVIRONMENT
     # Not before something has failed: what runs need takes long to import.
-    if isinstance(error, importlib.import_module("nemesis.plan").PlanError):
+    if isinstance(error, importlib.import_module("rumpus.nemesis.plan").PlanError):
         return USAGE
-    if isinstance(error, importlib.import_module("harness.ensemble").EnvironmentRefusal):
+    if isinstance(error, importlib.import_module("rumpus.harness.ensemble").EnvironmentRefusal):
         return ENVIRONMENT
     return DEFECT

@@ -6,13 +6,13 @@ from typing import Final
 
 from rich.text import Text
 
-from checker.history import History
-from results.atomic_file import write_atomically
-from results.edn_export import NotExportable, edn_history, porcupine_kv
-from results.history_formats import FORMATS
-from results.store_error import UnreadableRun
 from rumpus.check_model import history_file
+from rumpus.checker.history import History
 from rumpus.consoles import notices, print_text, shown
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.edn_export import NotExportable, edn_history, porcupine_kv
+from rumpus.results.history_formats import FORMATS
+from rumpus.results.store_error import UnreadableRun
 
 EXPORTS: Final[Mapping[str, Callable[[History], Iterator[str]]]] = {
     "edn": edn_history,

@@ -9,27 +9,27 @@ from typing import Annotated
 
 import msgspec
 
-from checker.clock import WallClock
-from checker.coherence import Contradictions, contradictions
-from checker.history import History, final_phase
-from checker.measures import measure
-from checker.node_files import MOST_LOGGED, NodeFiles, read_node_directory
-from checker.operation_table import WrongOperations
-from checker.server_truth import TRUE_TIMES, ServerTruth, merge
-from checker.txnlog import Known
-from checker.untrusted_file import in_utf8
-from checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
-from recipes.promises import Promises
-from results.first_record import FirstRecord, first_record
-from results.record import RunRecord
-from results.run_directory import RunDirectory
-from results.store_error import UnreadableRun
-from results.untrusted_file import read_regular
+from rumpus.checker.clock import WallClock
+from rumpus.checker.coherence import Contradictions, contradictions
+from rumpus.checker.history import History, final_phase
+from rumpus.checker.measures import measure
+from rumpus.checker.node_files import MOST_LOGGED, NodeFiles, read_node_directory
+from rumpus.checker.operation_table import WrongOperations
+from rumpus.checker.server_truth import TRUE_TIMES, ServerTruth, merge
+from rumpus.checker.txnlog import Known
+from rumpus.checker.untrusted_file import in_utf8
+from rumpus.checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
+from rumpus.recipes.promises import Promises
+from rumpus.results.first_record import FirstRecord, first_record
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import read_regular
 from rumpus.version import __version__
-from workloads.judgement import Evidence
-from workloads.operation_values import check_operations
-from workloads.registry import WORKLOADS
-from workloads.workload import Workload
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.operation_values import check_operations
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
 
 MOST_TOLD = 5
 """So many things of a kind are told one by one."""

@@ -9,19 +9,19 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from checker.registry import MODELS
-from harness.docker_engine import connect
-from harness.docker_ensemble import DockerEnsemble
-from harness.ensemble import Availability, EnvironmentRefusal
-from harness.sim_ensemble import SimEnsemble
-from harness.sim_waiting import sleeper
-from nemesis.registry import FAULTS, probe
+from rumpus.checker.registry import MODELS
 from rumpus.consoles import answers, print_json
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
-from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from workloads.registry import WORKLOADS
+from rumpus.harness.docker_engine import connect
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.harness.sim_ensemble import SimEnsemble
+from rumpus.harness.sim_waiting import sleeper
+from rumpus.nemesis.registry import FAULTS, probe
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.workloads.registry import WORKLOADS
 
 _YES, _NO = "[green]yes[/]", "[red]no [/]"
 

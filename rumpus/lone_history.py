@@ -7,19 +7,19 @@ their operations do where these are the operations of one workload only.
 from datetime import UTC, datetime
 from pathlib import Path
 
-from checker.history import History
-from checker.verdict import Verdict
-from recipes.promises import Promises
-from results.first_record import MOST_CLIENTS, FirstRecord, first_record
-from results.record import RunRecord
-from results.run_directory import RunDirectory
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Verdict
 from rumpus.judging import held_to, judge_evidence, questions_of_end
+from rumpus.recipes.promises import Promises
+from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from workloads.judgement import Evidence
-from workloads.operation_values import fitting_workloads
-from workloads.registry import WORKLOADS
-from workloads.workload import Workload
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.operation_values import fitting_workloads
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
 
 ANY = "any"
 """What stands for a recipe's name where a history is held to the promises of all of a family."""

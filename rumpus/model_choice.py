@@ -8,12 +8,12 @@ import sys
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 
-from checker.decide import Algorithm, ModelEntry
-from checker.decision import Budget, Decision
-from checker.linearizability.search import check_linearizable
-from checker.model import Model
-from checker.operation_table import OperationTable, WrongOperations, freeze
-from checker.registry import MODELS
+from rumpus.checker.decide import Algorithm, ModelEntry
+from rumpus.checker.decision import Budget, Decision
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import Model
+from rumpus.checker.operation_table import OperationTable, WrongOperations, freeze
+from rumpus.checker.registry import MODELS
 from rumpus.usage_error import UsageError
 
 
@@ -68,7 +68,8 @@ def _class_of(name: str) -> type[Model]:
         ) from error
     if not inspect.isclass(found) or not issubclass(found, Model):
         raise UsageError(
-            f"--model: {module_name!r} has no class {class_name!r} that is a checker.model.Model"
+            f"--model: {module_name!r} has no class {class_name!r} that is a "
+            "rumpus.checker.model.Model"
         )
     return found
 

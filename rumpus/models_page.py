@@ -6,8 +6,8 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from checker.decide import ModelEntry
-from checker.registry import MODELS
+from rumpus.checker.decide import ModelEntry
+from rumpus.checker.registry import MODELS
 from rumpus.marked_page import table_row
 
 _HEAD = """\
@@ -39,7 +39,7 @@ imported, so **its code is run** with your rights; it is also looked for in the 
 Name no module that you would not run. A history, by itself, never makes `rumpus check` run code.
 
 ```python
-from checker.model import ILLEGAL, UNKNOWN, Model
+from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
 
 
 class MaxRegister(Model):

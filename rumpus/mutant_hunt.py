@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Literal, NamedTuple
 
-from checker.verdict import Blamed
+from rumpus.checker.verdict import Blamed
 
 KINDS = ("default", "all")
 """The faults of a budget's runs, in turn: those of every world, and those of simulated ones."""

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from rumpus.consoles import answers, notices, print_json
 from rumpus.mutant_hunt import Hunt, Mutant, Told, hunt, survey
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
-from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS
 
 LAST_WORDS = 2000
 _STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": "bold red"}

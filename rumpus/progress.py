@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.text import Text
 
-from harness.run import Status
+from rumpus.harness.run import Status
 
 PERIOD_S = 0.25
 PLAIN_PERIOD_S = 5.0

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.verdict import ANOMALIES
-from recipes.interfaces import Recipe
+from rumpus.checker.verdict import ANOMALIES
 from rumpus.marked_page import table_row, with_part
-from workloads.registry import WORKLOADS
-from workloads.workload import Workload
+from rumpus.recipes.interfaces import Recipe
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
 
 PROMISES, FAMILIES = "promises", "families"
 

@@ -11,29 +11,29 @@ from importlib.metadata import version
 
 import msgspec
 
-from harness.run import Run, Status
-from harness.seed import Seed
-from harness.workers import ClientSpec
-from nemesis.plan import EVERYWHERE, SIMULATED, FaultPlan, dump_plan, load_plan
-from nemesis.random_plan import random_plan
-from results.record import ClockAnchor, RunRecord
-from results.run_directory import RunDirectory, create
-from results.store_error import StoreError
 from rumpus.consoles import notices, shown
 from rumpus.docker_world import DockerWorld
 from rumpus.ensemble_choice import Choice, choose_ensemble
+from rumpus.harness.run import Run, Status
+from rumpus.harness.seed import Seed
+from rumpus.harness.workers import ClientSpec
 from rumpus.interruption import Interruption
+from rumpus.nemesis.plan import EVERYWHERE, SIMULATED, FaultPlan, dump_plan, load_plan
+from rumpus.nemesis.random_plan import random_plan
 from rumpus.progress import ProgressDisplay
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory, create
+from rumpus.results.store_error import StoreError
 from rumpus.run_report import report
 from rumpus.sim_world import SimWorld
+from rumpus.simulation.kernel.preemption import mode_of_seed
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Action, Setting, Workload
 from rumpus.world import World
-from simulation.kernel.preemption import mode_of_seed
-from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from simulation.zookeeper.mutants.server_mutant import ServerMutant
-from workloads.registry import WORKLOADS
-from workloads.workload import Action, Setting, Workload
 
 TICK_MS = 500
 

@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
-from nemesis.plan import EVERYWHERE, SIMULATED, SOUND
-from nemesis.registry import FAULTS
 from rumpus.argument_types import JSON, RUNS, count, name, seconds
 from rumpus.ensemble_choice import ENSEMBLES
+from rumpus.nemesis.plan import EVERYWHERE, SIMULATED, SOUND
+from rumpus.nemesis.registry import FAULTS
 from rumpus.run_command import TICK_MS
-from simulation.kernel.preemption import MODES
-from workloads.registry import WORKLOADS
+from rumpus.simulation.kernel.preemption import MODES
+from rumpus.workloads.registry import WORKLOADS
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:

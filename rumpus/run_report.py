@@ -5,12 +5,12 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from results.results_document import results_document
-from results.run_directory import RunDirectory
-from results.store_error import StoreError
-from results.terminal import print_verdict
 from rumpus.consoles import print_json, shown
 from rumpus.judging import collector_at_rest, judge_run, weigh_interruption
+from rumpus.results.results_document import results_document
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import StoreError
+from rumpus.results.terminal import print_verdict
 
 
 def report(

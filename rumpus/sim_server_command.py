@@ -3,13 +3,13 @@
 import argparse
 import time
 
-from harness.ensemble import EnvironmentRefusal
 from rumpus.consoles import answers, notices
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.simulation.kernel.simulator import EPOCH, MILLISECOND, Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.real_sockets import RealSockets
+from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.usage_error import UsageError
-from simulation.kernel.simulator import EPOCH, MILLISECOND, Simulator
-from simulation.network.network import Network
-from simulation.real_sockets import RealSockets
-from simulation.zookeeper.cluster import Cluster
 
 LOOK_AGAIN = 100 * MILLISECOND
 HIGHEST_PORT = 65535

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from harness.clients import Clients, Roles
-from harness.ensemble import Ensemble
-from harness.links import Links
-from harness.run import Run, Status
-from harness.sim_run import perform_simulated
-from nemesis.plan import SOUND, FaultPlan
-from nemesis.runner import Nemesis
-from results.record import ClockAnchor, RunRecord
-from results.run_directory import RunDirectory
-from simulation.kernel.preemption import Mode
-from simulation.kernel.simulator import EPOCH, SECOND
-from simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links import Links
+from rumpus.harness.run import Run, Status
+from rumpus.harness.sim_run import perform_simulated
+from rumpus.nemesis.plan import SOUND, FaultPlan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.simulation.kernel.preemption import Mode
+from rumpus.simulation.kernel.simulator import EPOCH, SECOND
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 
 SPREAD_S = 50_000_000
 """Within so many seconds after the simulation's ``EPOCH`` runs begin."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from harness.run import Run, Status
-from nemesis.plan import FaultPlan
-from results.record import ClockAnchor, RunRecord
-from results.run_directory import RunDirectory
+from rumpus.harness.run import Run, Status
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory
 
 
 class World(Protocol):

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.network.transport import Receiver, Transport
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.network.transport import Receiver, Transport
 
 LOOPBACK = "127.0.0.1"
 MOST_KEPT = 256 * 1024

@@ -9,13 +9,13 @@ from queue import SimpleQueue
 
 import pytest
 
-from harness.docker_engine import connect
-from harness.docker_ensemble import DockerEnsemble
-from harness.ensemble import EnvironmentRefusal, serving
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.real_sockets import LOOPBACK, serve_in_thread
-from simulation.zookeeper.cluster import Cluster
+from rumpus.harness.docker_engine import connect
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.ensemble import EnvironmentRefusal, serving
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
+from rumpus.simulation.zookeeper.cluster import Cluster
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nemesis.plan import EVERYWHERE, FAMILIES
+from rumpus.nemesis.plan import EVERYWHERE, FAMILIES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "simulation.md"
 

@@ -6,19 +6,19 @@ Operations, both with a ``key``: ``append`` {value: piece}; ``read`` -> {value: 
 from collections.abc import Callable
 from typing import Any
 
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.append_only_register import APPEND
-from checker.verdict import Verdict
-from harness.client_body import ClientContext
-from harness.generator import Generator
-from harness.seed import Seed
-from recipes.catalogue.znodes import APPEND_LOGS
-from workloads.judgement import Evidence
-from workloads.workload import Setting, Workload
-from workloads.znode_client import ZnodeClient
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import final, load, pick
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.append_only_register import APPEND
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.generator import Generator
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import APPEND_LOGS
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.znode_client import ZnodeClient
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import final, load, pick
 
 WORDS = Words(acquire="append", work="read", release="", thing="log")
 PIECES = 200
@@ -69,7 +69,7 @@ APPENDS = Workload(
     summary="clients append to logs in single znodes, and read them",
     recipes=APPEND_LOGS,
     path="/rumpus/append",
-    build="workloads.append:client",
+    build="rumpus.workloads.append:client",
     model="append",
     words=WORDS,
     load=log_load,

@@ -15,15 +15,15 @@ from typing import Any
 
 import msgspec
 
-from checker.history import History, Op, Operation, final_phase
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.gate import GATE
-from checker.timeouts import TIMED_OUT, check_timeouts
-from checker.verdict import Requirement, Verdict
-from checker.waiters import check_waiters
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import (
+from rumpus.checker.history import History, Op, Operation, final_phase
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.gate import GATE
+from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.checker.waiters import check_waiters
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -35,7 +35,7 @@ from harness.combinators import (
     sleep,
     until_ok,
 )
-from harness.generator import (
+from rumpus.harness.generator import (
     NOTHING,
     PENDING,
     SECOND,
@@ -45,12 +45,12 @@ from harness.generator import (
     Invocation,
     Pending,
 )
-from harness.seed import Seed
-from recipes.barrier import Barrier, BarrierUnknown
-from recipes.catalogue.barriers import BARRIERS
-from workloads.judgement import Evidence, judge_exercised
-from workloads.patient_call import PatientCall, StillRunning
-from workloads.workload import Setting, Workload
+from rumpus.harness.seed import Seed
+from rumpus.recipes.barrier import Barrier, BarrierUnknown
+from rumpus.recipes.catalogue.barriers import BARRIERS
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.patient_call import PatientCall, StillRunning
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="create", work="wait", release="remove", thing="barrier")
 
@@ -375,7 +375,7 @@ BARRIER = Workload(
     summary="some clients set a barrier up and remove it each, all others wait at them",
     recipes=BARRIERS,
     path="/rumpus/barrier",
-    build="workloads.barrier:client",
+    build="rumpus.workloads.barrier:client",
     model="gate",
     words=WORDS,
     load=load,

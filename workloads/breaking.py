@@ -16,24 +16,24 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from checker.blacklisting import Blacklisting, check_blacklisting
-from checker.history import History, Op
-from checker.holds import Words
-from checker.removals import check_removals, check_told_removals, removals
-from checker.server_truth import ServerTruth
-from checker.verdict import CheckResult, Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_thread, limit, phases, repeat, until_ok
-from harness.generator import Generator, Invocation
-from recipes.breakable_lock import BLACKLIST, BlacklistLock, BreakableLock, IdentityLock
-from recipes.catalogue.breaking import BREAKABLE_LOCKS
-from recipes.interfaces import LockUnknown
-from recipes.line_view import Stand
-from recipes.promises import Line
-from workloads.breaking_load import dying_load, hanging_load
-from workloads.contention import ContentionClient, final
-from workloads.judgement import Evidence, judge_contention
-from workloads.workload import Setting, Workload
+from rumpus.checker.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words
+from rumpus.checker.removals import check_removals, check_told_removals, removals
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_thread, limit, phases, repeat, until_ok
+from rumpus.harness.generator import Generator, Invocation
+from rumpus.recipes.breakable_lock import BLACKLIST, BlacklistLock, BreakableLock, IdentityLock
+from rumpus.recipes.catalogue.breaking import BREAKABLE_LOCKS
+from rumpus.recipes.interfaces import LockUnknown
+from rumpus.recipes.line_view import Stand
+from rumpus.recipes.promises import Line
+from rumpus.workloads.breaking_load import dying_load, hanging_load
+from rumpus.workloads.contention import ContentionClient, final
+from rumpus.workloads.judgement import Evidence, judge_contention
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS: Final = Words()
 
@@ -282,7 +282,7 @@ BREAKING = Workload(
     summary="holders hang or die, and their locks are taken from them without waiting",
     recipes=BREAKABLE_LOCKS,
     path="/rumpus/breaking",
-    build="workloads.breaking:client",
+    build="rumpus.workloads.breaking:client",
     model="mutex",
     words=WORDS,
     load=load,

@@ -8,14 +8,22 @@ from typing import Any, Final
 
 import msgspec
 
-from checker.history import Op
-from checker.holds import Words
-from harness.combinators import any_of, delay, each_process, on_threads, unfold
-from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from harness.workers import CLIENT_KILLED
-from workloads.contention import LONG_PATIENCE_S, REENTRY_PATIENCE_S
-from workloads.workload import Setting
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.harness.combinators import any_of, delay, each_process, on_threads, unfold
+from rumpus.harness.generator import (
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.seed import Seed
+from rumpus.harness.workers import CLIENT_KILLED
+from rumpus.workloads.contention import LONG_PATIENCE_S, REENTRY_PATIENCE_S
+from rumpus.workloads.workload import Setting
 
 HANG_S: Final = (3.0, 3.0, 8.0)
 """How long a hung holder hangs, by turns of chance: its client goes on renewing the session."""

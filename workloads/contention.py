@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from kazoo.exceptions import KazooException, NoNodeError
 
-from checker.grants import sequence_number
-from checker.history import Op, Process
-from checker.holds import Words
-from checker.timeouts import TIMED_OUT
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import (
+from rumpus.checker.grants import sequence_number
+from rumpus.checker.history import Op, Process
+from rumpus.checker.holds import Words
+from rumpus.checker.timeouts import TIMED_OUT
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -26,12 +26,12 @@ from harness.combinators import (
     sequence,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.messages import Acted
-from harness.seed import Seed
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line
-from workloads.workload import Action, Setting
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.messages import Acted
+from rumpus.harness.seed import Seed
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line
+from rumpus.workloads.workload import Action, Setting
 
 LONG_PATIENCE_S = 5.0
 """How long most attempts wait."""

@@ -11,22 +11,30 @@ from typing import Any
 
 import msgspec
 
-from checker.counter_totals import check_totals
-from checker.final_answers import check_final_answers
-from checker.history import History, Op, final_phase
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.counter import COUNTER as MODEL
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
-from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from recipes.catalogue.counters import COUNTERS
-from recipes.counter import AdditionUnknown, Counter, TotalUnknown
-from workloads.judgement import Evidence, judge_exercised
-from workloads.patient_call import PatientCall, StillRunning
-from workloads.workload import Setting, Workload
+from rumpus.checker.counter_totals import check_totals
+from rumpus.checker.final_answers import check_final_answers
+from rumpus.checker.history import History, Op, final_phase
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.counter import COUNTER as MODEL
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
+from rumpus.harness.generator import (
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.counters import COUNTERS
+from rumpus.recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.patient_call import PatientCall, StillRunning
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="add", work="count", release="read", thing="counter")
 
@@ -216,7 +224,7 @@ COUNTER = Workload(
     summary="clients add to counters and read them; at the end everybody reads all",
     recipes=COUNTERS,
     path="/rumpus/counter",
-    build="workloads.counter:client",
+    build="rumpus.workloads.counter:client",
     model="counter",
     words=WORDS,
     load=load,

@@ -15,27 +15,35 @@ from typing import Any
 
 import msgspec
 
-from checker.barrier_rounds import check_barrier_rounds
-from checker.entitlement import check_entitlement
-from checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
-from checker.history import History, Op
-from checker.holds import Words, extract_holds
-from checker.model_check import check_model
-from checker.server_view import server_view
-from checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
-from checker.timeouts import TIMED_OUT, check_timeouts
-from checker.verdict import CheckResult, Requirement, Verdict
-from checker.waiters import check_waiters
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, each_thread, phases
-from harness.generator import PENDING, SECOND, Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from recipes.barrier import BarrierUnknown
-from recipes.catalogue.double_barriers import DOUBLE_BARRIERS
-from recipes.double_barrier import DoubleBarrier, NotInside
-from workloads.judgement import Evidence, judge_exercised
-from workloads.patient_call import PatientCall, StillRunning
-from workloads.workload import Setting, Workload
+from rumpus.checker.barrier_rounds import check_barrier_rounds
+from rumpus.checker.entitlement import check_entitlement
+from rumpus.checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.model_check import check_model
+from rumpus.checker.server_view import server_view
+from rumpus.checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
+from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.checker.waiters import check_waiters
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_process, each_thread, phases
+from rumpus.harness.generator import (
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.seed import Seed
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.catalogue.double_barriers import DOUBLE_BARRIERS
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.patient_call import PatientCall, StillRunning
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier", counted=False)
 
@@ -350,7 +358,7 @@ DOUBLE_BARRIER = Workload(
     summary="all clients go into a barrier together and out together, round after round",
     recipes=DOUBLE_BARRIERS,
     path="/rumpus/double-barrier",
-    build="workloads.double_barrier:client",
+    build="rumpus.workloads.double_barrier:client",
     model="double-barrier",
     words=WORDS,
     load=load,

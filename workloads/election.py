@@ -11,26 +11,26 @@ other servers too, and one that is behind among them.
 from collections.abc import Callable
 from typing import Any, Final
 
-from checker.acknowledgements import (
+from rumpus.checker.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
     check_observations,
 )
-from checker.holds import Words
-from checker.leader_sights import check_leader_sights
-from checker.server_view import server_view
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import any_of, delay, on_threads, unfold
-from harness.generator import Context, Generator, Invocation
-from recipes.catalogue.elections import ELECTIONS
-from recipes.election import ContestElection
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line
-from recipes.znode_access import NotAsked, ZnodeAccess
-from workloads.contention import ContentionClient, final, load
-from workloads.judgement import Evidence, judge_contention
-from workloads.workload import Setting, Workload
+from rumpus.checker.holds import Words
+from rumpus.checker.leader_sights import check_leader_sights
+from rumpus.checker.server_view import server_view
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import any_of, delay, on_threads, unfold
+from rumpus.harness.generator import Context, Generator, Invocation
+from rumpus.recipes.catalogue.elections import ELECTIONS
+from rumpus.recipes.election import ContestElection
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line
+from rumpus.recipes.znode_access import NotAsked, ZnodeAccess
+from rumpus.workloads.contention import ContentionClient, final, load
+from rumpus.workloads.judgement import Evidence, judge_contention
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership", counted=False)
 
@@ -163,7 +163,7 @@ ELECTION = Workload(
     summary="clients campaign, act as leader, and resign; another one observes who leads",
     recipes=ELECTIONS,
     path="/rumpus/election",
-    build="workloads.election:client",
+    build="rumpus.workloads.election:client",
     model="leader-election",
     words=WORDS,
     load=load_with_observer,

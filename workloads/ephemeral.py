@@ -7,17 +7,17 @@ Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, of the own 
 from collections.abc import Callable
 from typing import Any
 
-from checker.ephemeral_lives import check_ephemerals
-from checker.holds import Words
-from checker.verdict import Verdict
-from harness.client_body import ClientContext
-from harness.seed import Seed
-from recipes.catalogue.znodes import EPHEMERALS
-from workloads.judgement import Evidence
-from workloads.workload import Workload
-from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import final, load, pick
+from rumpus.checker.ephemeral_lives import check_ephemerals
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import EPHEMERALS
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Workload
+from rumpus.workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import final, load, pick
 
 WORDS = Words(acquire="create", work="look", release="remove", thing="ephemeral node")
 NAMES = tuple(f"e{number}" for number in range(8))
@@ -68,7 +68,7 @@ EPHEMERAL = Workload(
     summary="clients make ephemeral znodes, remove their own, and look at all of them",
     recipes=EPHEMERALS,
     path="/rumpus/ephemeral",
-    build="workloads.ephemeral:client",
+    build="rumpus.workloads.ephemeral:client",
     model="ephemeral",
     words=WORDS,
     load=lambda setting: load(setting, draw),

@@ -17,17 +17,17 @@ from typing import Any
 
 import msgspec
 
-from checker.exclusion import check_exclusion
-from checker.history import Op
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.registry import MODELS
-from checker.replication import check_recovery, check_replication
-from checker.server_view import server_view
-from checker.unasked_holds import unasked_holds
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Leaves, Outcome
-from harness.combinators import (
+from rumpus.checker.exclusion import check_exclusion
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.registry import MODELS
+from rumpus.checker.replication import check_recovery, check_replication
+from rumpus.checker.server_view import server_view
+from rumpus.checker.unasked_holds import unasked_holds
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Leaves, Outcome
+from rumpus.harness.combinators import (
     each_process,
     each_thread,
     limit,
@@ -37,13 +37,13 @@ from harness.combinators import (
     time_limit,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.failover import FAILOVER
-from recipes.failover import FailoverDatabase
-from recipes.failover_client import FailoverClient, NoPrimary, OutcomeUnknown
-from workloads.judgement import Evidence, judge_exercised
-from workloads.workload import Setting, Workload
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.failover import FAILOVER
+from rumpus.recipes.failover import FailoverDatabase
+from rumpus.recipes.failover_client import FailoverClient, NoPrimary, OutcomeUnknown
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="", work="", release="", thing="role of the primary")
 """Nobody asks for the role: whoever believes that it is the primary plays the holder."""
@@ -299,7 +299,7 @@ FAILOVER_WORKLOAD = Workload(
     summary="a database of all clients elects its primary, and loses no acknowledged write",
     recipes=FAILOVER,
     path="/rumpus/failover",
-    build="workloads.failover:client",
+    build="rumpus.workloads.failover:client",
     model="append",
     words=WORDS,
     load=load,

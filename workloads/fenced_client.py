@@ -6,10 +6,10 @@ from typing import Any, Final
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
-from harness.client_body import Outcome
-from harness.messages import Acted
-from recipes.fencing import StaleToken, WriteUnknown, ZooKeeperFence
-from workloads.contention import REQUEST_PATIENCE_S, ContentionClient
+from rumpus.harness.client_body import Outcome
+from rumpus.harness.messages import Acted
+from rumpus.recipes.fencing import StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.workloads.contention import REQUEST_PATIENCE_S, ContentionClient
 
 WRITE_PATIENCE_S: Final = 1.5
 BETWEEN_S: Final = 0.05

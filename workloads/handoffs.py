@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from checker.history import Op, Process
-from harness.generator import SECOND, Answer, Context, Generator, Invocation, Pending, Thread
-from harness.seed import Seed
+from rumpus.checker.history import Op, Process
+from rumpus.harness.generator import SECOND, Answer, Context, Generator, Invocation, Pending, Thread
+from rumpus.harness.seed import Seed
 
 LEAST_PATIENCE_S = 0.02
 MOST_PATIENCE_S = 0.12

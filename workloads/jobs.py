@@ -20,15 +20,15 @@ import msgspec
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
-from checker.history import Op, Process
-from checker.holds import Words
-from checker.job_effects import check_job_effects
-from checker.removals import check_removals, removals
-from checker.server_truth import ServerTruth
-from checker.timeouts import check_timeouts
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import (
+from rumpus.checker.history import Op, Process
+from rumpus.checker.holds import Words
+from rumpus.checker.job_effects import check_job_effects
+from rumpus.checker.removals import check_removals, removals
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import (
     each_process,
     each_thread,
     limit,
@@ -37,12 +37,12 @@ from harness.combinators import (
     repeat,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.jobs import BOARDS
-from recipes.jobs import Claim, ClaimLost, JobUnknown
-from workloads.judgement import Evidence, judge_exercised
-from workloads.workload import Setting, Workload
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.jobs import BOARDS
+from rumpus.recipes.jobs import Claim, ClaimLost, JobUnknown
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="claim", work="work", release="complete", thing="job")
 
@@ -376,7 +376,7 @@ JOBS = Workload(
     summary="clients hand jobs in, do those of others, and wait to be told",
     recipes=BOARDS,
     path="/rumpus/jobs",
-    build="workloads.jobs:client",
+    build="rumpus.workloads.jobs:client",
     model="multiset-queue",
     words=WORDS,
     load=load,

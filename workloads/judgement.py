@@ -3,22 +3,22 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from checker.clock import WallClock
-from checker.entitlement import check_entitlement
-from checker.exclusion import TOLERANCE_NS, ServerView, check_exclusion
-from checker.exercise import check_exercise, count_elections, count_lost_sessions
-from checker.grants import check_order, check_tokens, sequence_number
-from checker.herd import check_herd
-from checker.history import History
-from checker.holds import Hold, Words, extract_holds
-from checker.liveness import check_liveness
-from checker.overdue import check_overdue
-from checker.server_truth import ServerTruth
-from checker.server_view import server_view
-from checker.session_proofs import lives_by_grants
-from checker.timeouts import check_timeouts
-from checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
-from recipes.promises import Line, Promises
+from rumpus.checker.clock import WallClock
+from rumpus.checker.entitlement import check_entitlement
+from rumpus.checker.exclusion import TOLERANCE_NS, ServerView, check_exclusion
+from rumpus.checker.exercise import check_exercise, count_elections, count_lost_sessions
+from rumpus.checker.grants import check_order, check_tokens, sequence_number
+from rumpus.checker.herd import check_herd
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.liveness import check_liveness
+from rumpus.checker.overdue import check_overdue
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.server_view import server_view
+from rumpus.checker.session_proofs import lives_by_grants
+from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
+from rumpus.recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
 """How many contended handovers make a run meaningful."""

@@ -11,23 +11,23 @@ Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, an
 from collections.abc import Callable
 from typing import Any
 
-from checker.fence import check_fence
-from checker.holds import Words, extract_holds
-from checker.lock_delay import check_lock_delay
-from checker.sequencers import check_sequencers
-from checker.verdict import CheckResult, Requirement, Verdict
-from harness.client_body import ClientContext
-from harness.generator import Generator
-from recipes.catalogue.locks import LOCKS
-from recipes.fenced_lock import FencedLock
-from recipes.kazoo_lease import KazooLease
-from recipes.sequencer import SequencerLock
-from recipes.validity_lock import ValidityLock
-from workloads.contention import ContentionClient, final, load
-from workloads.fenced_client import FencedClient, data_path
-from workloads.judgement import Evidence, judge_contention
-from workloads.sequencer_client import SequencerClient, Verifying
-from workloads.workload import Setting, Workload
+from rumpus.checker.fence import check_fence
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.lock_delay import check_lock_delay
+from rumpus.checker.sequencers import check_sequencers
+from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.generator import Generator
+from rumpus.recipes.catalogue.locks import LOCKS
+from rumpus.recipes.fenced_lock import FencedLock
+from rumpus.recipes.kazoo_lease import KazooLease
+from rumpus.recipes.sequencer import SequencerLock
+from rumpus.recipes.validity_lock import ValidityLock
+from rumpus.workloads.contention import ContentionClient, final, load
+from rumpus.workloads.fenced_client import FencedClient, data_path
+from rumpus.workloads.judgement import Evidence, judge_contention
+from rumpus.workloads.sequencer_client import SequencerClient, Verifying
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
 
@@ -130,7 +130,7 @@ LOCK = Workload(
     summary="clients contend for one lock and act on what it protects",
     recipes=LOCKS,
     path="/rumpus/lock",
-    build="workloads.lock:client",
+    build="rumpus.workloads.lock:client",
     model="mutex",
     words=WORDS,
     load=_load,

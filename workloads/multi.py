@@ -9,22 +9,22 @@ from typing import Any
 
 import msgspec
 
-from checker.history import History, Op
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.versioned_register import VERSIONED_REGISTER
-from checker.torn_transactions import check_torn
-from checker.verdict import Verdict
-from harness.client_body import ClientContext
-from harness.combinators import stagger
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.znodes import MULTI_WRITES
-from workloads.judgement import Evidence
-from workloads.workload import Setting, Workload
-from workloads.znode_client import REFUSED, ZnodeClient
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import PAUSE_S, final, pick
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.torn_transactions import check_torn
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.combinators import stagger
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import MULTI_WRITES
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.znode_client import REFUSED, ZnodeClient
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="write", work="read", release="", thing="transaction")
 SHARES = ((2, "write"), (2, "write_if"), (4, "read"))
@@ -141,7 +141,7 @@ MULTI = Workload(
     summary="clients write several znodes by one transaction, and read them as of one moment",
     recipes=MULTI_WRITES,
     path="/rumpus/multi",
-    build="workloads.multi:client",
+    build="rumpus.workloads.multi:client",
     model="versioned-register",
     words=WORDS,
     load=load,

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 
-from checker.history import History, Op
-from checker.value_shapes import MANY, all_are
-from workloads.barrier import KEEPERS
-from workloads.counter import COUNTERS_IN_TURN
-from workloads.ephemeral import NAMES
-from workloads.partitioner import PARTS
-from workloads.register import KEYS
-from workloads.watch import AWAITED, CHILD, GROWN, WATCHED
+from rumpus.checker.history import History, Op
+from rumpus.checker.value_shapes import MANY, all_are
+from rumpus.workloads.barrier import KEEPERS
+from rumpus.workloads.counter import COUNTERS_IN_TURN
+from rumpus.workloads.ephemeral import NAMES
+from rumpus.workloads.partitioner import PARTS
+from rumpus.workloads.register import KEYS
+from rumpus.workloads.watch import AWAITED, CHILD, GROWN, WATCHED
 
 
 class Shape(NamedTuple):

@@ -15,17 +15,17 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException
 
-from checker.entitlement import check_entitlement
-from checker.exclusion import ServerView
-from checker.history import Op
-from checker.holds import Words, extract_holds
-from checker.liveness import check_liveness
-from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
-from checker.server_view import server_view
-from checker.timeouts import TIMED_OUT, check_timeouts
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import (
+from rumpus.checker.entitlement import check_entitlement
+from rumpus.checker.exclusion import ServerView
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.liveness import check_liveness
+from rumpus.checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
+from rumpus.checker.server_view import server_view
+from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -35,13 +35,13 @@ from harness.combinators import (
     repeat,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from recipes.catalogue.partitioners import PARTITIONERS
-from recipes.interfaces import LockUnknown, NotHeld
-from workloads.contention import LINGER_S, ContentionClient
-from workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions, judge_exercised
-from workloads.workload import Setting, Workload
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation, Pending
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.partitioners import PARTITIONERS
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.workloads.contention import LINGER_S, ContentionClient
+from rumpus.workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions, judge_exercised
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="share")
 
@@ -296,7 +296,7 @@ PARTITIONER = Workload(
     summary="members that come and go share out a set",
     recipes=PARTITIONERS,
     path="/rumpus/partitioner",
-    build="workloads.partitioner:client",
+    build="rumpus.workloads.partitioner:client",
     model="mutex for each part",
     words=WORDS,
     load=load,

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from checker.specialised.priority_queue import PRIORITY_QUEUE as MODEL
-from harness.client_body import ClientContext
-from recipes.catalogue.queues import PRIORITY_QUEUES
-from workloads.queue_judgement import judge_queue
-from workloads.queueing import WORDS, QueueClient, final, load
-from workloads.workload import Workload
+from rumpus.checker.specialised.priority_queue import PRIORITY_QUEUE as MODEL
+from rumpus.harness.client_body import ClientContext
+from rumpus.recipes.catalogue.queues import PRIORITY_QUEUES
+from rumpus.workloads.queue_judgement import judge_queue
+from rumpus.workloads.queueing import WORDS, QueueClient, final, load
+from rumpus.workloads.workload import Workload
 
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
@@ -21,7 +21,7 @@ PRIORITY_QUEUE = Workload(
     summary="clients put elements of several priorities into a queue and take them out",
     recipes=PRIORITY_QUEUES,
     path="/rumpus/priority-queue",
-    build="workloads.priority_queue:client",
+    build="rumpus.workloads.priority_queue:client",
     model=MODEL.name,
     words=WORDS,
     load=lambda setting: load(setting, priorities=True),

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from checker.specialised.fifo_queue import FIFO_QUEUE
-from harness.client_body import ClientContext
-from recipes.catalogue.queues import QUEUES
-from workloads.queue_judgement import judge_queue
-from workloads.queueing import WORDS, QueueClient, final, load
-from workloads.workload import Workload
+from rumpus.checker.specialised.fifo_queue import FIFO_QUEUE
+from rumpus.harness.client_body import ClientContext
+from rumpus.recipes.catalogue.queues import QUEUES
+from rumpus.workloads.queue_judgement import judge_queue
+from rumpus.workloads.queueing import WORDS, QueueClient, final, load
+from rumpus.workloads.workload import Workload
 
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
@@ -21,7 +21,7 @@ QUEUE = Workload(
     summary="clients put elements into a queue and take them out, some by claim",
     recipes=QUEUES,
     path="/rumpus/queue",
-    build="workloads.queue:client",
+    build="rumpus.workloads.queue:client",
     model=FIFO_QUEUE.name,
     words=WORDS,
     load=lambda setting: load(setting, priorities=False),

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from checker.decide import ModelEntry
-from checker.history import History, Op, final_phase
-from checker.model_check import check_model
-from checker.queue_accounting import (
+from rumpus.checker.decide import ModelEntry
+from rumpus.checker.history import History, Op, final_phase
+from rumpus.checker.model_check import check_model
+from rumpus.checker.queue_accounting import (
     Accounts,
     Element,
     Removal,
@@ -16,10 +16,10 @@ from checker.queue_accounting import (
     first_claims,
     without,
 )
-from checker.queue_waiting import check_waiting
-from checker.timeouts import check_timeouts
-from checker.verdict import Anomaly, CheckResult, Requirement, Verdict
-from workloads.judgement import Evidence, judge_exercised
+from rumpus.checker.queue_waiting import check_waiting
+from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict
+from rumpus.workloads.judgement import Evidence, judge_exercised
 
 LEAST_ELEMENTS = 50
 """How many elements must have come out to make a run meaningful."""

@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException, NoNodeError
 
-from checker.history import Op
-from checker.holds import Words
-from harness.client_body import ClientContext, Leaves, Outcome
-from harness.combinators import (
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.harness.client_body import ClientContext, Leaves, Outcome
+from rumpus.harness.combinators import (
     each_thread,
     limit,
     on_threads,
@@ -26,7 +26,7 @@ from harness.combinators import (
     stagger,
     until_ok,
 )
-from harness.generator import (
+from rumpus.harness.generator import (
     PENDING,
     SECOND,
     Answer,
@@ -36,10 +36,10 @@ from harness.generator import (
     Pending,
     Thread,
 )
-from harness.seed import Seed
-from recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
-from workloads.handoffs import Handoffs, Schedule
-from workloads.workload import Setting
+from rumpus.harness.seed import Seed
+from rumpus.recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.workloads.handoffs import Handoffs, Schedule
+from rumpus.workloads.workload import Setting
 
 WORDS: Final = Words(acquire="dequeue", work="work", release="acknowledge", thing="element")
 

@@ -14,23 +14,23 @@ from typing import Any, Final
 
 import msgspec
 
-from checker.grants import check_tokens
-from checker.history import Op, Process
-from checker.holds import Words, extract_holds
-from checker.revocation import check_revocations
-from checker.verdict import Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
-from recipes.interfaces import LockUnknown, NotHeld, Recipe
-from recipes.promises import Line
-from recipes.read_write_lock import ReadWriteLock
-from recipes.revocable_lock import RevocableReadWriteLock
-from workloads.contention import CUT_OFF_NS, ContentionClient, final, load
-from workloads.judgement import Evidence, judge_contention
-from workloads.workload import Setting, Workload
+from rumpus.checker.grants import check_tokens
+from rumpus.checker.history import Op, Process
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.revocation import check_revocations
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_process
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
+from rumpus.recipes.interfaces import LockUnknown, NotHeld, Recipe
+from rumpus.recipes.promises import Line
+from rumpus.recipes.read_write_lock import ReadWriteLock
+from rumpus.recipes.revocable_lock import RevocableReadWriteLock
+from rumpus.workloads.contention import CUT_OFF_NS, ContentionClient, final, load
+from rumpus.workloads.judgement import Evidence, judge_contention
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
 
@@ -212,7 +212,7 @@ READ_WRITE = Workload(
     summary="clients read together or write alone under one lock, or ask its holders to let go",
     recipes=READ_WRITE_LOCKS,
     path="/rumpus/read-write",
-    build="workloads.read_write:client",
+    build="rumpus.workloads.read_write:client",
     model="read-write-lock",
     words=WORDS,
     load=_load,

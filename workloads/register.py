@@ -10,25 +10,25 @@ from typing import Any
 
 import msgspec
 
-from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY
-from checker.history import Op
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.versioned_register import VERSIONED_REGISTER
-from checker.sync_freshness import check_sync_freshness
-from checker.verdict import Verdict
-from checker.znode_history import writes_by_comparison
-from harness.client_body import ClientContext
-from harness.combinators import stagger
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.znodes import REGISTERS
-from recipes.register import ABSENT, Reading
-from workloads.judgement import Evidence
-from workloads.workload import Setting, Workload
-from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import PAUSE_S, final, pick
+from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.sync_freshness import check_sync_freshness
+from rumpus.checker.verdict import Verdict
+from rumpus.checker.znode_history import writes_by_comparison
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.combinators import stagger
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import REGISTERS
+from rumpus.recipes.register import ABSENT, Reading
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="write", work="read", release="cas", thing="register")
 KEYS = ("r0", "r1", "r2")
@@ -138,7 +138,7 @@ REGISTER = Workload(
     summary="clients read, write, and compare and set a few znodes",
     recipes=REGISTERS,
     path="/rumpus/register",
-    build="workloads.register:client",
+    build="rumpus.workloads.register:client",
     model="versioned-register",
     words=WORDS,
     load=load,

@@ -7,12 +7,12 @@ actions on the witness, each after a look whether the permit is still held; ``re
 from collections.abc import Callable
 from typing import Final
 
-from checker.holds import Words
-from harness.client_body import ClientContext
-from recipes.catalogue.semaphores import SEMAPHORES
-from workloads.contention import CUT_OFF_NS, ContentionClient, final, load
-from workloads.judgement import judge_contention
-from workloads.workload import Workload
+from rumpus.checker.holds import Words
+from rumpus.harness.client_body import ClientContext
+from rumpus.recipes.catalogue.semaphores import SEMAPHORES
+from rumpus.workloads.contention import CUT_OFF_NS, ContentionClient, final, load
+from rumpus.workloads.judgement import judge_contention
+from rumpus.workloads.workload import Workload
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="permit")
 
@@ -50,7 +50,7 @@ SEMAPHORE = Workload(
     summary=f"clients contend for {PERMITS} permits and act while they hold one",
     recipes=SEMAPHORES,
     path="/rumpus/semaphore",
-    build="workloads.semaphore:client",
+    build="rumpus.workloads.semaphore:client",
     model="semaphore",
     words=WORDS,
     load=lambda setting: load(WORDS, setting, longest=LONGEST_HOLD_S, one_in=ONE_LONG_IN),

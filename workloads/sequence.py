@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from checker.growing_numbers import check_growth
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.specialised.unique_ids import UNIQUE_IDS
-from checker.verdict import Verdict
-from harness.client_body import ClientContext
-from harness.seed import Seed
-from recipes.catalogue.znodes import SEQUENCES
-from workloads.judgement import Evidence
-from workloads.workload import Workload
-from workloads.znode_client import ZnodeClient
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import final, load
+from rumpus.checker.growing_numbers import check_growth
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.unique_ids import UNIQUE_IDS
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import SEQUENCES
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Workload
+from rumpus.workloads.znode_client import ZnodeClient
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import final, load
 
 WORDS = Words(acquire="generate", work="", release="", thing="number")
 LEAST = 100
@@ -50,7 +50,7 @@ SEQUENCE = Workload(
     summary="clients draw numbers that are unique and only grow",
     recipes=SEQUENCES,
     path="/rumpus/sequence",
-    build="workloads.sequence:client",
+    build="rumpus.workloads.sequence:client",
     model="unique-ids",
     words=WORDS,
     load=lambda setting: load(setting, draw),

@@ -4,14 +4,14 @@ from typing import Any, Final
 
 import msgspec
 
-from checker.history import Op
-from checker.holds import Words
-from harness.client_body import Outcome
-from harness.generator import Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.sequencer import SequencerLock
-from workloads.contention import ContentionClient
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.harness.client_body import Outcome
+from rumpus.harness.generator import Answer, Context, Generator, Invocation, Pending
+from rumpus.harness.seed import Seed
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.sequencer import SequencerLock
+from rumpus.workloads.contention import ContentionClient
 
 VERIFY_PATIENCE_S: Final = 2.0
 BETWEEN_NS: Final = 20_000_000

@@ -14,13 +14,13 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException
 
-from checker.convergence import count_expiries
-from checker.history import Op
-from checker.holds import Words
-from checker.presence import check_discovery, check_lists, check_presence
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import (
+from rumpus.checker.convergence import count_expiries
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import (
     each_process,
     each_thread,
     limit,
@@ -30,13 +30,13 @@ from harness.combinators import (
     sleep,
     until_ok,
 )
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.registries import REGISTRIES
-from recipes.service_registry import RegistrationUnknown, ServiceRegistry
-from recipes.session import Unanswered
-from workloads.judgement import Evidence, judge_exercised
-from workloads.workload import Setting, Workload
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.registries import REGISTRIES
+from rumpus.recipes.service_registry import RegistrationUnknown, ServiceRegistry
+from rumpus.recipes.session import Unanswered
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="register", work="discover", release="deregister", thing="entry")
 
@@ -248,7 +248,7 @@ REGISTRY = Workload(
     summary="clients register, list and watch who is there, and leave",
     recipes=REGISTRIES,
     path="/rumpus/registry",
-    build="workloads.service_discovery:client",
+    build="rumpus.workloads.service_discovery:client",
     model="group membership",
     words=WORDS,
     load=load,

@@ -23,24 +23,24 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import NodeExistsError
 
-from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
-from checker.history import Op
-from checker.holds import Words
-from checker.model_check import check_model
-from checker.registry import MODELS
-from checker.server_truth import ServerTruth
-from checker.timeouts import check_timeouts
-from checker.txnlog import session_hex
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_thread, limit, repeat, until_ok
-from harness.generator import Answer, Context, Generator, Invocation, Pending
-from harness.seed import Seed
-from recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
-from recipes.two_phase_commit import VOTE, InDoubt, NoTransaction, VotedAlready, read_ballot
-from workloads.judgement import Evidence, judge_exercised
-from workloads.mortal_client import Died, MortalClient
-from workloads.workload import Setting, Workload
+from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.model_check import check_model
+from rumpus.checker.registry import MODELS
+from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.txnlog import session_hex
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_thread, limit, repeat, until_ok
+from rumpus.harness.generator import Answer, Context, Generator, Invocation, Pending
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
+from rumpus.recipes.two_phase_commit import VOTE, InDoubt, NoTransaction, VotedAlready, read_ballot
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.mortal_client import Died, MortalClient
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="begin", work="vote", release="decide", thing="transaction")
 
@@ -418,7 +418,7 @@ TWO_PHASE_COMMIT = Workload(
     summary="clients coordinate transactions, vote on each other's, and decide",
     recipes=TWO_PHASE_COMMITS,
     path="/rumpus/two-phase-commit",
-    build="workloads.two_phase_commit:client",
+    build="rumpus.workloads.two_phase_commit:client",
     model="atomic-commitment",
     words=WORDS,
     load=lambda setting: Transactions(setting.seed, setting.until),

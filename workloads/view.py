@@ -20,19 +20,19 @@ from kazoo.exceptions import (
     ZookeeperError,
 )
 
-from checker.convergence import check_convergence, check_view_order, count_expiries
-from checker.history import Op
-from checker.holds import Words
-from checker.verdict import Requirement, Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.views import VIEWS
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
-from workloads.judgement import Evidence, judge_exercised
-from workloads.workload import Setting, Workload
+from rumpus.checker.convergence import check_convergence, check_view_order, count_expiries
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import Requirement, Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.views import VIEWS
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.workload import Setting, Workload
 
 WORDS: Final = Words(acquire="follow", work="look", release="unfollow", thing="view")
 
@@ -330,7 +330,7 @@ VIEW = Workload(
     summary="clients follow what stands in a folder while all of them change it",
     recipes=VIEWS,
     path="/rumpus/view",
-    build="workloads.view:client",
+    build="rumpus.workloads.view:client",
     model="watch",
     words=WORDS,
     load=load,

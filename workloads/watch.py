@@ -17,28 +17,28 @@ from typing import Any
 
 import msgspec
 
-from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
-from checker.history import Op
-from checker.holds import Words
-from checker.missed_changes import check_missed_changes
-from checker.model_check import check_model
-from checker.timeouts import TIMED_OUT, check_timeouts
-from checker.verdict import Verdict
-from checker.watch_delivery import check_watch_delivery
-from checker.znode_history import watches_by_connection, writes_by_comparison
-from harness.client_body import ClientContext, Outcome
-from harness.combinators import each_process, stagger
-from harness.generator import PENDING, Answer, Context, Generator, Invocation
-from harness.seed import Seed
-from recipes.catalogue.znodes import WATCHED_ZNODES
-from recipes.register import Reading
-from recipes.znode_access import NotAsked
-from workloads.judgement import Evidence
-from workloads.patient_call import PatientCall
-from workloads.workload import Setting, Workload
-from workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import PAUSE_S, final, pick
+from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.missed_changes import check_missed_changes
+from rumpus.checker.model_check import check_model
+from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.verdict import Verdict
+from rumpus.checker.watch_delivery import check_watch_delivery
+from rumpus.checker.znode_history import watches_by_connection, writes_by_comparison
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.combinators import each_process, stagger
+from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import WATCHED_ZNODES
+from rumpus.recipes.register import Reading
+from rumpus.recipes.znode_access import NotAsked
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.patient_call import PatientCall
+from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.znode_client import REFUSED, ZnodeClient, hexadecimal
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import PAUSE_S, final, pick
 
 WORDS = Words(acquire="await", work="watch", release="write", thing="change")
 WATCHED = ("w0", "w1")
@@ -208,7 +208,7 @@ WATCH = Workload(
     summary="clients change znodes, watch them, and wait for changes",
     recipes=WATCHED_ZNODES,
     path="/rumpus/watch",
-    build="workloads.watch:client",
+    build="rumpus.workloads.watch:client",
     model="session-guarantees",
     words=WORDS,
     load=load,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.holds import Words
-from checker.verdict import Verdict
-from harness.generator import Generator
-from harness.seed import Seed
-from recipes.interfaces import Recipe
-from workloads.judgement import Evidence
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.generator import Generator
+from rumpus.harness.seed import Seed
+from rumpus.recipes.interfaces import Recipe
+from rumpus.workloads.judgement import Evidence
 
 
 @dataclass(frozen=True)

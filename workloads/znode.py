@@ -13,20 +13,20 @@ from typing import Any
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
 from kazoo.security import make_digest_acl_credential
 
-from checker.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
-from checker.holds import Words
-from checker.stat_laws import check_stats
-from checker.verdict import Verdict
-from harness.client_body import ClientContext, Outcome
-from harness.generator import Generator
-from harness.seed import Seed
-from recipes.catalogue.znodes import GUARDED_ZNODES
-from recipes.guarded_znodes import GuardedZnodes, Sight
-from workloads.judgement import Evidence
-from workloads.workload import Setting, Workload
-from workloads.znode_client import REFUSED, ZnodeClient
-from workloads.znode_judgement import judge_znodes
-from workloads.znode_load import final, load, pick
+from rumpus.checker.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
+from rumpus.checker.holds import Words
+from rumpus.checker.stat_laws import check_stats
+from rumpus.checker.verdict import Verdict
+from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.generator import Generator
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.znodes import GUARDED_ZNODES
+from rumpus.recipes.guarded_znodes import GuardedZnodes, Sight
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.znode_client import REFUSED, ZnodeClient
+from rumpus.workloads.znode_judgement import judge_znodes
+from rumpus.workloads.znode_load import final, load, pick
 
 WORDS = Words(acquire="set", work="read", release="allow", thing="znode")
 OPERATIONS = 30
@@ -166,7 +166,7 @@ ZNODE = Workload(
     summary="clients make znodes with access control lists, use them, and compare their Stats",
     recipes=GUARDED_ZNODES,
     path="/rumpus/znode",
-    build="workloads.znode:client",
+    build="rumpus.workloads.znode:client",
     model="access control and Stats",
     words=WORDS,
     load=znode_load,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness.client_body import Outcome
-from recipes.session import Unanswered
-from recipes.znode_access import NotAsked, ZnodeAccess
+from rumpus.harness.client_body import Outcome
+from rumpus.recipes.session import Unanswered
+from rumpus.recipes.znode_access import NotAsked, ZnodeAccess
 
 REFUSED = Outcome("fail")
 """The system looked and said no."""

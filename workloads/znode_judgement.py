@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from checker.final_answers import check_final_answers
-from checker.verdict import CheckResult, Requirement, Verdict
-from workloads.judgement import Evidence, judge_exercised
-from workloads.znode_load import TRIES
+from rumpus.checker.final_answers import check_final_answers
+from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.znode_load import TRIES
 
 
 def judge_znodes(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.combinators import (
+from rumpus.harness.combinators import (
     delay,
     each_thread,
     limit,
@@ -13,9 +13,9 @@ from harness.combinators import (
     unfold,
     until_ok,
 )
-from harness.generator import Context, Generator, Invocation
-from harness.seed import Seed
-from workloads.workload import Setting
+from rumpus.harness.generator import Context, Generator, Invocation
+from rumpus.harness.seed import Seed
+from rumpus.workloads.workload import Setting
 
 PAUSE_S = 0.01
 """From one operation to the next, of all clients together, on average."""

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Hashable, Sequence
 
-from checker.decide import NO_PART, Algorithm, ModelEntry
-from checker.decision import Budget, Decision, accepted
-from checker.guarantees.session_order import check_session_order
-from checker.guarantees.watch_events import check_watch_events
-from checker.guarantees.znode_data import check_znode_data
-from checker.guarantees.znode_operations import ZnodeOperations, explaining
-from checker.guarantees.zxid_order import check_zxid_order
-from checker.operation_table import OperationTable
+from rumpus.checker.decide import NO_PART, Algorithm, ModelEntry
+from rumpus.checker.decision import Budget, Decision, accepted
+from rumpus.checker.guarantees.session_order import check_session_order
+from rumpus.checker.guarantees.watch_events import check_watch_events
+from rumpus.checker.guarantees.znode_data import check_znode_data
+from rumpus.checker.guarantees.znode_operations import ZnodeOperations, explaining
+from rumpus.checker.guarantees.zxid_order import check_zxid_order
+from rumpus.checker.operation_table import OperationTable
 
 Guarantee = Callable[[ZnodeOperations], Decision | None]
 

@@ -28,9 +28,9 @@ from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
-from checker.decision import Decision, refused
-from checker.guarantees.znode_operations import NOTHING, Sight, ZnodeOperations
-from checker.wording import at, who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.guarantees.znode_operations import NOTHING, Sight, ZnodeOperations
+from rumpus.checker.wording import at, who
 
 
 class NextWrites:

@@ -27,11 +27,11 @@ from collections import defaultdict
 from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 
-from checker.decision import Decision, refused
-from checker.guarantees.session_order import NextWrites, Synced, View, views_of
-from checker.guarantees.znode_operations import Sight, ZnodeOperations
-from checker.operation_table import NEVER
-from checker.wording import at, who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.guarantees.session_order import NextWrites, Synced, View, views_of
+from rumpus.checker.guarantees.znode_operations import Sight, ZnodeOperations
+from rumpus.checker.operation_table import NEVER
+from rumpus.checker.wording import at, who
 
 
 def check_watch_events(operations: ZnodeOperations) -> Decision | None:

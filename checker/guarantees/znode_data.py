@@ -22,10 +22,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
-from checker.decision import Decision, refused
-from checker.guarantees.znode_operations import NOTHING, Sight, Unknown, ZnodeOperations
-from checker.guarantees.zxid_order import SeenBy, latest_time
-from checker.wording import who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.guarantees.znode_operations import NOTHING, Sight, Unknown, ZnodeOperations
+from rumpus.checker.guarantees.zxid_order import SeenBy, latest_time
+from rumpus.checker.wording import who
 
 Place = tuple[Hashable, int]
 """A znode and a zxid: one content."""

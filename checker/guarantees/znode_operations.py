@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.operation_table import (
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     MISSING,

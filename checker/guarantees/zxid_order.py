@@ -17,10 +17,10 @@ from bisect import bisect_left
 
 import numpy as np
 
-from checker.decision import Decision, refused
-from checker.guarantees.znode_operations import NOTHING, Sight, ZnodeOperations
-from checker.operation_table import NEVER
-from checker.wording import at, who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.guarantees.znode_operations import NOTHING, Sight, ZnodeOperations
+from rumpus.checker.operation_table import NEVER
+from rumpus.checker.wording import at, who
 
 
 class SeenBy:

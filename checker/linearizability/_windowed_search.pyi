@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from typing import final
 
-from checker.model import Model
-from checker.operation_table import Ints, OperationTable, Values
+from rumpus.checker.model import Model
+from rumpus.checker.operation_table import Ints, OperationTable, Values
 
 @final
 class Transitions:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from checker.decision import Budget, Witness
-from checker.linearizability.minimal_witness import minimal_positions
-from checker.model import REFUSED, UNKNOWN, Model
-from checker.operation_table import INFO, OK, OperationTable, Values
-from checker.wording import at, who
+from rumpus.checker.decision import Budget, Witness
+from rumpus.checker.linearizability.minimal_witness import minimal_positions
+from rumpus.checker.model import REFUSED, UNKNOWN, Model
+from rumpus.checker.operation_table import INFO, OK, OperationTable, Values
+from rumpus.checker.wording import at, who
 
 LONGEST_EXPLANATION_S = 30.0
 """How long a minimal witness is looked for where the budget has no limit."""

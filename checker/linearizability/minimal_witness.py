@@ -25,7 +25,7 @@ searched in earnest when little else is left, with more patience each time.
 from collections.abc import Callable
 from typing import Any
 
-from checker.linearizability.windowed_search import InTurns
+from rumpus.checker.linearizability.windowed_search import InTurns
 
 SLICE = 10_000
 

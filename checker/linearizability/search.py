@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from checker.decision import Budget, Decision, accepted, undecided
-from checker.linearizability import operation_types
-from checker.linearizability.explanation import explain_refusal
-from checker.linearizability.windowed_search import InTurns, Search
-from checker.model import REFUSED, UNKNOWN, Model
-from checker.operation_table import (
+from rumpus.checker.decision import Budget, Decision, accepted, undecided
+from rumpus.checker.linearizability import operation_types
+from rumpus.checker.linearizability.explanation import explain_refusal
+from rumpus.checker.linearizability.windowed_search import InTurns, Search
+from rumpus.checker.model import REFUSED, UNKNOWN, Model
+from rumpus.checker.operation_table import (
     INFO,
     OK,
     Ints,
@@ -63,7 +63,7 @@ PYTHON = Engine(
 C: Engine | None = None
 WHY_NOT_C = ""
 try:
-    from checker.linearizability import _windowed_search
+    from rumpus.checker.linearizability import _windowed_search
 except ImportError as problem:  # without a compiler it is not built
     WHY_NOT_C = str(problem)
 else:

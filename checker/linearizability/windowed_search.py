@@ -53,8 +53,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from checker.linearizability.operation_types import Operations
-from checker.linearizability.windows import Configuration, Windows
+from rumpus.checker.linearizability.operation_types import Operations
+from rumpus.checker.linearizability.windows import Configuration, Windows
 
 _CONFIGURATION_BYTES = 350
 """About what remembering one configuration takes: a key, counts, its place, the way to it."""

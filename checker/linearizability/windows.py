@@ -6,7 +6,7 @@ The words are those of `checker.linearizability.windowed_search`.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from checker.linearizability.operation_types import Operations
+from rumpus.checker.linearizability.operation_types import Operations
 
 # Plain tuples, for they are made in the inner loops.
 _Open = tuple[int, int, int]

@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable
 
-from checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
-from checker.operation_table import WrongOperations
+from rumpus.checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
+from rumpus.checker.operation_table import WrongOperations
 
 
 class Register(Model):

@@ -6,7 +6,7 @@ others are gone through one operation at a time (`checker.specialised.process_wa
 
 import numpy as np
 
-from checker.operation_table import (
+from rumpus.checker.operation_table import (
     INFO,
     NEVER,
     OK,
@@ -15,8 +15,8 @@ from checker.operation_table import (
     OperationTable,
     WrongOperations,
 )
-from checker.specialised.process_walk import Nesting, Pairs, Walk
-from checker.wording import who
+from rumpus.checker.specialised.process_walk import Nesting, Pairs, Walk
+from rumpus.checker.wording import who
 
 
 def by_process(process: Ints) -> tuple[Ints, Flags]:

@@ -39,12 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from checker.decision import Decision, accepted
-from checker.operation_table import FAIL, MISSING, OK, OperationTable, freeze
-from checker.specialised.forgetting import Contradiction, refusal
-from checker.specialised.pieces import ListPieces, StringPieces, TooLong
-from checker.specialised.zones import contradicting_clusters
-from checker.wording import at, who
+from rumpus.checker.decision import Decision, accepted
+from rumpus.checker.operation_table import FAIL, MISSING, OK, OperationTable, freeze
+from rumpus.checker.specialised.forgetting import Contradiction, refusal
+from rumpus.checker.specialised.pieces import ListPieces, StringPieces, TooLong
+from rumpus.checker.specialised.zones import contradicting_clusters
+from rumpus.checker.wording import at, who
 
 READS, PUTS, APPENDS = ("read", "get"), ("write", "put"), ("append",)
 BEGINNING = -1

@@ -48,9 +48,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checker.decision import Budget
-from checker.operation_table import MISSING, NEVER, OK, OperationTable
-from checker.specialised.append_eras import (
+from rumpus.checker.decision import Budget
+from rumpus.checker.operation_table import MISSING, NEVER, OK, OperationTable
+from rumpus.checker.specialised.append_eras import (
     APPENDS,
     BEGINNING,
     AppendedValue,
@@ -60,9 +60,9 @@ from checker.specialised.append_eras import (
     told,
     two_orders,
 )
-from checker.specialised.forgetting import Contradiction
-from checker.specialised.pieces import TooLong
-from checker.specialised.zones import contradicting_clusters
+from rumpus.checker.specialised.forgetting import Contradiction
+from rumpus.checker.specialised.pieces import TooLong
+from rumpus.checker.specialised.zones import contradicting_clusters
 
 MOST_ROUNDS = 8
 """So often bounds are passed on; what they would bound after that is left to the search."""

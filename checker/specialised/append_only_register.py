@@ -7,11 +7,11 @@ Where each put and each piece that is read was written once, by the order that t
 
 from collections.abc import Hashable
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision
-from checker.operation_table import OperationTable
-from checker.specialised.append_eras import decide_appends
-from checker.specialised.append_search import search_appends
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.specialised.append_eras import decide_appends
+from rumpus.checker.specialised.append_search import search_appends
 
 _ERAS = Algorithm(
     name="prefix order",

@@ -36,12 +36,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.explanation import NAMED_STATES
-from checker.linearizability.search import check_linearizable
-from checker.model import ILLEGAL, UNKNOWN, Model
-from checker.models.append import AppendRegister
-from checker.operation_table import (
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.explanation import NAMED_STATES
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
+from rumpus.checker.models.append import AppendRegister
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     MISSING,
@@ -52,7 +52,7 @@ from checker.operation_table import (
     Values,
     freeze,
 )
-from checker.specialised.append_eras import (
+from rumpus.checker.specialised.append_eras import (
     APPENDS,
     BEGINNING,
     PUTS,
@@ -62,10 +62,10 @@ from checker.specialised.append_eras import (
     short,
     told,
 )
-from checker.specialised.append_narrowing import Narrowed, Part, narrow
-from checker.specialised.forgetting import Contradiction, forgetting, minimal_witness
-from checker.specialised.pieces import TooLong
-from checker.wording import at
+from rumpus.checker.specialised.append_narrowing import Narrowed, Part, narrow
+from rumpus.checker.specialised.forgetting import Contradiction, forgetting, minimal_witness
+from rumpus.checker.specialised.pieces import TooLong
+from rumpus.checker.wording import at
 
 DEAD = (-1, 0)
 FIRST_NEAR = 32

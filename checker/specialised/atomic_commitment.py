@@ -36,9 +36,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry
-from checker.decision import Budget, Decision, accepted, refused, undecided
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm, ModelEntry
+from rumpus.checker.decision import Budget, Decision, accepted, refused, undecided
+from rumpus.checker.operation_table import (
     FAIL,
     MISSING,
     NEVER,
@@ -48,8 +48,8 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.specialised.necessary_rows import MOST, necessary
-from checker.wording import at, who
+from rumpus.checker.specialised.necessary_rows import MOST, necessary
+from rumpus.checker.wording import at, who
 
 YES, NO = 1, 0
 

@@ -25,17 +25,17 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted, refused
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.operation_table import (
     FAIL,
     NEVER,
     Ints,
     OperationTable,
     WrongOperations,
 )
-from checker.specialised.necessary_rows import MOST, necessary
-from checker.wording import at, who
+from rumpus.checker.specialised.necessary_rows import MOST, necessary
+from rumpus.checker.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="generations by earliest return",

@@ -39,12 +39,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.models.counter import Counter
-from checker.operation_table import FAIL, NEVER, OK, Ints, OperationTable, Values, WrongOperations
-from checker.wording import at, who
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.counter import Counter
+from rumpus.checker.operation_table import (
+    FAIL,
+    NEVER,
+    OK,
+    Ints,
+    OperationTable,
+    Values,
+    WrongOperations,
+)
+from rumpus.checker.wording import at, who
 
 EQUAL = "additions in order"
 BOUNDS = "bounds"

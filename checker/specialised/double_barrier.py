@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.model import ILLEGAL, Model
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import ILLEGAL, Model
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     MISSING,
@@ -40,10 +40,10 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.specialised.barrier import parties
-from checker.specialised.holds_table import NO_SESSIONS, dense_sessions, last_evidence
-from checker.specialised.necessary_rows import necessary
-from checker.wording import at, who
+from rumpus.checker.specialised.barrier import parties
+from rumpus.checker.specialised.holds_table import NO_SESSIONS, dense_sessions, last_evidence
+from rumpus.checker.specialised.necessary_rows import necessary
+from rumpus.checker.wording import at, who
 
 _ROUNDS = Algorithm(
     name="rounds of all parties",

@@ -26,14 +26,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from checker.decide import Algorithm, in_turns
-from checker.decision import Budget, Decision, accepted, undecided
-from checker.operation_table import Flags, OperationTable
-from checker.specialised.exclusion_witness import Conflict, Lock, explain
-from checker.specialised.hold_loads import Loads, Pulses
-from checker.specialised.holds_table import HoldsTable, extract_holds
-from checker.specialised.lock_search import settle_by_search
-from checker.wording import who
+from rumpus.checker.decide import Algorithm, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, undecided
+from rumpus.checker.operation_table import Flags, OperationTable
+from rumpus.checker.specialised.exclusion_witness import Conflict, Lock, explain
+from rumpus.checker.specialised.hold_loads import Loads, Pulses
+from rumpus.checker.specialised.holds_table import HoldsTable, extract_holds
+from rumpus.checker.specialised.lock_search import settle_by_search
+from rumpus.checker.wording import who
 
 OVERLAP = Algorithm(
     name="overlap of holds",

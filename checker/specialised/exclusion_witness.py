@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.decision import Decision, refused
-from checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
-from checker.specialised.hold_loads import Loads, Pulse
-from checker.specialised.holds_table import HoldsTable
-from checker.specialised.process_levels import Levels, Moment, Step
-from checker.specialised.process_walk import Nesting
-from checker.wording import at, between, who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.specialised.hold_loads import Loads, Pulse
+from rumpus.checker.specialised.holds_table import HoldsTable
+from rumpus.checker.specialised.process_levels import Levels, Moment, Step
+from rumpus.checker.specialised.process_walk import Nesting
+from rumpus.checker.wording import at, between, who
 
 MINIMISED = 1000
 """Up to so many operations the witness is made minimal."""

@@ -28,12 +28,12 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, refused, undecided
-from checker.operation_table import FAIL, MISSING, NEVER, OK, Flags, Ints, OperationTable
-from checker.specialised.exclusion import decide_holds
-from checker.specialised.fencing_tokens import refuse_order
-from checker.specialised.granted_tokens import (
+from rumpus.checker.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, refused, undecided
+from rumpus.checker.operation_table import FAIL, MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.specialised.exclusion import decide_holds
+from rumpus.checker.specialised.fencing_tokens import refuse_order
+from rumpus.checker.specialised.granted_tokens import (
     ENDS,
     GRANTS,
     LOST,
@@ -42,9 +42,9 @@ from checker.specialised.granted_tokens import (
     tokens,
     with_reentries,
 )
-from checker.specialised.holds_table import TRY, HoldsTable, extract_holds, granted
-from checker.specialised.mutex import FUNCTIONS, LOCK
-from checker.wording import at, who
+from rumpus.checker.specialised.holds_table import TRY, HoldsTable, extract_holds, granted
+from rumpus.checker.specialised.mutex import FUNCTIONS, LOCK
+from rumpus.checker.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="holds in token order",

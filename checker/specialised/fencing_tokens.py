@@ -21,18 +21,18 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import NO_PART, Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted, refused, undecided
-from checker.operation_table import MISSING, OK, Ints, OperationTable
-from checker.specialised.granted_tokens import (
+from rumpus.checker.decide import NO_PART, Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, accepted, refused, undecided
+from rumpus.checker.operation_table import MISSING, OK, Ints, OperationTable
+from rumpus.checker.specialised.granted_tokens import (
     GRANTS,
     own_operations,
     reentries,
     tokens,
     with_reentries,
 )
-from checker.specialised.holds_table import IGNORED, RELEASES
-from checker.wording import at, who
+from rumpus.checker.specialised.holds_table import IGNORED, RELEASES
+from rumpus.checker.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="token order",

@@ -32,14 +32,14 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.models.fifo_queue import FifoQueue
-from checker.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable
-from checker.specialised.found_empty import UnknownTakes, refute_empty
-from checker.specialised.queue_elements import Elements, elements, with_their_like
-from checker.wording import at, who
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.fifo_queue import FifoQueue
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable
+from rumpus.checker.specialised.found_empty import UnknownTakes, refute_empty
+from rumpus.checker.specialised.queue_elements import Elements, elements, with_their_like
+from rumpus.checker.wording import at, who
 
 ALGORITHM = "order of entry"
 SHRINKING_S = 5.0

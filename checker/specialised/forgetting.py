@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.decision import Decision, refused
-from checker.operation_table import FAIL, INFO, MISSING, NEVER, OperationTable, Values
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.operation_table import FAIL, INFO, MISSING, NEVER, OperationTable, Values
 
 ALWAYS_MINIMAL = 1_000
 """Up to so many rows in a table, a witness is always minimal."""

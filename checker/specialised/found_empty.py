@@ -25,11 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decision import Decision, refused
-from checker.operation_table import Ints, OperationTable
-from checker.specialised.interval_cover import any_within, chain, covered
-from checker.specialised.queue_elements import Elements
-from checker.wording import at, between, who
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.operation_table import Ints, OperationTable
+from rumpus.checker.specialised.interval_cover import any_within, chain, covered
+from rumpus.checker.specialised.queue_elements import Elements
+from rumpus.checker.wording import at, between, who
 
 MINIMISED = 3_000
 """Up to so many operations a mixed contradiction is made minimal."""

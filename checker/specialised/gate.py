@@ -19,11 +19,11 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.model import ILLEGAL, UNKNOWN, Model
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     NEVER,
@@ -33,8 +33,8 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.specialised.necessary_rows import MOST
-from checker.wording import at, who
+from rumpus.checker.specialised.necessary_rows import MOST
+from rumpus.checker.wording import at, who
 
 _SPANS = Algorithm(
     name="spans of the gate",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.decision import Decision
-from checker.operation_table import (
+from rumpus.checker.decision import Decision
+from rumpus.checker.operation_table import (
     FAIL,
     MISSING,
     NEVER,
@@ -20,7 +20,7 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY
+from rumpus.checker.specialised.holds_table import ACQUIRES, RELEASES, TRY
 
 GRANTS = (*ACQUIRES, TRY)
 """Functions that are granted, under all their names."""

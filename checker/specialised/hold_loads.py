@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.operation_table import Ints
+from rumpus.checker.operation_table import Ints
 
 SCAN = 4096
 

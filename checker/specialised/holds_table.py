@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.operation_table import (
+from rumpus.checker.operation_table import (
     INFO,
     MISSING,
     OK,
@@ -33,12 +33,12 @@ from checker.operation_table import (
     OperationTable,
     Values,
 )
-from checker.specialised.acquire_release_pairs import (
+from rumpus.checker.specialised.acquire_release_pairs import (
     Sequences,
     by_process,
 )
-from checker.specialised.process_walk import Nesting, Pairs
-from checker.wording import who
+from rumpus.checker.specialised.process_walk import Nesting, Pairs
+from rumpus.checker.wording import who
 
 ACQUIRES = ("acquire", "lock", "campaign")
 """Names of the operation that begins a hold."""

@@ -9,7 +9,7 @@ of the two.
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.operation_table import Ints
+from rumpus.checker.operation_table import Ints
 
 
 def covered(starts: Ints, ends: Ints, points: Ints) -> Ints:

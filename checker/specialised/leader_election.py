@@ -24,13 +24,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, Witness
-from checker.operation_table import INFO, NEVER, OK, OperationTable
-from checker.specialised.fenced_mutex import decide_fenced_mutex
-from checker.specialised.granted_tokens import GRANTS, LOST, own_operations
-from checker.specialised.holds_table import TRY
-from checker.specialised.mutex import FUNCTIONS
+from rumpus.checker.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, Witness
+from rumpus.checker.operation_table import INFO, NEVER, OK, OperationTable
+from rumpus.checker.specialised.fenced_mutex import decide_fenced_mutex
+from rumpus.checker.specialised.granted_tokens import GRANTS, LOST, own_operations
+from rumpus.checker.specialised.holds_table import TRY
+from rumpus.checker.specialised.mutex import FUNCTIONS
 
 _ALGORITHM = Algorithm(
     name="leaderships in order of epochs",

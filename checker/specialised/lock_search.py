@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checker.decide import Algorithm
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.model import ILLEGAL, REFUSED, Model
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import ILLEGAL, REFUSED, Model
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     MISSING,
@@ -44,10 +44,10 @@ from checker.operation_table import (
     OperationTable,
     Values,
 )
-from checker.specialised.exclusion_witness import Lock
-from checker.specialised.forgetting import forgetting, minimal_witness
-from checker.specialised.process_walk import Nesting
-from checker.wording import at, who
+from rumpus.checker.specialised.exclusion_witness import Lock
+from rumpus.checker.specialised.forgetting import forgetting, minimal_witness
+from rumpus.checker.specialised.process_walk import Nesting
+from rumpus.checker.wording import at, who
 
 MOST_ROWS = 1_000
 """So many operations on one lock are searched at most."""

@@ -27,11 +27,11 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, Witness, accepted, undecided
-from checker.linearizability.search import check_linearizable
-from checker.models.multiset_queue import MultisetQueue
-from checker.operation_table import (
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, Witness, accepted, undecided
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.multiset_queue import MultisetQueue
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     NEVER,
@@ -41,8 +41,8 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.specialised.found_empty import UnknownTakes, refute_empty
-from checker.specialised.queue_elements import Elements, elements, with_their_like
+from rumpus.checker.specialised.found_empty import UnknownTakes, refute_empty
+from rumpus.checker.specialised.queue_elements import Elements, elements, with_their_like
 
 ALGORITHM = "nothing lost, nothing twice"
 MINIMISED = 1_000

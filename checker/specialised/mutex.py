@@ -9,15 +9,15 @@ that leaves the answer open.
 
 from collections.abc import Hashable
 
-from checker.decide import NO_PART, ModelEntry
-from checker.decision import Budget, Decision, undecided
-from checker.operation_table import OperationTable
-from checker.specialised.exclusion import OVERLAP, decide_holds, decide_locks
-from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import IGNORED, extract_holds, granted
-from checker.specialised.lock_search import LOCK_SEARCH, settle_by_search
-from checker.specialised.process_walk import Nesting
-from checker.specialised.refused_tries import decide_refused_tries
+from rumpus.checker.decide import NO_PART, ModelEntry
+from rumpus.checker.decision import Budget, Decision, undecided
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.specialised.exclusion import OVERLAP, decide_holds, decide_locks
+from rumpus.checker.specialised.exclusion_witness import Lock
+from rumpus.checker.specialised.holds_table import IGNORED, extract_holds, granted
+from rumpus.checker.specialised.lock_search import LOCK_SEARCH, settle_by_search
+from rumpus.checker.specialised.process_walk import Nesting
+from rumpus.checker.specialised.refused_tries import decide_refused_tries
 
 LOCK = Lock(capacity=1, nesting=Nesting.NONE)
 

@@ -31,15 +31,23 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.models.priority_queue import PriorityQueue
-from checker.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable, WrongOperations
-from checker.specialised.found_empty import UnknownTakes, refute_empty
-from checker.specialised.interval_cover import chain
-from checker.specialised.queue_elements import Elements, elements
-from checker.wording import at, between, who
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.priority_queue import PriorityQueue
+from rumpus.checker.operation_table import (
+    FAIL,
+    INFO,
+    NEVER,
+    OK,
+    Ints,
+    OperationTable,
+    WrongOperations,
+)
+from rumpus.checker.specialised.found_empty import UnknownTakes, refute_empty
+from rumpus.checker.specialised.interval_cover import chain
+from rumpus.checker.specialised.queue_elements import Elements, elements
+from rumpus.checker.wording import at, between, who
 
 ALGORITHM = "by urgency"
 

@@ -9,8 +9,8 @@ through them once with the set of states that are possible (dynamic programming,
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from checker.operation_table import INFO, MISSING
-from checker.specialised.process_walk import Nesting
+from rumpus.checker.operation_table import INFO, MISSING
+from rumpus.checker.specialised.process_walk import Nesting
 
 State = tuple[int, ...]
 """What a process holds: weights, the last one last. Where only their sum counts, that."""

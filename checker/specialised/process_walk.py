@@ -9,8 +9,8 @@ from enum import Enum
 
 import numpy as np
 
-from checker.operation_table import INFO, MISSING, NEVER, OK, Ints, OperationTable
-from checker.wording import who
+from rumpus.checker.operation_table import INFO, MISSING, NEVER, OK, Ints, OperationTable
+from rumpus.checker.wording import who
 
 
 class Nesting(Enum):

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decision import Decision, refused
-from checker.operation_table import (
+from rumpus.checker.decision import Decision, refused
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     NEVER,
@@ -31,7 +31,7 @@ from checker.operation_table import (
     Values,
     WrongOperations,
 )
-from checker.wording import at, who
+from rumpus.checker.wording import at, who
 
 NOBODY = -1
 """Stands for the row of a dequeue where there is none."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.operation_table import Ints
+from rumpus.checker.operation_table import Ints
 
 
 class Placed(NamedTuple):

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.decision import Decision, refused, undecided
-from checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
-from checker.specialised.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
-from checker.wording import at, between, who
+from rumpus.checker.decision import Decision, refused, undecided
+from rumpus.checker.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.specialised.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
+from rumpus.checker.wording import at, between, who
 
 
 class _Spans(NamedTuple):

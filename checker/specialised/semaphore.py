@@ -10,14 +10,14 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import NO_PART, ModelEntry
-from checker.decision import Budget, Decision
-from checker.operation_table import Ints, OperationTable, WrongOperations
-from checker.specialised.exclusion import OVERLAP, decide_exclusion, decide_locks
-from checker.specialised.exclusion_witness import Lock
-from checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
-from checker.specialised.lock_search import LOCK_SEARCH
-from checker.specialised.process_walk import Nesting
+from rumpus.checker.decide import NO_PART, ModelEntry
+from rumpus.checker.decision import Budget, Decision
+from rumpus.checker.operation_table import Ints, OperationTable, WrongOperations
+from rumpus.checker.specialised.exclusion import OVERLAP, decide_exclusion, decide_locks
+from rumpus.checker.specialised.exclusion_witness import Lock
+from rumpus.checker.specialised.holds_table import ACQUIRES, IGNORED, RELEASES, granted
+from rumpus.checker.specialised.lock_search import LOCK_SEARCH
+from rumpus.checker.specialised.process_walk import Nesting
 
 MOST = 2**31 - 1
 """So many permits a semaphore has at most."""

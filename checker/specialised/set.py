@@ -26,12 +26,20 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.models.set import Set
-from checker.operation_table import FAIL, MISSING, NEVER, OK, Ints, OperationTable, WrongOperations
-from checker.wording import at, who
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.set import Set
+from rumpus.checker.operation_table import (
+    FAIL,
+    MISSING,
+    NEVER,
+    OK,
+    Ints,
+    OperationTable,
+    WrongOperations,
+)
+from rumpus.checker.wording import at, who
 
 ALGORITHM = "first additions"
 UNLISTED = -1

@@ -15,10 +15,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted, refused
-from checker.operation_table import MISSING, OK, OperationTable, WrongOperations
-from checker.wording import at, who
+from rumpus.checker.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.operation_table import MISSING, OK, OperationTable, WrongOperations
+from rumpus.checker.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="sorted ids",

@@ -27,15 +27,15 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, in_turns
-from checker.decision import Budget, Decision, accepted, refused
-from checker.linearizability.search import check_linearizable
-from checker.model import Model
-from checker.models.register import CasRegister, Register
-from checker.operation_table import FAIL, MISSING, NEVER, OK, Ints, OperationTable, Values
-from checker.specialised.value_numbers import one_numbering
-from checker.specialised.zones import contradicting_clusters
-from checker.wording import at, who
+from rumpus.checker.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.decision import Budget, Decision, accepted, refused
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.model import Model
+from rumpus.checker.models.register import CasRegister, Register
+from rumpus.checker.operation_table import FAIL, MISSING, NEVER, OK, Ints, OperationTable, Values
+from rumpus.checker.specialised.value_numbers import one_numbering
+from rumpus.checker.specialised.zones import contradicting_clusters
+from rumpus.checker.wording import at, who
 
 _ZONES = Algorithm(
     name="zones",

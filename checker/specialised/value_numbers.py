@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from checker.operation_table import MISSING, Ints, Values
+from rumpus.checker.operation_table import MISSING, Ints, Values
 
 
 def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:

@@ -21,7 +21,7 @@ Combinatorial optimization: networks and matroids, 1976, chapter 7).
 from collections import defaultdict
 from collections.abc import Sequence
 
-from checker.operation_table import MISSING
+from rumpus.checker.operation_table import MISSING
 
 ANY = -1
 """The value of a version at which nothing was read."""

@@ -12,7 +12,7 @@ J. Comput. 1997, where the order of the writes is given).
 
 import numpy as np
 
-from checker.operation_table import MISSING, Ints
+from rumpus.checker.operation_table import MISSING, Ints
 
 
 def latest_calls_below(rank: Ints, call: Ints, ranks: int) -> Ints:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checker.operation_table import (
+from rumpus.checker.operation_table import (
     FAIL,
     INFO,
     MISSING,
@@ -21,8 +21,8 @@ from checker.operation_table import (
     WrongOperations,
     freeze,
 )
-from checker.specialised.value_numbers import one_numbering
-from checker.wording import who
+from rumpus.checker.specialised.value_numbers import one_numbering
+from rumpus.checker.wording import who
 
 VERSION, ZXID = "version", "zxid"
 

@@ -36,15 +36,21 @@ from functools import partial
 
 import numpy as np
 
-from checker.decide import Algorithm, ModelEntry, by_key
-from checker.decision import Budget, Decision, accepted
-from checker.operation_table import FAIL, MISSING, NEVER, Ints, OperationTable
-from checker.specialised.forgetting import Contradiction, refusal
-from checker.specialised.refused_comparisons import Placed, place_refused
-from checker.specialised.version_gaps import ANY, unfilled_gap
-from checker.specialised.version_order import out_of_order
-from checker.specialised.versioned_answers import VERSION, ZXID, Answers, Beginning, answers_of
-from checker.wording import at
+from rumpus.checker.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.decision import Budget, Decision, accepted
+from rumpus.checker.operation_table import FAIL, MISSING, NEVER, Ints, OperationTable
+from rumpus.checker.specialised.forgetting import Contradiction, refusal
+from rumpus.checker.specialised.refused_comparisons import Placed, place_refused
+from rumpus.checker.specialised.version_gaps import ANY, unfilled_gap
+from rumpus.checker.specialised.version_order import out_of_order
+from rumpus.checker.specialised.versioned_answers import (
+    VERSION,
+    ZXID,
+    Answers,
+    Beginning,
+    answers_of,
+)
+from rumpus.checker.wording import at
 
 _ALGORITHM = Algorithm(
     name="version order",

@@ -22,7 +22,7 @@ Source: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 26(4), 1997
 
 import numpy as np
 
-from checker.operation_table import Ints
+from rumpus.checker.operation_table import Ints
 
 
 def contradicting_clusters(first_return: Ints, last_call: Ints) -> tuple[int, int] | None:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.barrier import Barrier
-from recipes.faulty.barriers import (
+from rumpus.recipes.barrier import Barrier
+from rumpus.recipes.faulty.barriers import (
     AnyEventBarrier,
     HalvesTimeoutBarrier,
     IgnoresTimeoutBarrier,
     SleepsThroughBarrier,
     UnsyncedBarrier,
 )
-from recipes.kazoo_barrier import KazooBarrier
+from rumpus.recipes.kazoo_barrier import KazooBarrier
 
 BARRIERS: Final[Mapping[str, type[Barrier]]] = {
     "rechecking": Barrier,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
-from recipes.faulty.breakable_locks import (
+from rumpus.recipes.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
+from rumpus.recipes.faulty.breakable_locks import (
     BlacklistDeletesLock,
     ClaimsRemovalLock,
     CountsGrantsBreakable,
@@ -23,7 +23,7 @@ from recipes.faulty.breakable_locks import (
     TellsNobodyLock,
     WatchesFirstBreakable,
 )
-from recipes.published.breakable_locks import CooperativeBlacklistLock
+from rumpus.recipes.published.breakable_locks import CooperativeBlacklistLock
 
 BREAKABLE_LOCKS: Final[Mapping[str, type[BreakableLock]]] = {
     "blacklist": BlacklistLock,

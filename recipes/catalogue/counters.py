@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.counter import Counter
-from recipes.faulty.counters import (
+from rumpus.recipes.counter import Counter
+from rumpus.recipes.faulty.counters import (
     AddsAgainCounter,
     AddsOneCounter,
     BlindWriteCounter,
@@ -12,7 +12,7 @@ from recipes.faulty.counters import (
     LooksAfterwardsCounter,
     UnsyncedCounter,
 )
-from recipes.kazoo_counter import KazooCounter
+from rumpus.recipes.kazoo_counter import KazooCounter
 
 COUNTERS: Final[Mapping[str, type[Counter]]] = {
     "receipts": Counter,

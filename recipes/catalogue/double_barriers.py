@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.double_barrier import DoubleBarrier
-from recipes.faulty.double_barriers import (
+from rumpus.recipes.double_barrier import DoubleBarrier
+from rumpus.recipes.faulty.double_barriers import (
     CountsReadyBarrier,
     HalvesTimeoutDoubleBarrier,
     HidesLossDoubleBarrier,
@@ -15,8 +15,8 @@ from recipes.faulty.double_barriers import (
     SleepsThroughDoubleBarrier,
     WaitsForOneBarrier,
 )
-from recipes.kazoo_double_barrier import KazooDoubleBarrier
-from recipes.published.double_barriers import (
+from rumpus.recipes.kazoo_double_barrier import KazooDoubleBarrier
+from rumpus.recipes.published.double_barriers import (
     LowestLeavesLast,
     PublishedDoubleBarrier,
     PublishedEntry,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.election import ContestElection, FairElection, UnfairElection
-from recipes.faulty.elections import (
+from rumpus.recipes.election import ContestElection, FairElection, UnfairElection
+from rumpus.recipes.faulty.elections import (
     AcknowledgesEarlyElection,
     BelievesAfterLostElection,
     CountsReignsElection,
@@ -26,8 +26,8 @@ from recipes.faulty.elections import (
     UntiedAcknowledgementElection,
     WatchLeaderElection,
 )
-from recipes.kazoo_election import KazooElection
-from recipes.published.elections import WatchesSmallestElection
+from rumpus.recipes.kazoo_election import KazooElection
+from rumpus.recipes.published.elections import WatchesSmallestElection
 
 ELECTIONS: Final[Mapping[str, type[ContestElection]]] = {
     "fair": FairElection,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.failover import FailoverDatabase
-from recipes.faulty.failover import (
+from rumpus.recipes.failover import FailoverDatabase
+from rumpus.recipes.faulty.failover import (
     AcknowledgesFirst,
     BelievesTheNext,
     HalfQuorum,
@@ -21,7 +21,7 @@ from recipes.faulty.failover import (
     RepeatsTail,
     ShrinkingQuorum,
 )
-from recipes.kazoo_failover import KazooElectionDatabase
+from rumpus.recipes.kazoo_failover import KazooElectionDatabase
 
 FAILOVER: Final[Mapping[str, type[FailoverDatabase]]] = {
     "quorum": FailoverDatabase,

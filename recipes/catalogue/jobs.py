@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.jobs import (
+from rumpus.recipes.faulty.jobs import (
     CountsClaimsJobs,
     EffectFirstJobs,
     EvictingJobs,
@@ -16,8 +16,8 @@ from recipes.faulty.jobs import (
     UnsyncedJobs,
     WatchOnlyJobs,
 )
-from recipes.jobs import Jobs
-from recipes.published.jobs import EphemeralJobs, EphemeralWorkJobs
+from rumpus.recipes.jobs import Jobs
+from rumpus.recipes.published.jobs import EphemeralJobs, EphemeralWorkJobs
 
 BOARDS: Final[Mapping[str, type[Jobs]]] = {
     "fenced": Jobs,

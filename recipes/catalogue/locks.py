@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.delayed_lock import DelayedLock
-from recipes.faulty.delayed_locks import DelayAfterReleaseLock, DelaySinceTakenLock
-from recipes.faulty.fenced_locks import (
+from rumpus.recipes.delayed_lock import DelayedLock
+from rumpus.recipes.faulty.delayed_locks import DelayAfterReleaseLock, DelaySinceTakenLock
+from rumpus.recipes.faulty.fenced_locks import (
     LocalCounterLock,
     LookThenWriteLock,
     MemoryFenceLock,
     RefusesEqualLock,
 )
-from recipes.faulty.locks import (
+from rumpus.recipes.faulty.locks import (
     HalvesTimeoutLock,
     IgnoresTimeoutLock,
     KeepsPlaceLock,
@@ -24,19 +24,19 @@ from recipes.faulty.locks import (
     SortsByNameLock,
     WatchFirstLock,
 )
-from recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
-from recipes.faulty.validity_locks import (
+from rumpus.recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
+from rumpus.recipes.faulty.validity_locks import (
     CountdownLock,
     CountsFromNowLock,
 )
-from recipes.fenced_lock import FencedLock
-from recipes.kazoo_bare_lock import KazooBareLock
-from recipes.kazoo_lease import KazooLease
-from recipes.kazoo_lock import KazooLock
-from recipes.lock import ContestLock, FairLock, UnfairLock
-from recipes.published.locks import TrustsItsMapLock, WatchesParentLock
-from recipes.sequencer import SequencerLock
-from recipes.validity_lock import ValidityLock
+from rumpus.recipes.fenced_lock import FencedLock
+from rumpus.recipes.kazoo_bare_lock import KazooBareLock
+from rumpus.recipes.kazoo_lease import KazooLease
+from rumpus.recipes.kazoo_lock import KazooLock
+from rumpus.recipes.lock import ContestLock, FairLock, UnfairLock
+from rumpus.recipes.published.locks import TrustsItsMapLock, WatchesParentLock
+from rumpus.recipes.sequencer import SequencerLock
+from rumpus.recipes.validity_lock import ValidityLock
 
 LOCKS: Final[Mapping[str, type[ContestLock]]] = {
     "fair": FairLock,

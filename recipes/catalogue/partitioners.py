@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from recipes.faulty.partitioners import (
+from rumpus.recipes.faulty.partitioners import (
     BelievesForGoodPartitioner,
     CountsSharesPartitioner,
     EvictingPartitioner,
@@ -15,8 +15,8 @@ from recipes.faulty.partitioners import (
     StaysListedPartitioner,
     UnnoticedChangePartitioner,
 )
-from recipes.kazoo_partitioner import KazooPartitioner
-from recipes.partitioner import Partitioner
+from rumpus.recipes.kazoo_partitioner import KazooPartitioner
+from rumpus.recipes.partitioner import Partitioner
 
 PARTITIONERS: Final[Mapping[str, type[Any]]] = {
     "partitioner": Partitioner,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.acknowledged_queue import AcknowledgedQueue
-from recipes.faulty.queues import (
+from rumpus.recipes.acknowledged_queue import AcknowledgedQueue
+from rumpus.recipes.faulty.queues import (
     CachedListQueue,
     EphemeralElementPriorityQueue,
     EphemeralElementQueue,
@@ -24,10 +24,10 @@ from recipes.faulty.queues import (
     UnsyncedQueue,
     UntiedAcknowledgementQueue,
 )
-from recipes.fifo_queue import FifoQueue
-from recipes.kazoo_queue import KazooLockingQueue, KazooQueue
-from recipes.priority_queue import PriorityQueue
-from recipes.queue_interfaces import ClaimingQueue, TakingQueue
+from rumpus.recipes.fifo_queue import FifoQueue
+from rumpus.recipes.kazoo_queue import KazooLockingQueue, KazooQueue
+from rumpus.recipes.priority_queue import PriorityQueue
+from rumpus.recipes.queue_interfaces import ClaimingQueue, TakingQueue
 
 QUEUES: Final[Mapping[str, type[TakingQueue] | type[ClaimingQueue]]] = {
     "fifo": FifoQueue,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.read_write_locks import (
+from rumpus.recipes.faulty.read_write_locks import (
     BargingReaders,
     BelievesForGoodReadWriteLock,
     CountsWritesLock,
@@ -19,9 +19,9 @@ from recipes.faulty.read_write_locks import (
     WatchesFirstReadWriteLock,
     WriterAmongReaders,
 )
-from recipes.kazoo_read_write_lock import KazooReadWriteLock
-from recipes.read_write_lock import ReadWriteLock
-from recipes.revocable_lock import RevocableReadWriteLock
+from rumpus.recipes.kazoo_read_write_lock import KazooReadWriteLock
+from rumpus.recipes.read_write_lock import ReadWriteLock
+from rumpus.recipes.revocable_lock import RevocableReadWriteLock
 
 READ_WRITE_LOCKS: Final[Mapping[str, type[ReadWriteLock]]] = {
     "fair": ReadWriteLock,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.registries import (
+from rumpus.recipes.faulty.registries import (
     FirstSessionRegistry,
     NoLookupRegistry,
     NotifiedOnlyRegistry,
@@ -11,8 +11,8 @@ from recipes.faulty.registries import (
     RegisteredOnceRegistry,
     UnsyncedRegistry,
 )
-from recipes.kazoo_registry import ChildrenWatchRegistry, PartyRegistry, TreeCacheRegistry
-from recipes.service_registry import ServiceRegistry
+from rumpus.recipes.kazoo_registry import ChildrenWatchRegistry, PartyRegistry, TreeCacheRegistry
+from rumpus.recipes.service_registry import ServiceRegistry
 
 REGISTRIES: Final[Mapping[str, type[ServiceRegistry]]] = {
     "registry": ServiceRegistry,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.semaphores import (
+from rumpus.recipes.faulty.semaphores import (
     BelievesForGoodSemaphore,
     CountsAllSemaphore,
     CountsFirstSemaphore,
@@ -15,8 +15,8 @@ from recipes.faulty.semaphores import (
     SortsByNameSemaphore,
     WatchesOneSemaphore,
 )
-from recipes.kazoo_semaphore import KazooSemaphore
-from recipes.semaphore import Semaphore
+from rumpus.recipes.kazoo_semaphore import KazooSemaphore
+from rumpus.recipes.semaphore import Semaphore
 
 SEMAPHORES: Final[Mapping[str, type[Semaphore]]] = {
     "fair": Semaphore,

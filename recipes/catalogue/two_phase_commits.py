@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.two_phase_commit import (
+from rumpus.recipes.faulty.two_phase_commit import (
     AbortsAloneCommit,
     ExistsIsMineCommit,
     IgnoresTimeoutCommit,
@@ -13,8 +13,8 @@ from recipes.faulty.two_phase_commit import (
     PiecemealCommit,
     WaitsForCoordinatorCommit,
 )
-from recipes.published.two_phase_commits import SiteNodesCommit
-from recipes.two_phase_commit import CoordinatedCommit, PeerCommit, TwoPhaseCommit
+from rumpus.recipes.published.two_phase_commits import SiteNodesCommit
+from rumpus.recipes.two_phase_commit import CoordinatedCommit, PeerCommit, TwoPhaseCommit
 
 TWO_PHASE_COMMITS: Final[Mapping[str, type[TwoPhaseCommit]]] = {
     "peer": PeerCommit,

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.faulty.views import (
+from rumpus.recipes.faulty.views import (
     FallsBackDataView,
     NotifiedOnlyChildrenView,
     NotifiedOnlyDataView,
     WatchAfterReadChildrenView,
     WatchAfterReadDataView,
 )
-from recipes.interfaces import Recipe
-from recipes.kazoo_views import KazooChildrenView, KazooDataView, KazooTreeView
-from recipes.view import ChildrenView, DataView
+from rumpus.recipes.interfaces import Recipe
+from rumpus.recipes.kazoo_views import KazooChildrenView, KazooDataView, KazooTreeView
+from rumpus.recipes.view import ChildrenView, DataView
 
 VIEWS: Final[Mapping[str, type[Recipe]]] = {
     "data": DataView,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from recipes.append_log import AppendLog
-from recipes.ephemeral_nodes import EphemeralNodes
-from recipes.faulty.znodes import (
+from rumpus.recipes.append_log import AppendLog
+from rumpus.recipes.ephemeral_nodes import EphemeralNodes
+from rumpus.recipes.faulty.znodes import (
     AnyNewsWatch,
     BlindAppendLog,
     CachesReadsRegister,
@@ -38,11 +38,11 @@ from recipes.faulty.znodes import (
     UnsyncedRegister,
     WatchesOnceWatch,
 )
-from recipes.guarded_znodes import GuardedZnodes
-from recipes.multi_write import MultiWrite
-from recipes.register import LinearizableRegister, LocalRegister, SyncedRegister
-from recipes.sequence import SequentialNodes, VersionNumbers
-from recipes.watched_znode import WatchedZnode
+from rumpus.recipes.guarded_znodes import GuardedZnodes
+from rumpus.recipes.multi_write import MultiWrite
+from rumpus.recipes.register import LinearizableRegister, LocalRegister, SyncedRegister
+from rumpus.recipes.sequence import SequentialNodes, VersionNumbers
+from rumpus.recipes.watched_znode import WatchedZnode
 
 REGISTERS: Final[Mapping[str, type[LocalRegister]]] = {
     "linearizable": LinearizableRegister,

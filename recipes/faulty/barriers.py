@@ -5,11 +5,11 @@ from typing import ClassVar
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.barrier import Barrier
-from recipes.errand import Errand
-from recipes.faulty.deaf_errand import DeafErrand
-from recipes.faulty.endless_errand import EndlessErrand
-from recipes.faulty.hasty_errand import HastyErrand
+from rumpus.recipes.barrier import Barrier
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.faulty.deaf_errand import DeafErrand
+from rumpus.recipes.faulty.endless_errand import EndlessErrand
+from rumpus.recipes.faulty.hasty_errand import HastyErrand
 
 
 class SleepsThroughBarrier(Barrier):

@@ -7,27 +7,27 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.breakable_lock import BlacklistLock, IdentityLock
-from recipes.deadline import Deadline
-from recipes.faulty.contenders import (
+from rumpus.recipes.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.faulty.contenders import (
     CountsItsOwnGrants,
     HalvesTimeout,
     IgnoresTimeout,
     NeverBelieves,
     WaitsForItself,
 )
-from recipes.faulty.contests import (
+from rumpus.recipes.faulty.contests import (
     FirstSessionOnly,
     KeepsPlace,
     PersistentNode,
     SortsByName,
     WatchesFirst,
 )
-from recipes.line_view import Stand
-from recipes.promises import Promises
-from recipes.session import Session
-from recipes.session_blacklist import BlacklistGuard, SessionBlacklist
-from recipes.unfair_contest import UnfairContest
+from rumpus.recipes.line_view import Stand
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.session import Session
+from rumpus.recipes.session_blacklist import BlacklistGuard, SessionBlacklist
+from rumpus.recipes.unfair_contest import UnfairContest
 
 
 class BlacklistDeletesLock(BlacklistLock):

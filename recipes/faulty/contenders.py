@@ -3,10 +3,10 @@
 Each takes one step of ``recipes.contender`` and its kin and gets it wrong.
 """
 
-from recipes.contender import Contender
-from recipes.contest import Entry
-from recipes.election import ContestElection
-from recipes.lock import ContestLock
+from rumpus.recipes.contender import Contender
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.election import ContestElection
+from rumpus.recipes.lock import ContestLock
 
 
 class NeverBelieves(Contender):

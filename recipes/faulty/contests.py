@@ -6,10 +6,10 @@ from typing import Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import MARK, FairContest
-from recipes.session import Session
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import MARK, FairContest
+from rumpus.recipes.session import Session
 
 BETWEEN_S: Final = 0.5
 """How long a contender that cannot contend sleeps at most before it says so."""

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.counter import AdditionUnknown, Counter, Receipt, TotalUnknown
-from recipes.errand import Errand
-from recipes.session import Session
+from rumpus.recipes.counter import AdditionUnknown, Counter, Receipt, TotalUnknown
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.session import Session
 
 
 class AddsAgainCounter(Counter):

@@ -2,8 +2,8 @@
 
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.errand import Errand
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import Errand
 
 
 class DeafErrand(Errand):

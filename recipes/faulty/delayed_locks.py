@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from kazoo.protocol.states import ZnodeStat
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.delayed_lock import DelayedContest, DelayedLock
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.delayed_lock import DelayedContest, DelayedLock
 
 
 class _AfterRelease(DelayedContest):

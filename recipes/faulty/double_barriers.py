@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from recipes.double_barrier import DoubleBarrier, NotInside, Roll, Stay
-from recipes.faulty.deaf_errand import DeafErrand
-from recipes.faulty.endless_errand import EndlessErrand
-from recipes.faulty.hasty_errand import HastyErrand
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside, Roll, Stay
+from rumpus.recipes.faulty.deaf_errand import DeafErrand
+from rumpus.recipes.faulty.endless_errand import EndlessErrand
+from rumpus.recipes.faulty.hasty_errand import HastyErrand
 
 
 class ReadyStaysBarrier(DoubleBarrier):

@@ -6,21 +6,21 @@ from typing import ClassVar, Final
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from recipes.acknowledgement import Acknowledgements
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.election import FairElection, Leader, UnfairElection
-from recipes.fair_contest import FairContest
-from recipes.faulty.contenders import (
+from rumpus.recipes.acknowledgement import Acknowledgements
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.election import FairElection, Leader, UnfairElection
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.faulty.contenders import (
     CampaignsForEver,
     CampaignsForHalf,
     CountsItsOwnGrants,
     NeverBelieves,
     RunsAgainstItself,
 )
-from recipes.faulty.contests import FirstSessionOnly, KeepsPlace, PersistentNode, SortsByName
-from recipes.faulty.locks import ReleaseByPath, WatchFirst
-from recipes.session import Session
+from rumpus.recipes.faulty.contests import FirstSessionOnly, KeepsPlace, PersistentNode, SortsByName
+from rumpus.recipes.faulty.locks import ReleaseByPath, WatchFirst
+from rumpus.recipes.session import Session
 
 
 class BelievesAfterLostElection(FairElection):

@@ -2,7 +2,7 @@
 
 from kazoo.client import KazooClient
 
-from recipes.errand import Errand
+from rumpus.recipes.errand import Errand
 
 
 class EndlessErrand(Errand):

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from recipes.deadline import Deadline
-from recipes.election import ContestElection, FairElection
-from recipes.failover import FailoverDatabase
-from recipes.faulty.locks import NoRecheckLock, PersistentNodeLock
-from recipes.json_lines import Address
-from recipes.primary_term import PrimaryTerm
-from recipes.replicated_log import Entry, ReplicatedLog
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.election import ContestElection, FairElection
+from rumpus.recipes.failover import FailoverDatabase
+from rumpus.recipes.faulty.locks import NoRecheckLock, PersistentNodeLock
+from rumpus.recipes.json_lines import Address
+from rumpus.recipes.primary_term import PrimaryTerm
+from rumpus.recipes.replicated_log import Entry, ReplicatedLog
 
 CACHED_S = 1.0
 """For so long a cached answer is given."""

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.deadline import Deadline
-from recipes.fenced_lock import FencedLock
-from recipes.fencing import StaleToken, ZooKeeperFence
-from recipes.session import Session
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fenced_lock import FencedLock
+from rumpus.recipes.fencing import StaleToken, ZooKeeperFence
+from rumpus.recipes.session import Session
 
 
 class _MemoryOfOne(ZooKeeperFence):

@@ -12,10 +12,20 @@ from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.errand import Errand
-from recipes.faulty.endless_errand import EndlessErrand
-from recipes.jobs import CLAIMS, JOBS, TICKETS, Claim, ClaimLost, Jobs, JobUnknown, Ticket, _written
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.faulty.endless_errand import EndlessErrand
+from rumpus.recipes.jobs import (
+    CLAIMS,
+    JOBS,
+    TICKETS,
+    Claim,
+    ClaimLost,
+    Jobs,
+    JobUnknown,
+    Ticket,
+    _written,
+)
 
 TIDYING_S: Final = 0.1
 """What passes between an effect and its completion where they are not one."""

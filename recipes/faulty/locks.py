@@ -4,14 +4,19 @@ from typing import ClassVar
 
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.faulty.contenders import HalvesTimeout, IgnoresTimeout, NeverBelieves, WaitsForItself
-from recipes.faulty.contests import KeepsPlace, PersistentNode, SortsByName
-from recipes.lock import FairLock, UnfairLock
-from recipes.session import Session, Unanswered
-from recipes.unfair_contest import UnfairContest
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.faulty.contenders import (
+    HalvesTimeout,
+    IgnoresTimeout,
+    NeverBelieves,
+    WaitsForItself,
+)
+from rumpus.recipes.faulty.contests import KeepsPlace, PersistentNode, SortsByName
+from rumpus.recipes.lock import FairLock, UnfairLock
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.unfair_contest import UnfairContest
 
 
 class _NoRecheck(FairContest):

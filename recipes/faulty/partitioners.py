@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import FairContest
-from recipes.faulty.contests import PersistentNode
-from recipes.partitioner import Part, Partitioner
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import FairContest
+from rumpus.recipes.faulty.contests import PersistentNode
+from rumpus.recipes.partitioner import Part, Partitioner
 
 
 class _NoLine(FairContest):

@@ -12,14 +12,14 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.acknowledged_queue import AcknowledgedQueue, ElementClaim
-from recipes.deadline import Deadline
-from recipes.element_queue import Catch, Place
-from recipes.fifo_queue import FifoQueue, TakingElementQueue
-from recipes.ledger import Ledger, pause
-from recipes.priority_queue import PriorityQueue
-from recipes.queue_interfaces import NothingDone, QueueUnknown
-from recipes.session import Unanswered
+from rumpus.recipes.acknowledged_queue import AcknowledgedQueue, ElementClaim
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.element_queue import Catch, Place
+from rumpus.recipes.fifo_queue import FifoQueue, TakingElementQueue
+from rumpus.recipes.ledger import Ledger, pause
+from rumpus.recipes.priority_queue import PriorityQueue
+from rumpus.recipes.queue_interfaces import NothingDone, QueueUnknown
+from rumpus.recipes.session import Unanswered
 
 
 class _GetsThenDeletes(TakingElementQueue):

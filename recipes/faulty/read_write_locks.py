@@ -6,17 +6,22 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.faulty.contenders import (
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.faulty.contenders import (
     BelievesForGood,
     CountsItsOwnGrants,
     HalvesTimeout,
     IgnoresTimeout,
     NeverBelieves,
 )
-from recipes.faulty.contests import FirstSessionOnly, KeepsPlace, PersistentNode, WatchesFirst
-from recipes.read_write_lock import (
+from rumpus.recipes.faulty.contests import (
+    FirstSessionOnly,
+    KeepsPlace,
+    PersistentNode,
+    WatchesFirst,
+)
+from rumpus.recipes.read_write_lock import (
     READ,
     WRITE,
     ReadContest,
@@ -25,7 +30,7 @@ from recipes.read_write_lock import (
     WriteContest,
     WriteLock,
 )
-from recipes.revocable_lock import RevocableReadWriteLock
+from rumpus.recipes.revocable_lock import RevocableReadWriteLock
 
 
 class _PersistentReads(PersistentNode, ReadContest):

@@ -5,16 +5,16 @@ from typing import ClassVar
 
 from kazoo.client import KazooClient
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.faulty.views import NotifiedOnly
-from recipes.service_registry import (
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.faulty.views import NotifiedOnly
+from rumpus.recipes.service_registry import (
     Registration,
     RegistrationUnknown,
     ServiceRegistry,
     ServiceView,
 )
-from recipes.session import Session
+from rumpus.recipes.session import Session
 
 
 class _Persistent(Registration):

@@ -4,12 +4,17 @@ from typing import ClassVar
 
 from kazoo.exceptions import NoNodeError
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.faulty.contenders import BelievesForGood, HalvesTimeout, IgnoresTimeout, NeverBelieves
-from recipes.faulty.contests import SortsByName
-from recipes.promises import Line
-from recipes.semaphore import Semaphore, SemaphoreContest
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.faulty.contenders import (
+    BelievesForGood,
+    HalvesTimeout,
+    IgnoresTimeout,
+    NeverBelieves,
+)
+from rumpus.recipes.faulty.contests import SortsByName
+from rumpus.recipes.promises import Line
+from rumpus.recipes.semaphore import Semaphore, SemaphoreContest
 
 
 class _CountsAll(SemaphoreContest):

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from recipes.deadline import Deadline
-from recipes.fair_contest import MARK
-from recipes.sequencer import Sequencer, SequencerLock, Verifier
-from recipes.session import Session
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import MARK
+from rumpus.recipes.sequencer import Sequencer, SequencerLock, Verifier
+from rumpus.recipes.session import Session
 
 
 class _ByPath(Verifier):

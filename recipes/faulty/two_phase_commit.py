@@ -8,8 +8,8 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
-from recipes.errand import Errand
-from recipes.two_phase_commit import (
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.two_phase_commit import (
     AT_WORK,
     COORDINATOR,
     DECISION,

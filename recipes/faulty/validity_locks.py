@@ -5,8 +5,8 @@ from typing import ClassVar, Final
 
 from kazoo.client import KazooClient
 
-from recipes.session_validity import SessionValidity
-from recipes.validity_lock import ValidContest, ValidityLock
+from rumpus.recipes.session_validity import SessionValidity
+from rumpus.recipes.validity_lock import ValidContest, ValidityLock
 
 TICK: Final = 0.05
 """Seconds by which a countdown goes down at a time."""

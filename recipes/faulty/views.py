@@ -8,10 +8,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.deadline import Deadline
-from recipes.follower import Follower
-from recipes.session import Session, Unanswered
-from recipes.view import Children, ChildrenView, Data, DataView
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.follower import Follower
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.view import Children, ChildrenView, Data, DataView
 
 SAVED_EACH = 5
 """After so many looks a copy is saved."""

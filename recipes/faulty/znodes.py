@@ -10,16 +10,16 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from recipes.append_log import AppendLog
-from recipes.deadline import Deadline
-from recipes.ephemeral_nodes import EphemeralNodes
-from recipes.guarded_znodes import Entry, GuardedZnodes, Sight
-from recipes.multi_write import NAMES, MultiWrite
-from recipes.register import ABSENT, LinearizableRegister, LocalRegister, Reading
-from recipes.sequence import SequentialNodes, VersionNumbers
-from recipes.session import Session, Unanswered
-from recipes.watched_znode import WatchedZnode
-from recipes.znode_access import Asker, NotAsked, ZnodeAccess
+from rumpus.recipes.append_log import AppendLog
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.ephemeral_nodes import EphemeralNodes
+from rumpus.recipes.guarded_znodes import Entry, GuardedZnodes, Sight
+from rumpus.recipes.multi_write import NAMES, MultiWrite
+from rumpus.recipes.register import ABSENT, LinearizableRegister, LocalRegister, Reading
+from rumpus.recipes.sequence import SequentialNodes, VersionNumbers
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.watched_znode import WatchedZnode
+from rumpus.recipes.znode_access import Asker, NotAsked, ZnodeAccess
 
 CACHED_S = 0.2
 """For so long a cached answer is given."""

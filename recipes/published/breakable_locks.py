@@ -8,10 +8,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.breakable_lock import BlacklistLock
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
-from recipes.session_blacklist import BlacklistGuard
+from rumpus.recipes.breakable_lock import BlacklistLock
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
+from rumpus.recipes.session_blacklist import BlacklistGuard
 
 LOOK_S: Final = 1.0
 """How long a look at the list may take."""

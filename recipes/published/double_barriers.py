@@ -6,10 +6,10 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from recipes.barrier import BarrierUnknown
-from recipes.deadline import Deadline
-from recipes.double_barrier import DoubleBarrier, NotInside, Stay
-from recipes.published.lasting_watch import LastingWatch
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside, Stay
+from rumpus.recipes.published.lasting_watch import LastingWatch
 
 READY: Final = "ready"
 """The child that says that the barrier is open."""

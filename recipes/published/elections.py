@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from recipes.election import FairElection
-from recipes.fair_contest import FairContest
+from rumpus.recipes.election import FairElection
+from rumpus.recipes.fair_contest import FairContest
 
 
 class _WatchesSmallest(FairContest):

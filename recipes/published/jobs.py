@@ -7,8 +7,8 @@ from uuid import uuid4
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from recipes.errand import Errand
-from recipes.jobs import (
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.jobs import (
     CLAIMS,
     JOBS,
     TICKETS,

@@ -9,7 +9,7 @@ with such a watch, else a run shows kazoo's ways instead of the text's.
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 
-from recipes.errand import Errand
+from rumpus.recipes.errand import Errand
 
 
 class LastingWatch:

@@ -6,11 +6,11 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.protocol.states import WatchedEvent
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.lock import FairLock, UnfairLock
-from recipes.promises import Line, Promises
-from recipes.unfair_contest import UnfairContest
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.lock import FairLock, UnfairLock
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.unfair_contest import UnfairContest
 
 LOCK_NODE = "/lock"
 """Below the parent, whose other children are other locks'."""

@@ -5,8 +5,8 @@ from typing import ClassVar, Final
 
 from kazoo.exceptions import NodeExistsError
 
-from recipes.errand import Errand
-from recipes.two_phase_commit import Decision, InDoubt, Parties, PeerCommit, _Call
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.two_phase_commit import Decision, InDoubt, Parties, PeerCommit, _Call
 
 SITE: Final = "s_"
 UNDEFINED: Final = b""

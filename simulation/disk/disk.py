@@ -15,11 +15,11 @@ from random import Random
 from typing import TYPE_CHECKING
 from zlib import adler32
 
-from simulation.disk.file import Contents, File, Sync
+from rumpus.simulation.disk.file import Contents, File, Sync
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
-    from simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import Process
+    from rumpus.simulation.kernel.simulator import Simulator
 
 MICROSECOND = 1_000
 SECOND = 1_000_000_000

@@ -5,8 +5,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulation.disk.disk import Disk
-    from simulation.kernel.process import Process
+    from rumpus.simulation.disk.disk import Disk
+    from rumpus.simulation.kernel.process import Process
 
 
 class Sync:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.simulator import Simulator
 
 
 class Clock:

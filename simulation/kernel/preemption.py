@@ -11,8 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from simulation.kernel.simulator import Simulator
-    from simulation.kernel.task import Task
+    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.task import Task
 
 Mode = Literal["none", "blocking", "primitives", "lines"]
 """``none``: who became ready first runs first, until it blocks. ``blocking``: until it blocks, then

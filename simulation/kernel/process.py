@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.clock import Clock
-from simulation.kernel.task import Task
+from rumpus.simulation.kernel.clock import Clock
+from rumpus.simulation.kernel.task import Task
 
 if TYPE_CHECKING:
-    from simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.simulator import Simulator
 
 FIRST_PID = 1000
 
@@ -49,7 +49,7 @@ class Process:
     """
 
     def __init__(self, simulator: "Simulator", name: str, host: str) -> None:
-        from simulation.kernel.simulator import BOOT  # noqa: PLC0415 - each needs the other
+        from rumpus.simulation.kernel.simulator import BOOT  # noqa: PLC0415 - each needs the other
 
         self.simulator = simulator
         self.name = name

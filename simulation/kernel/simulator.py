@@ -13,11 +13,11 @@ from typing import Any
 
 from greenlet import getcurrent
 
-from simulation.kernel.errors import SimulationError, StepLimitExceeded, Stuck
-from simulation.kernel.preemption import Preemption
-from simulation.kernel.process import Process
-from simulation.kernel.task import Task
-from simulation.kernel.trace import FLUSH_AT, Trace
+from rumpus.simulation.kernel.errors import SimulationError, StepLimitExceeded, Stuck
+from rumpus.simulation.kernel.preemption import Preemption
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.kernel.task import Task
+from rumpus.simulation.kernel.trace import FLUSH_AT, Trace
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000

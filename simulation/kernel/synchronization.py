@@ -6,12 +6,12 @@ so that others may be quicker, as with real threads.
 
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.errors import ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
-    from simulation.kernel.simulator import Simulator
-    from simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Process
+    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.task import Task
 
 TIMEOUT_MAX = 9_000_000_000.0
 """Longest timeout in seconds, as ``threading.TIMEOUT_MAX``."""

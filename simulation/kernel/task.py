@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from greenlet import greenlet
 
-from simulation.kernel.errors import Hung, ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import Hung, ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
+    from rumpus.simulation.kernel.process import Process
 
 MOST_UNWINDINGS = 50
 """How often a task of a killed process may catch its end before it is given up."""

@@ -6,10 +6,10 @@ from time import process_time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from simulation.kernel.errors import Hung, Stuck
+from rumpus.simulation.kernel.errors import Hung, Stuck
 
 if TYPE_CHECKING:
-    from simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.simulator import Simulator
 
 
 class ProgressWatchdog:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 
 def build(space: "Space") -> ModuleType:

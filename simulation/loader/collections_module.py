@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 _classes: dict[tuple[Any, ...], type] = {}
 

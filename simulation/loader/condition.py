@@ -7,11 +7,11 @@ list of tasks: waiters are notified in the order in which they came, and compete
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.errors import ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
-    from simulation.loader.space import Space
+    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.loader.space import Space
 
 
 class SimulatedCondition:

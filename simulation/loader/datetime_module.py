@@ -4,10 +4,10 @@ import datetime  # noqa: ICN001 - the module itself is meant
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 
 class _Kind(type):

@@ -5,11 +5,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from simulation.kernel.errors import ProcessKilled, SimulationError
+from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
-    from simulation.loader.space import Space
+    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.loader.space import Space
 
 FIRST_NUMBER: Final = 1 << 20
 """Descriptors are numbered from here on: no real one, which other modules may hold, is so large."""

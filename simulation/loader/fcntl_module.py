@@ -4,11 +4,11 @@ import fcntl
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.loader.descriptor import FIRST_NUMBER
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.descriptor import FIRST_NUMBER
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 
 def build(space: "Space") -> ModuleType:

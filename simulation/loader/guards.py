@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
-from simulation.kernel.errors import SimulationError
-from simulation.kernel.simulator import Simulator
+from rumpus.simulation.kernel.errors import SimulationError
+from rumpus.simulation.kernel.simulator import Simulator
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -8,12 +8,12 @@ with it; anything else it leaves to kazoo's own.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.errors import ProcessKilled
-from simulation.loader.descriptor import READ, WRITE, wait_for_any
-from simulation.loader.simulated_socket import SimulatedSocket
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.loader.descriptor import READ, WRITE, wait_for_any
+from rumpus.simulation.loader.simulated_socket import SimulatedSocket
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 _Lists = tuple[list[Any], list[Any], list[Any]]
 

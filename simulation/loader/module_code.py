@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType
 from typing import NamedTuple
 
-from simulation.loader.set_literals import may_make_sets, order_sets
+from rumpus.simulation.loader.set_literals import may_make_sets, order_sets
 
 
 class ModuleCode(NamedTuple):

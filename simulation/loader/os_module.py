@@ -6,14 +6,14 @@ import signal
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.errors import ProcessKilled
-from simulation.loader.descriptor import FIRST_NUMBER
-from simulation.loader.pipes import PipeEnd, broken, pipe
-from simulation.loader.refused_modules import refusing
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.loader.descriptor import FIRST_NUMBER
+from rumpus.simulation.loader.pipes import PipeEnd, broken, pipe
+from rumpus.simulation.loader.refused_modules import refusing
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 CPU_COUNT = 4
 """Of every simulated host."""

@@ -4,10 +4,10 @@ import errno
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from simulation.loader.descriptor import READ, WRITE, Descriptor
+from rumpus.simulation.loader.descriptor import READ, WRITE, Descriptor
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 CAPACITY: Final = 65_536
 """Bytes that a pipe holds, as on Linux."""

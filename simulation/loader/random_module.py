@@ -4,12 +4,12 @@ import random
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 
 def build(space: "Space") -> ModuleType:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from simulation.loader.guards import Forbidden, culprit
+from rumpus.simulation.loader.guards import Forbidden, culprit
 
 REFUSED: Final = (
     "asyncio",

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from simulation.kernel.errors import ProcessKilled
-from simulation.loader.descriptor import READ, WRITE, Descriptor, wait_for_any
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.loader.descriptor import READ, WRITE, Descriptor, wait_for_any
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 _new_key = selectors.SelectorKey.__new__
 

@@ -4,11 +4,11 @@ import signal
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.loader.refused_modules import refusing
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.refused_modules import refusing
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 
 def build(_: "Space") -> ModuleType:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from simulation.loader import (
+from rumpus.simulation.loader import (
     atexit_module,
     collections_module,
     condition,
@@ -23,7 +23,7 @@ from simulation.loader import (
 )
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 SIMULATED: Final[dict[str, Callable[["Space"], ModuleType]]] = {
     "_thread": thread_module.build,

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from simulation.kernel.errors import ProcessKilled
-from simulation.loader.descriptor import READ, WRITE, Descriptor
-from simulation.loader.pipes import broken
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.loader.descriptor import READ, WRITE, Descriptor
+from rumpus.simulation.loader.pipes import broken
 
 if TYPE_CHECKING:
-    from simulation.network.transport import Transport
+    from rumpus.simulation.network.transport import Transport
 
 RECEIVE_BUFFER: Final = 256 * 1024
 """Bytes that are taken in before the program reads them."""

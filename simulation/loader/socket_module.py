@@ -4,12 +4,12 @@ import socket
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.loader.refused_modules import refusing
-from simulation.loader.simulated_module import simulated
-from simulation.loader.simulated_socket import SimulatedSocket, pair
+from rumpus.simulation.loader.refused_modules import refusing
+from rumpus.simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_socket import SimulatedSocket, pair
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 _UNSET: Any = socket._GLOBAL_DEFAULT_TIMEOUT  # type: ignore[attr-defined] # noqa: SLF001 - the default
 

@@ -22,15 +22,15 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, TextIO
 
-from simulation.kernel.process import Process
-from simulation.kernel.synchronization import Locks, RLock
-from simulation.kernel.task import Task
-from simulation.loader.descriptor import FIRST_NUMBER, Descriptor
-from simulation.loader.module_code import module_code
-from simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
-from simulation.loader.refused_modules import refused
-from simulation.loader.set_literals import HIDDEN_NAME
-from simulation.loader.simulated_modules import FINISHING, SIMULATED
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.kernel.synchronization import Locks, RLock
+from rumpus.simulation.kernel.task import Task
+from rumpus.simulation.loader.descriptor import FIRST_NUMBER, Descriptor
+from rumpus.simulation.loader.module_code import module_code
+from rumpus.simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
+from rumpus.simulation.loader.refused_modules import refused
+from rumpus.simulation.loader.set_literals import HIDDEN_NAME
+from rumpus.simulation.loader.simulated_modules import FINISHING, SIMULATED
 
 STANDARD_PRIVATE: Final = (
     "_threading_local",

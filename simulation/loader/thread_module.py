@@ -5,12 +5,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from simulation.kernel.errors import Hung, ProcessKilled
-from simulation.kernel.synchronization import TIMEOUT_MAX, Lock
+from rumpus.simulation.kernel.errors import Hung, ProcessKilled
+from rumpus.simulation.kernel.synchronization import TIMEOUT_MAX, Lock
 
 if TYPE_CHECKING:
-    from simulation.kernel.task import Task
-    from simulation.loader.space import Space
+    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.loader.space import Space
 
 MAIN_IDENT = 1 << 32
 """Identifier of every process's main thread; those of tasks are smaller."""

@@ -5,11 +5,11 @@ import time
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.errors import SimulationError
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.kernel.errors import SimulationError
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 READ_COST = 100
 """Virtual nanoseconds that reading a clock takes, so that loops that wait for a time end."""

@@ -4,10 +4,10 @@ import uuid
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from simulation.loader.simulated_module import simulated
+from rumpus.simulation.loader.simulated_module import simulated
 
 if TYPE_CHECKING:
-    from simulation.loader.space import Space
+    from rumpus.simulation.loader.space import Space
 
 GREGORIAN_OFFSET: Final = 0x01B21DD213814000
 """From 1582-10-15, the origin of a UUID's time, to 1970-01-01, in units of 100 ns (RFC 4122)."""

@@ -16,14 +16,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from zlib import adler32
 
-from simulation.network.segments import BROKEN, FIN, HELLO, Mark, Message, Segment, size_of
+from rumpus.simulation.network.segments import BROKEN, FIN, HELLO, Mark, Message, Segment, size_of
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
-    from simulation.network.gate import Link
-    from simulation.network.network import Network
-    from simulation.network.opening import Listener
-    from simulation.network.transport import Receiver
+    from rumpus.simulation.kernel.process import Process
+    from rumpus.simulation.network.gate import Link
+    from rumpus.simulation.network.network import Network
+    from rumpus.simulation.network.opening import Listener
+    from rumpus.simulation.network.transport import Receiver
 
 SEND_BUFFER = 256 * 1024
 """Bytes that the sender's kernel keeps until they are acknowledged."""

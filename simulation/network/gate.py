@@ -4,11 +4,11 @@ import errno
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simulation.network.segments import FIN, HELLO, Mark, Segment
+from rumpus.simulation.network.segments import FIN, HELLO, Mark, Segment
 
 if TYPE_CHECKING:
-    from simulation.kernel.simulator import Simulator
-    from simulation.network.connection import Connection
+    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.network.connection import Connection
 
 
 def _pass(_: "Link", chunk: bytes) -> bytes:

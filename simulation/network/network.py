@@ -4,15 +4,15 @@ import errno
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from simulation.network.connection import Connection
-from simulation.network.gate import Gate
-from simulation.network.opening import Attempt, Listener
-from simulation.network.path import Path
+from rumpus.simulation.network.connection import Connection
+from rumpus.simulation.network.gate import Gate
+from rumpus.simulation.network.opening import Attempt, Listener
+from rumpus.simulation.network.path import Path
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
-    from simulation.kernel.simulator import Simulator
-    from simulation.network.transport import Receiver, Transport
+    from rumpus.simulation.kernel.process import Process
+    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.network.transport import Receiver, Transport
 
 MICROSECOND = 1_000
 FIRST_EPHEMERAL_PORT = 32768

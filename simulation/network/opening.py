@@ -5,13 +5,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simulation.network.connection import Connection
-from simulation.network.gate import Gate, Link
+from rumpus.simulation.network.connection import Connection
+from rumpus.simulation.network.gate import Gate, Link
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
-    from simulation.network.network import Network
-    from simulation.network.transport import Receiver, Transport
+    from rumpus.simulation.kernel.process import Process
+    from rumpus.simulation.network.network import Network
+    from rumpus.simulation.network.transport import Receiver, Transport
 
 FIRST_SYN_RETRY = 1_000_000_000
 MOST_SYN_RETRIES = 6

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulation.network.connection import Connection
+    from rumpus.simulation.network.connection import Connection
 
 SECOND = 1_000_000_000
 

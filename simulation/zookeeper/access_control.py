@@ -8,10 +8,10 @@ import re
 from base64 import b64encode
 from hashlib import sha1
 
-from simulation.zookeeper.error_codes import INVALID_ACL, NO_AUTH, Refusal
-from simulation.zookeeper.jute import MalformedRecord
-from simulation.zookeeper.request import Identities
-from simulation.zookeeper.transactions import Acl
+from rumpus.simulation.zookeeper.error_codes import INVALID_ACL, NO_AUTH, Refusal
+from rumpus.simulation.zookeeper.jute import MalformedRecord
+from rumpus.simulation.zookeeper.request import Identities
+from rumpus.simulation.zookeeper.transactions import Acl
 
 READ = 1
 WRITE = 2

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from simulation.disk.disk import Disk
-from simulation.kernel.process import Process
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.process import Process
 
 TEMPORARY = ".tmp"
 

@@ -4,17 +4,17 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name of a class
 from typing import TYPE_CHECKING, Any
 
-from simulation.network.transport import Transport
-from simulation.zookeeper import error_codes, four_letter_words
-from simulation.zookeeper.access_control import address_of, authenticate
-from simulation.zookeeper.jute import MalformedRecord, Reader, write_buffer, write_string
-from simulation.zookeeper.opcodes import AUTH, SASL, VALID
-from simulation.zookeeper.request import Identities, Request
-from simulation.zookeeper.server_statistics import ServerStatistics
-from simulation.zookeeper.session_ids import NO_PASSWORD, password
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import error_codes, four_letter_words
+from rumpus.simulation.zookeeper.access_control import address_of, authenticate
+from rumpus.simulation.zookeeper.jute import MalformedRecord, Reader, write_buffer, write_string
+from rumpus.simulation.zookeeper.opcodes import AUTH, SASL, VALID
+from rumpus.simulation.zookeeper.request import Identities, Request
+from rumpus.simulation.zookeeper.server_statistics import ServerStatistics
+from rumpus.simulation.zookeeper.session_ids import NO_PASSWORD, password
 
 if TYPE_CHECKING:
-    from simulation.zookeeper.server import ZooKeeperServer
+    from rumpus.simulation.zookeeper.server import ZooKeeperServer
 
 MILLISECOND = 1_000_000
 HANDSHAKE_TIMEOUT = 10_000

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.program import ServerProgram
-from simulation.zookeeper.server import Mode
-from simulation.zookeeper.settings import Member, Settings
-from simulation.zookeeper.zab_invariants import ZabInvariants
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.program import ServerProgram
+from rumpus.simulation.zookeeper.server import Mode
+from rumpus.simulation.zookeeper.settings import Member, Settings
+from rumpus.simulation.zookeeper.zab_invariants import ZabInvariants
 
 
 class Cluster:

@@ -7,8 +7,8 @@ transaction, and a read behind a write of its own session sees at least that wri
 from collections import deque
 from collections.abc import Callable
 
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.transactions import Entry
 
 SYNC = 9
 WRITES = frozenset({1, 2, 5, 7, 13, 14, 15, 16, 19, 20, 21, -10, -11})

@@ -11,14 +11,14 @@ ZooKeeper 3.8.0. There, writing holds up the thread that does it, and an error i
 from collections import deque
 from collections.abc import Callable
 
-from simulation.disk.disk import Disk
-from simulation.kernel.process import Process
-from simulation.zookeeper.atomic_file import TEMPORARY, replace_file
-from simulation.zookeeper.error_codes import Refusal
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.reconfiguration import parse_members
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.zookeeper.atomic_file import TEMPORARY, replace_file
+from rumpus.simulation.zookeeper.error_codes import Refusal
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.reconfiguration import parse_members
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 
 PREFIX = "zoo.cfg.dynamic."
 NEXT = PREFIX + "next"

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simulation.kernel.process import Process
-from simulation.network.network import Network
-from simulation.network.transport import Transport
-from simulation.zookeeper.quorum_verifier import Verifier
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.quorum_verifier import Verifier
+from rumpus.simulation.zookeeper.settings import Member
 
 if TYPE_CHECKING:
-    from simulation.network.opening import Attempt, Listener
+    from rumpus.simulation.network.opening import Attempt, Listener
 
 MILLISECOND = 1_000_000
 CONNECT_TIMEOUT = 5_000 * MILLISECOND

@@ -3,12 +3,12 @@
 from collections import deque
 from typing import TYPE_CHECKING
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.request import Request
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Timer
-    from simulation.zookeeper.server import ZooKeeperServer
+    from rumpus.simulation.kernel.process import Timer
+    from rumpus.simulation.zookeeper.server import ZooKeeperServer
 
 MILLISECOND = 1_000_000
 MINUTE = 60_000 * MILLISECOND

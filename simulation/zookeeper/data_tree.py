@@ -6,10 +6,10 @@ Source: ``DataTree`` of ZooKeeper 3.8.0.
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from simulation.zookeeper.access_control import OPEN, READ_ONLY
-from simulation.zookeeper.error_codes import NO_NODE, NODE_EXISTS, OK, RUNTIME_INCONSISTENCY
-from simulation.zookeeper.java_sets import copied_capacity, in_hash_order
-from simulation.zookeeper.opcodes import (
+from rumpus.simulation.zookeeper.access_control import OPEN, READ_ONLY
+from rumpus.simulation.zookeeper.error_codes import NO_NODE, NODE_EXISTS, OK, RUNTIME_INCONSISTENCY
+from rumpus.simulation.zookeeper.java_sets import copied_capacity, in_hash_order
+from rumpus.simulation.zookeeper.opcodes import (
     CHECK,
     CLOSE_SESSION,
     CREATE,
@@ -25,9 +25,9 @@ from simulation.zookeeper.opcodes import (
     SET_ACL,
     SET_DATA,
 )
-from simulation.zookeeper.paths import CONFIG, QUOTA, SYSTEM
-from simulation.zookeeper.quotas import LIMITS, STATISTICS, Quotas
-from simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper.paths import CONFIG, QUOTA, SYSTEM
+from rumpus.simulation.zookeeper.quotas import LIMITS, STATISTICS, Quotas
+from rumpus.simulation.zookeeper.transactions import (
     CreateContainerTxn,
     CreateTtlTxn,
     CreateTxn,
@@ -36,8 +36,8 @@ from simulation.zookeeper.transactions import (
     MultiTxn,
     SetAclTxn,
 )
-from simulation.zookeeper.watches import WatchManager
-from simulation.zookeeper.znode import CONTAINER_OWNER, Znode, digest, ttl_of, ttl_owner
+from rumpus.simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.znode import CONTAINER_OWNER, Znode, digest, ttl_of, ttl_owner
 
 
 class Part(NamedTuple):

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
-from simulation.disk.disk import Disk
-from simulation.kernel.process import Process
-from simulation.zookeeper import opcodes, snapshot
-from simulation.zookeeper.atomic_file import replace_file
-from simulation.zookeeper.data_tree import DataTree, Result
-from simulation.zookeeper.snapshot import InvalidSnapshot
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.transactions import CloseSessionTxn, Entry, Header
-from simulation.zookeeper.txn_log import TxnLog
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.zookeeper import opcodes, snapshot
+from rumpus.simulation.zookeeper.atomic_file import replace_file
+from rumpus.simulation.zookeeper.data_tree import DataTree, Result
+from rumpus.simulation.zookeeper.snapshot import InvalidSnapshot
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.transactions import CloseSessionTxn, Entry, Header
+from rumpus.simulation.zookeeper.txn_log import TxnLog
 
 COMMITTED_LOG = 500
 """``commitLogCount``: so many of the last applied entries are kept at hand for learners."""

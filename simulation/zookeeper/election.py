@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from simulation.kernel.process import Process, Timer
-from simulation.zookeeper.connection_manager import MILLISECOND, ConnectionManager
-from simulation.zookeeper.quorum_verifier import QuorumVerifier, Verifier
+from rumpus.simulation.kernel.process import Process, Timer
+from rumpus.simulation.zookeeper.connection_manager import MILLISECOND, ConnectionManager
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier, Verifier
 
 LOOKING = 0
 FOLLOWING = 1

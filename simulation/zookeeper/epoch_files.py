@@ -5,10 +5,10 @@ Each is a file of decimal digits (``QuorumPeer.writeLongToFile``).
 
 from collections.abc import Callable
 
-from simulation.disk.disk import Disk
-from simulation.kernel.process import Process
-from simulation.zookeeper.atomic_file import TEMPORARY, replace_file
-from simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.zookeeper.atomic_file import TEMPORARY, replace_file
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 
 ACCEPTED = "acceptedEpoch"
 CURRENT = "currentEpoch"

@@ -6,7 +6,7 @@ that ZooKeeper allocates ahead; its tools and servers do not miss them.
 
 from pathlib import Path
 
-from simulation.disk.disk import Disk
+from rumpus.simulation.disk.disk import Disk
 
 
 def export(disk: Disk, directory: Path) -> list[Path]:

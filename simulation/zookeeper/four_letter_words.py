@@ -6,14 +6,14 @@ Source: ``org.apache.zookeeper.server.command`` of ZooKeeper 3.8.0.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.server_statistics import ServerStatistics
-from simulation.zookeeper.session_ids import unsigned
-from simulation.zookeeper.session_tracker import java_date
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.server_statistics import ServerStatistics
+from rumpus.simulation.zookeeper.session_ids import unsigned
+from rumpus.simulation.zookeeper.session_tracker import java_date
 
 if TYPE_CHECKING:
-    from simulation.zookeeper.client_connection import ClientConnection
-    from simulation.zookeeper.server import ZooKeeperServer
+    from rumpus.simulation.zookeeper.client_connection import ClientConnection
+    from rumpus.simulation.zookeeper.server import ZooKeeperServer
 
 VERSION = "3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25 08:49 UTC"
 NOT_SERVING = "This ZooKeeper instance is not currently serving requests\n"

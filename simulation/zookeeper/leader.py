@@ -6,15 +6,15 @@ leader's history), broadcast (proposals, acknowledgements, commits).
 
 from typing import TYPE_CHECKING
 
-from simulation.network.transport import Transport
-from simulation.zookeeper import error_codes, opcodes
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.commit_processor import WRITES, CommitProcessor
-from simulation.zookeeper.containers import ContainerManager
-from simulation.zookeeper.error_codes import Refusal
-from simulation.zookeeper.learner_handler import WAIT_START, LearnerHandler
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.quorum_packets import (
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import error_codes, opcodes
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.containers import ContainerManager
+from rumpus.simulation.zookeeper.error_codes import Refusal
+from rumpus.simulation.zookeeper.learner_handler import WAIT_START, LearnerHandler
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.quorum_packets import (
     COMMIT,
     COMMITANDACTIVATE,
     HEAD,
@@ -27,21 +27,21 @@ from simulation.zookeeper.quorum_packets import (
     make_zxid,
     size_of_entry,
 )
-from simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier
-from simulation.zookeeper.reconfiguration import configuration_of, next_members
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.server import Mode
-from simulation.zookeeper.session_tracker import SessionTracker
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.sync_processor import SyncProcessor
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier
+from rumpus.simulation.zookeeper.reconfiguration import configuration_of, next_members
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.server import Mode
+from rumpus.simulation.zookeeper.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.sync_processor import SyncProcessor
+from rumpus.simulation.zookeeper.transactions import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simulation.kernel.process import Timer
-    from simulation.network.opening import Listener
-    from simulation.zookeeper.quorum_peer import QuorumPeer
+    from rumpus.simulation.kernel.process import Timer
+    from rumpus.simulation.network.opening import Listener
+    from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
 
 MILLISECOND = 1_000_000
 LAST_COUNTER = 0xFFFFFFFF

@@ -4,12 +4,12 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from simulation.network.transport import Transport
-from simulation.zookeeper import bugs, opcodes
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.commit_processor import WRITES, CommitProcessor
-from simulation.zookeeper.database import TruncationFailed
-from simulation.zookeeper.quorum_packets import (
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import bugs, opcodes
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.database import TruncationFailed
+from rumpus.simulation.zookeeper.quorum_packets import (
     ACK,
     ACKEPOCH,
     COMMIT,
@@ -39,23 +39,23 @@ from simulation.zookeeper.quorum_packets import (
     make_zxid,
     size_of_request,
 )
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.reconfiguration import configuration_of
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.session_tracker import LearnerSessionTracker
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.snapshot import InvalidSnapshot
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.sync_processor import SyncProcessor
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.reconfiguration import configuration_of
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.session_tracker import LearnerSessionTracker
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.snapshot import InvalidSnapshot
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.sync_processor import SyncProcessor
+from rumpus.simulation.zookeeper.transactions import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simulation.kernel.process import Timer
-    from simulation.network.opening import Attempt
-    from simulation.zookeeper.quorum_peer import QuorumPeer
-    from simulation.zookeeper.server import Mode
+    from rumpus.simulation.kernel.process import Timer
+    from rumpus.simulation.network.opening import Attempt
+    from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
+    from rumpus.simulation.zookeeper.server import Mode
 
 MILLISECOND = 1_000_000
 TRIES = 5

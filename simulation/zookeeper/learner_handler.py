@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from simulation.network.transport import Transport
-from simulation.zookeeper import bugs
-from simulation.zookeeper.quorum_packets import (
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import bugs
+from rumpus.simulation.zookeeper.quorum_packets import (
     ACK,
     ACKEPOCH,
     COMMIT,
@@ -27,11 +27,11 @@ from simulation.zookeeper.quorum_packets import (
     make_zxid,
     size_of_entry,
 )
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.synchronization import choose
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.synchronization import choose
 
 if TYPE_CHECKING:
-    from simulation.zookeeper.leader import Leader
+    from rumpus.simulation.zookeeper.leader import Leader
 
 EXPECT_INFO = 0
 WAIT_EPOCH = 1

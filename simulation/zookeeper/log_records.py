@@ -11,9 +11,15 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Any
 
-from simulation.zookeeper import jute
-from simulation.zookeeper.jute import MalformedRecord, Reader, write_buffer, write_int, write_string
-from simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper import jute
+from rumpus.simulation.zookeeper.jute import (
+    MalformedRecord,
+    Reader,
+    write_buffer,
+    write_int,
+    write_string,
+)
+from rumpus.simulation.zookeeper.transactions import (
     Acl,
     CheckTxn,
     CloseSessionTxn,

@@ -5,7 +5,7 @@ Source: ``MultiResponse`` of ZooKeeper 3.8.0.
 
 from struct import Struct
 
-from simulation.zookeeper.opcodes import ERROR
+from rumpus.simulation.zookeeper.opcodes import ERROR
 
 _HEADER = Struct(">i?i")
 _ERROR = Struct(">i?ii")

@@ -5,9 +5,9 @@ Source: ``ZooKeeperServer.outstandingChanges`` and ``ChangeRecord`` of ZooKeeper
 
 from collections import deque
 
-from simulation.zookeeper.data_tree import DataTree, digest_of
-from simulation.zookeeper.transactions import Acl
-from simulation.zookeeper.znode import Znode, digest, session_of
+from rumpus.simulation.zookeeper.data_tree import DataTree, digest_of
+from rumpus.simulation.zookeeper.transactions import Acl
+from rumpus.simulation.zookeeper.znode import Znode, digest, session_of
 
 KEPT = 64
 """So many transactions are remembered though they have been applied."""

@@ -13,10 +13,10 @@ live of -1 (a real server dies of it).
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from simulation.zookeeper import access_control, opcodes, request_records
-from simulation.zookeeper.access_control import AskedAcl
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.error_codes import (
+from rumpus.simulation.zookeeper import access_control, opcodes, request_records
+from rumpus.simulation.zookeeper.access_control import AskedAcl
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.error_codes import (
     BAD_ARGUMENTS,
     BAD_VERSION,
     MARSHALLING_ERROR,
@@ -29,14 +29,14 @@ from simulation.zookeeper.error_codes import (
     UNIMPLEMENTED,
     Refusal,
 )
-from simulation.zookeeper.java_sets import copied_capacity, in_hash_order
-from simulation.zookeeper.jute import MalformedRecord, Reader
-from simulation.zookeeper.log_records import serialize
-from simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
-from simulation.zookeeper.paths import CONFIG, UNDELETABLE, is_valid
-from simulation.zookeeper.request import Identities, Request
-from simulation.zookeeper.settings import Settings
-from simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper.java_sets import copied_capacity, in_hash_order
+from rumpus.simulation.zookeeper.jute import MalformedRecord, Reader
+from rumpus.simulation.zookeeper.log_records import serialize
+from rumpus.simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
+from rumpus.simulation.zookeeper.paths import CONFIG, UNDELETABLE, is_valid
+from rumpus.simulation.zookeeper.request import Identities, Request
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.transactions import (
     Acl,
     CheckTxn,
     CloseSessionTxn,
@@ -53,7 +53,7 @@ from simulation.zookeeper.transactions import (
     SetDataTxn,
     Transaction,
 )
-from simulation.zookeeper.znode import CONTAINER_OWNER, ttl_owner
+from rumpus.simulation.zookeeper.znode import CONTAINER_OWNER, ttl_owner
 
 LONGEST_TTL = (1 << 40) - 1
 

@@ -2,20 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.quorum_peer import QuorumPeer
-from simulation.zookeeper.server import Mode, ZooKeeperServer
-from simulation.zookeeper.settings import Settings
-from simulation.zookeeper.standalone import Standalone
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.zab_invariants import ZabInvariants
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
+from rumpus.simulation.zookeeper.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.standalone import Standalone
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.zab_invariants import ZabInvariants
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
+    from rumpus.simulation.kernel.process import Process
 
 
 class ServerProgram:

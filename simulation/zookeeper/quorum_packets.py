@@ -7,7 +7,7 @@ packet is the one that the leader made. Types and zxids are those of ZooKeeper's
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.transactions import Entry
 
 REQUEST = 1
 PROPOSAL = 2

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from simulation.disk.disk import Disk
-from simulation.network.network import Network
-from simulation.zookeeper.configuration_files import ConfigurationFiles
-from simulation.zookeeper.connection_manager import ConnectionManager
-from simulation.zookeeper.election import FOLLOWING, LEADING, OBSERVING, Election, Vote
-from simulation.zookeeper.epoch_files import EpochFiles
-from simulation.zookeeper.leader import Leader
-from simulation.zookeeper.learner import Learner
-from simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier, Verifier
-from simulation.zookeeper.read_only import ReadOnly
-from simulation.zookeeper.server import ZooKeeperServer
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.zab_invariants import ZabInvariants
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.configuration_files import ConfigurationFiles
+from rumpus.simulation.zookeeper.connection_manager import ConnectionManager
+from rumpus.simulation.zookeeper.election import FOLLOWING, LEADING, OBSERVING, Election, Vote
+from rumpus.simulation.zookeeper.epoch_files import EpochFiles
+from rumpus.simulation.zookeeper.leader import Leader
+from rumpus.simulation.zookeeper.learner import Learner
+from rumpus.simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier, Verifier
+from rumpus.simulation.zookeeper.read_only import ReadOnly
+from rumpus.simulation.zookeeper.server import ZooKeeperServer
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.zab_invariants import ZabInvariants
 
 MILLISECOND = 1_000_000
 

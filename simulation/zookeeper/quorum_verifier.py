@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.settings import Member
 
 
 class QuorumVerifier:

@@ -8,8 +8,8 @@ Source: ``DataTree.updateQuotaStat``, ``StatsTrack`` and ``Quotas`` of ZooKeeper
 
 import re
 
-from simulation.zookeeper.paths import QUOTA
-from simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper.paths import QUOTA
+from rumpus.simulation.zookeeper.znode import Znode
 
 LIMITS = "zookeeper_limits"
 STATISTICS = "zookeeper_stats"

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from simulation.zookeeper import error_codes, opcodes
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.server import Mode, ZooKeeperServer
-from simulation.zookeeper.session_tracker import LearnerSessionTracker
+from rumpus.simulation.zookeeper import error_codes, opcodes
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.session_tracker import LearnerSessionTracker
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Timer
+    from rumpus.simulation.kernel.process import Timer
 
 MILLISECOND = 1_000_000
 SHORTEST_WAIT = 2_000

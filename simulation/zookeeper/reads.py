@@ -5,9 +5,9 @@ Source: ``FinalRequestProcessor`` of ZooKeeper 3.8.0.
 
 from collections.abc import Callable
 
-from simulation.zookeeper import access_control, opcodes, request_records
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.error_codes import (
+from rumpus.simulation.zookeeper import access_control, opcodes, request_records
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.error_codes import (
     BAD_ARGUMENTS,
     MARSHALLING_ERROR,
     NO_AUTH,
@@ -17,7 +17,7 @@ from simulation.zookeeper.error_codes import (
     UNIMPLEMENTED,
     Refusal,
 )
-from simulation.zookeeper.jute import (
+from rumpus.simulation.zookeeper.jute import (
     MalformedRecord,
     Reader,
     write_acl,
@@ -26,10 +26,16 @@ from simulation.zookeeper.jute import (
     write_string,
     write_strings,
 )
-from simulation.zookeeper.multi_records import END, error_result, result_header
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.watches import ANY, CHILDREN, DATA, PERSISTENT_RECURSIVE, WatchManager
-from simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper.multi_records import END, error_result, result_header
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.watches import (
+    ANY,
+    CHILDREN,
+    DATA,
+    PERSISTENT_RECURSIVE,
+    WatchManager,
+)
+from rumpus.simulation.zookeeper.znode import Znode
 
 Read = Callable[[Request, DataTree, WatchManager], bytes]
 

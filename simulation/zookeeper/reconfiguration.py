@@ -9,11 +9,11 @@ ZooKeeper 3.8.0.
 import re
 from collections.abc import Iterable, Iterator
 
-from simulation.zookeeper.error_codes import BAD_ARGUMENTS, MARSHALLING_ERROR, Refusal
-from simulation.zookeeper.java_sets import copied_capacity, grown_capacity
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.transactions import Entry, SetDataTxn
+from rumpus.simulation.zookeeper.error_codes import BAD_ARGUMENTS, MARSHALLING_ERROR, Refusal
+from rumpus.simulation.zookeeper.java_sets import copied_capacity, grown_capacity
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.transactions import Entry, SetDataTxn
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the host of a client address that names none
 

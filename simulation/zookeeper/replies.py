@@ -5,17 +5,17 @@ Source: ``FinalRequestProcessor`` of ZooKeeper 3.8.0.
 
 from typing import Protocol
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.data_tree import DataTree, Part, Result
-from simulation.zookeeper.error_codes import SESSION_MOVED
-from simulation.zookeeper.jute import write_buffer, write_string
-from simulation.zookeeper.multi_records import END, error_result, result_header
-from simulation.zookeeper.paths import CONFIG
-from simulation.zookeeper.reads import Reads
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.settings import Settings
-from simulation.zookeeper.transactions import CreateTxn, Entry
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.data_tree import DataTree, Part, Result
+from rumpus.simulation.zookeeper.error_codes import SESSION_MOVED
+from rumpus.simulation.zookeeper.jute import write_buffer, write_string
+from rumpus.simulation.zookeeper.multi_records import END, error_result, result_header
+from rumpus.simulation.zookeeper.paths import CONFIG
+from rumpus.simulation.zookeeper.reads import Reads
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.transactions import CreateTxn, Entry
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 
 class Database(Protocol):

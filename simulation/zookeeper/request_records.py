@@ -8,9 +8,9 @@ Source: ``zookeeper.jute`` and ``MultiOperationRecord`` of ZooKeeper 3.8.0.
 
 from typing import Any
 
-from simulation.zookeeper.access_control import OPEN, AskedAcl
-from simulation.zookeeper.jute import MalformedRecord, Reader, write_acl
-from simulation.zookeeper.opcodes import (
+from rumpus.simulation.zookeeper.access_control import OPEN, AskedAcl
+from rumpus.simulation.zookeeper.jute import MalformedRecord, Reader, write_acl
+from rumpus.simulation.zookeeper.opcodes import (
     CHECK,
     CREATE,
     CREATE2,

@@ -9,23 +9,23 @@ process and never blocks.
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from simulation.kernel.process import Process
-from simulation.network.network import Network
-from simulation.network.transport import Transport
-from simulation.zookeeper import error_codes
-from simulation.zookeeper.client_connection import HANDSHAKE_TIMEOUT, ClientConnection
-from simulation.zookeeper.data_tree import Result
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.jute import write_int
-from simulation.zookeeper.opcodes import CLOSE_SESSION, CREATE_SESSION, PING
-from simulation.zookeeper.replies import Responder
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.server_statistics import ServerStatistics
-from simulation.zookeeper.session_ids import first_session_id
-from simulation.zookeeper.session_tracker import ExpiryQueue, Sessions
-from simulation.zookeeper.settings import Settings
-from simulation.zookeeper.transactions import CreateSessionTxn, Entry
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import error_codes
+from rumpus.simulation.zookeeper.client_connection import HANDSHAKE_TIMEOUT, ClientConnection
+from rumpus.simulation.zookeeper.data_tree import Result
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.jute import write_int
+from rumpus.simulation.zookeeper.opcodes import CLOSE_SESSION, CREATE_SESSION, PING
+from rumpus.simulation.zookeeper.replies import Responder
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.server_statistics import ServerStatistics
+from rumpus.simulation.zookeeper.session_ids import first_session_id
+from rumpus.simulation.zookeeper.session_tracker import ExpiryQueue, Sessions
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.transactions import CreateSessionTxn, Entry
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 Mode = Literal["standalone", "leader", "follower", "observer", "read-only"]
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Generic, Protocol, TypeVar
 
-from simulation.kernel.process import Process, Timer
-from simulation.zookeeper import error_codes
-from simulation.zookeeper.session_ids import unsigned
+from rumpus.simulation.kernel.process import Process, Timer
+from rumpus.simulation.zookeeper import error_codes
+from rumpus.simulation.zookeeper.session_ids import unsigned
 
 MILLISECOND = 1_000_000
 Element = TypeVar("Element", bound=Hashable)

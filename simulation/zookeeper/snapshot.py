@@ -14,8 +14,8 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name of a class
 from zlib import adler32
 
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.jute import (
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.jute import (
     MalformedRecord,
     Reader,
     write_acl,
@@ -23,8 +23,8 @@ from simulation.zookeeper.jute import (
     write_int,
     write_string,
 )
-from simulation.zookeeper.transactions import Acl
-from simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper.transactions import Acl
+from rumpus.simulation.zookeeper.znode import Znode
 
 MAGIC = b"ZKSN"
 HEADER = MAGIC + b"\0\0\0\x02" + b"\xff" * 8

@@ -1,15 +1,15 @@
 """The role of a server that is alone: validate, log, apply, answer, in one line."""
 
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.containers import ContainerManager
-from simulation.zookeeper.error_codes import UNKNOWN_SESSION
-from simulation.zookeeper.opcodes import CLOSE_SESSION, CREATE_SESSION, WRITES
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.server import Mode, ZooKeeperServer
-from simulation.zookeeper.session_tracker import SessionTracker
-from simulation.zookeeper.sync_processor import SyncProcessor
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.containers import ContainerManager
+from rumpus.simulation.zookeeper.error_codes import UNKNOWN_SESSION
+from rumpus.simulation.zookeeper.opcodes import CLOSE_SESSION, CREATE_SESSION, WRITES
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.sync_processor import SyncProcessor
+from rumpus.simulation.zookeeper.transactions import Entry
 
 MILLISECOND = 1_000_000
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Generic, TypeVar
 
-from simulation.kernel.process import Process
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.transactions import Entry
 
 MOST_IN_BATCH = 1000
 """``zookeeper.maxBatchSize``: so many appended requests are synced though more are waiting."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from simulation.zookeeper.quorum_packets import DIFF, SNAP, TRUNC, counter_of, epoch_of
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.quorum_packets import DIFF, SNAP, TRUNC, counter_of, epoch_of
+from rumpus.simulation.zookeeper.transactions import Entry
 
 
 class Plan(NamedTuple):

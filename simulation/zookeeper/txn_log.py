@@ -11,12 +11,12 @@ from itertools import dropwhile
 from struct import Struct
 from zlib import adler32
 
-from simulation.disk.disk import Disk
-from simulation.disk.file import File
-from simulation.kernel.process import Process
-from simulation.zookeeper.log_records import UnreadableRecord, parse
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.disk.file import File
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.zookeeper.log_records import UnreadableRecord, parse
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.transactions import Entry
 
 MAGIC = b"ZKLG"
 HEADER = MAGIC + b"\0\0\0\x02" + bytes(8)

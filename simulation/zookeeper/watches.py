@@ -11,11 +11,11 @@ not read a znode is not told of it, though the watch is used up. ``setWatches`` 
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from simulation.zookeeper.access_control import OPEN, READ, permits
-from simulation.zookeeper.jute import MalformedRecord
-from simulation.zookeeper.request import Identities
-from simulation.zookeeper.transactions import Acl
-from simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper.access_control import OPEN, READ, permits
+from rumpus.simulation.zookeeper.jute import MalformedRecord
+from rumpus.simulation.zookeeper.request import Identities
+from rumpus.simulation.zookeeper.transactions import Acl
+from rumpus.simulation.zookeeper.znode import Znode
 
 NODE_CREATED = 1
 NODE_DELETED = 2

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from operator import itemgetter
 from zlib import crc32
 
-from simulation.zookeeper.opcodes import RECONFIG
-from simulation.zookeeper.quorum_packets import counter_of, epoch_of
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.reconfiguration import configuration_of
-from simulation.zookeeper.transactions import Entry
+from rumpus.simulation.zookeeper.opcodes import RECONFIG
+from rumpus.simulation.zookeeper.quorum_packets import counter_of, epoch_of
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.reconfiguration import configuration_of
+from rumpus.simulation.zookeeper.transactions import Entry
 
 
 class InvariantViolation(AssertionError):  # noqa: N818 - says what happened

@@ -3,10 +3,10 @@
 from struct import Struct
 from zlib import crc32
 
-from simulation.zookeeper.java_sets import grown_capacity, in_hash_order
-from simulation.zookeeper.jute import write_strings
-from simulation.zookeeper.paths import BELOW_SYSTEM
-from simulation.zookeeper.transactions import Acl
+from rumpus.simulation.zookeeper.java_sets import grown_capacity, in_hash_order
+from rumpus.simulation.zookeeper.jute import write_strings
+from rumpus.simulation.zookeeper.paths import BELOW_SYSTEM
+from rumpus.simulation.zookeeper.transactions import Acl
 
 CONTAINER_OWNER = -(1 << 63)
 """Stored owner of container nodes."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checker.history import History, Op
+from rumpus.checker.history import History, Op
 
 MS = 1_000_000
 

@@ -1,6 +1,6 @@
 import pytest
 
-from checker.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
+from rumpus.checker.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
 from tests.checker.recorded import Recorded
 
 USERS = {0: "c0:x", 1: "c1:y"}

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.acknowledgements import check_acknowledgements, check_observations
-from checker.clock import WallClock
-from checker.exclusion import Ownership
-from checker.server_truth import ZnodeLife
+from rumpus.checker.acknowledgements import check_acknowledgements, check_observations
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import Ownership
+from rumpus.checker.server_truth import ZnodeLife
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])

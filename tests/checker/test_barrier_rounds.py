@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.barrier_rounds import check_barrier_rounds
+from rumpus.checker.barrier_rounds import check_barrier_rounds
 from tests.checker.recorded import MS, Recorded
 
 PARTIES = 3

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.commitment import decide
-from checker.node_files import NodeFiles, counter, epoch
-from checker.txnlog import LogFile
+from rumpus.checker.commitment import decide
+from rumpus.checker.node_files import NodeFiles, counter, epoch
+from rumpus.checker.txnlog import LogFile
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import Zab, digest, proposal, zxid
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.decide import FIRST_SHARE_S, ModelEntry, by_key, decide, in_turns
-from checker.decision import Budget, Decision, Witness, accepted, undecided
-from checker.operation_table import OperationTable, WrongOperations
-from checker.wording import at
+from rumpus.checker.decide import FIRST_SHARE_S, ModelEntry, by_key, decide, in_turns
+from rumpus.checker.decision import Budget, Decision, Witness, accepted, undecided
+from rumpus.checker.operation_table import OperationTable, WrongOperations
+from rumpus.checker.wording import at
 
 SECOND = 10**9
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checker.entitlement import check_entitlement
-from checker.exclusion import Ownership, ServerView, SessionEnd
-from checker.holds import Words, extract_holds
+from rumpus.checker.entitlement import check_entitlement
+from rumpus.checker.exclusion import Ownership, ServerView, SessionEnd
+from rumpus.checker.holds import Words, extract_holds
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

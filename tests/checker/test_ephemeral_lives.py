@@ -1,8 +1,8 @@
 import pytest
 
-from checker.clock import WallClock
-from checker.ephemeral_lives import check_ephemerals
-from checker.server_truth import SessionLife
+from rumpus.checker.clock import WallClock
+from rumpus.checker.ephemeral_lives import check_ephemerals
+from rumpus.checker.server_truth import SessionLife
 from tests.checker.recorded import Recorded
 
 

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from checker.clock import WallClock
-from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
-from checker.convergence import check_convergence
-from checker.fence import check_fence
-from checker.growing_numbers import check_growth
-from checker.holds import Words, extract_holds
-from checker.job_effects import check_job_effects
-from checker.lock_delay import check_lock_delay
-from checker.model_check import check_model
-from checker.partitions import check_ownership, check_sizes
-from checker.presence import check_discovery, check_lists, check_presence
-from checker.queue_accounting import accounts, check_elements
-from checker.registry import MODELS
-from checker.sequencers import check_sequencers
-from checker.server_truth import ZnodeLife
-from checker.verdict import ANOMALIES
+from rumpus.checker.clock import WallClock
+from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
+from rumpus.checker.convergence import check_convergence
+from rumpus.checker.fence import check_fence
+from rumpus.checker.growing_numbers import check_growth
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.job_effects import check_job_effects
+from rumpus.checker.lock_delay import check_lock_delay
+from rumpus.checker.model_check import check_model
+from rumpus.checker.partitions import check_ownership, check_sizes
+from rumpus.checker.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.queue_accounting import accounts, check_elements
+from rumpus.checker.registry import MODELS
+from rumpus.checker.sequencers import check_sequencers
+from rumpus.checker.server_truth import ZnodeLife
+from rumpus.checker.verdict import ANOMALIES
 from tests.checker.recorded import Recorded
 
 WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.exclusion import (
+from rumpus.checker.exclusion import (
     Ownership,
     ServerView,
     SessionEnd,
@@ -13,7 +13,7 @@ from checker.exclusion import (
     expired_while_holding,
     overlaps,
 )
-from checker.holds import Hold, Words, extract_holds
+from rumpus.checker.holds import Hold, Words, extract_holds
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

@@ -1,7 +1,7 @@
 import pytest
 
-from checker.exercise import check_exercise, fault_windows
-from checker.verdict import Requirement
+from rumpus.checker.exercise import check_exercise, fault_windows
+from rumpus.checker.verdict import Requirement
 from tests.checker.recorded import MS, Recorded
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from checker.final_answers import check_final_answers
+from rumpus.checker.final_answers import check_final_answers
 from tests.checker.recorded import Recorded
 
 TRIES = 3

@@ -1,10 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.exclusion import ServerView, SessionEnd
-from checker.grants import check_order, check_tokens, sequence_number
-from checker.history import History
-from checker.holds import Hold, Words, extract_holds
+from rumpus.checker.exclusion import ServerView, SessionEnd
+from rumpus.checker.grants import check_order, check_tokens, sequence_number
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold, Words, extract_holds
 from tests.checker.recorded import MS, Recorded
 
 

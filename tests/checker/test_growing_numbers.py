@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.growing_numbers import check_growth
+from rumpus.checker.growing_numbers import check_growth
 from tests.checker.recorded import Recorded
 
 

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.exclusion import Ownership, ServerView
-from checker.herd import check_herd
-from checker.holds import Words, extract_holds
+from rumpus.checker.exclusion import Ownership, ServerView
+from rumpus.checker.herd import check_herd
+from rumpus.checker.holds import Words, extract_holds
 from tests.checker.recorded import MS, Recorded
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import History, Op
+from rumpus.checker.history import History, Op
 from tests.checker.recorded import Recorded
 
 

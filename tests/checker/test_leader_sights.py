@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.clock import WallClock
-from checker.exclusion import Ownership
-from checker.leader_sights import check_leader_sights
-from checker.server_truth import ZnodeLife
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import Ownership
+from rumpus.checker.leader_sights import check_leader_sights
+from rumpus.checker.server_truth import ZnodeLife
 from tests.checker.recorded import MS, Recorded
 
 CLOCK = WallClock([(0, 0)])

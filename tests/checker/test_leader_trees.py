@@ -2,10 +2,10 @@
 
 import msgspec
 
-from checker import leader_trees
-from checker.leader_trees import LeaderTrees
-from checker.tree_digest import DigestedTree
-from checker.txnlog import Txn
+from rumpus.checker import leader_trees
+from rumpus.checker.leader_trees import LeaderTrees
+from rumpus.checker.tree_digest import DigestedTree
+from rumpus.checker.txnlog import Txn
 from tests.checker.zab_model import digest, proposal, zxid
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from checker.holds import Words
-from checker.liveness import check_liveness
+from rumpus.checker.holds import Words
+from rumpus.checker.liveness import check_liveness
 from tests.checker.recorded import Recorded
 
 

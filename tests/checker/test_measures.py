@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.holds import Words
-from checker.measures import Messages, Spread, Wakeups, measure
+from rumpus.checker.holds import Words
+from rumpus.checker.measures import Messages, Spread, Wakeups, measure
 from tests.checker.recorded import Recorded
 
 WORDS = Words()

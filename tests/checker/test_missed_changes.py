@@ -1,6 +1,6 @@
 import pytest
 
-from checker.missed_changes import check_missed_changes
+from rumpus.checker.missed_changes import check_missed_changes
 from tests.checker.recorded import Recorded
 
 KEY = {"key": "a", "version": 3, "timeout": 10.0}

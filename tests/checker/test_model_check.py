@@ -1,5 +1,5 @@
-from checker.model_check import check_model
-from checker.specialised.fifo_queue import FIFO_QUEUE
+from rumpus.checker.model_check import check_model
+from rumpus.checker.specialised.fifo_queue import FIFO_QUEUE
 from tests.checker.recorded import MS, Recorded
 
 

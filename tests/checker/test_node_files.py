@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from checker.node_files import NodeFiles, read_node_directory
+from rumpus.checker.node_files import NodeFiles, read_node_directory
 from tests.checker.txnlog_encoder import log
 from tests.checker.zab_model import proposal, zxid
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.operation_table import (
+from rumpus.checker.operation_table import (
     INFO,
     MISSING,
     NEVER,

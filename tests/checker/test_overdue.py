@@ -1,8 +1,8 @@
 import pytest
 
-from checker.exclusion import Ownership, ServerView
-from checker.holds import Words
-from checker.overdue import BOUND_NS, check_overdue
+from rumpus.checker.exclusion import Ownership, ServerView
+from rumpus.checker.holds import Words
+from rumpus.checker.overdue import BOUND_NS, check_overdue
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.operation_table import OperationTable
-from checker.queue_accounting import accounts, check_elements, first_claims
-from checker.specialised.fifo_queue import decide_fifo_queue
+from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.queue_accounting import accounts, check_elements, first_claims
+from rumpus.checker.specialised.fifo_queue import decide_fifo_queue
 from tests.checker.recorded import Recorded
 
 CLIENTS = 3

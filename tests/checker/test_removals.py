@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.blacklisting import Blacklisting, check_blacklisting
-from checker.clock import WallClock
-from checker.removals import check_removals, check_told_removals, ends_of_processes, removals
-from checker.server_truth import SessionLife, ZnodeLife
+from rumpus.checker.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.clock import WallClock
+from rumpus.checker.removals import check_removals, check_told_removals, ends_of_processes, removals
+from rumpus.checker.server_truth import SessionLife, ZnodeLife
 from tests.checker.recorded import Recorded
 
 CLOCK = WallClock([(0, 0)])

@@ -1,6 +1,6 @@
 import pytest
 
-from checker.replication import check_recovery, check_replication
+from rumpus.checker.replication import check_recovery, check_replication
 from tests.checker.recorded import Recorded
 
 

@@ -1,5 +1,5 @@
-from checker.holds import Words
-from checker.revocation import LEAST_LEARNED, check_revocations
+from rumpus.checker.holds import Words
+from rumpus.checker.revocation import LEAST_LEARNED, check_revocations
 from tests.checker.recorded import MS, Recorded
 
 WORDS = Words()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checker.node_files import NodeFiles
-from checker.server_truth import Epoch, SessionLife, ZnodeLife, merge
-from checker.txnlog import LogFile
+from rumpus.checker.node_files import NodeFiles
+from rumpus.checker.server_truth import Epoch, SessionLife, ZnodeLife, merge
+from rumpus.checker.txnlog import LogFile
 from tests.checker.txnlog_encoder import create, txn
 
 S1, S2 = 0x100000000000001, -0x100000000000000

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.clock import WallClock
-from checker.commitment import Commitment
-from checker.exclusion import Ownership
-from checker.server_truth import ServerTruth, ZnodeLife
-from checker.server_view import _turns, server_view
-from checker.txnlog import Txn
+from rumpus.checker.clock import WallClock
+from rumpus.checker.commitment import Commitment
+from rumpus.checker.exclusion import Ownership
+from rumpus.checker.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.server_view import _turns, server_view
+from rumpus.checker.txnlog import Txn
 from tests.checker.recorded import MS
 
 CLOCK = WallClock([(0, 0)])

@@ -1,8 +1,8 @@
 """Grants prove that sessions lived, and no more than they prove."""
 
-from checker.exclusion import check_exclusion
-from checker.holds import Words, extract_holds
-from checker.session_proofs import lives_by_grants
+from rumpus.checker.exclusion import check_exclusion
+from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.session_proofs import lives_by_grants
 from tests.checker.recorded import Recorded
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from checker.stat_laws import check_stats
+from rumpus.checker.stat_laws import check_stats
 from tests.checker.recorded import Recorded
 
 FRESH = {

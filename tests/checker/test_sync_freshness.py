@@ -1,4 +1,4 @@
-from checker.sync_freshness import check_sync_freshness
+from rumpus.checker.sync_freshness import check_sync_freshness
 from tests.checker.recorded import Recorded
 
 EPOCH = 1 << 32

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import History, Op
-from checker.operation_table import FIELDS, NEVER, OperationTable, WrongOperations
-from checker.table_builder import MAX_FUNCTIONS, TableBuilder
+from rumpus.checker.history import History, Op
+from rumpus.checker.operation_table import FIELDS, NEVER, OperationTable, WrongOperations
+from rumpus.checker.table_builder import MAX_FUNCTIONS, TableBuilder
 
 SCALARS = (
     st.none()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.timeouts import check_timeouts
+from rumpus.checker.timeouts import check_timeouts
 from tests.checker.recorded import MS, Recorded
 
 DUE = 1000 + 200  # called at 1 s, with a timeout of 0.2 s

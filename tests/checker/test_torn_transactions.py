@@ -1,4 +1,4 @@
-from checker.torn_transactions import check_torn
+from rumpus.checker.torn_transactions import check_torn
 from tests.checker.recorded import Recorded
 
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from checker.tree_digest import DigestedTree
-from checker.txnlog import parse_log
+from rumpus.checker.tree_digest import DigestedTree
+from rumpus.checker.txnlog import parse_log
 from tests.checker.test_txnlog import REAL_LOG
 from tests.checker.txnlog_encoder import create, txn
 from tests.checker.zab_model import digest, proposal

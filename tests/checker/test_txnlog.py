@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.txnlog import CorruptLog, Txn, parse_log, session_hex
+from rumpus.checker.txnlog import CorruptLog, Txn, parse_log, session_hex
 from tests.checker.txnlog_encoder import (
     HEADER,
     TYPES,

@@ -11,9 +11,9 @@ from kazoo.exceptions import ConnectionLoss, KazooException, NodeExistsError, Se
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from checker.node_files import counter, epoch, read_node_directory
-from checker.server_truth import merge
-from checker.txnlog import session_hex
+from rumpus.checker.node_files import counter, epoch, read_node_directory
+from rumpus.checker.server_truth import merge
+from rumpus.checker.txnlog import session_hex
 
 pytestmark = pytest.mark.docker
 

@@ -1,4 +1,4 @@
-from checker.unasked_holds import unasked_holds
+from rumpus.checker.unasked_holds import unasked_holds
 from tests.checker.recorded import MS, Recorded
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.value_shapes import all_are
+from rumpus.checker.value_shapes import all_are
 
 
 class Grant(msgspec.Struct):

@@ -1,6 +1,6 @@
 import pytest
 
-from checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, judge
+from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, judge
 
 
 def found(*kinds):

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.txnlog import Txn
-from checker.watch_delivery import check_watch_delivery
+from rumpus.checker.txnlog import Txn
+from rumpus.checker.watch_delivery import check_watch_delivery
 from tests.checker.recorded import Recorded
 
 

@@ -1,5 +1,5 @@
-from checker.operation_table import INFO, NEVER, OperationTable
-from checker.wording import at, between, who
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.wording import at, between, who
 
 S = 10**9
 

@@ -1,6 +1,6 @@
-from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
-from checker.model_check import check_model
-from checker.znode_history import watches_by_connection, writes_by_comparison
+from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.model_check import check_model
+from rumpus.checker.znode_history import watches_by_connection, writes_by_comparison
 from tests.checker.recorded import Recorded
 
 

@@ -3,7 +3,7 @@
 import struct
 from zlib import adler32
 
-from checker.txnlog import Txn
+from rumpus.checker.txnlog import Txn
 
 HEADER = b"ZKLG" + struct.pack(">iq", 2, 0)
 OPEN_ACL = ((31, "world", "anyone"),)

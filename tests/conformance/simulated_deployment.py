@@ -7,15 +7,15 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.network.network import Network
-from simulation.network.transport import Transport
-from simulation.zookeeper.cluster import Cluster
-from simulation.zookeeper.settings import Settings
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.settings import Settings
 from tests.conformance.docker_deployment import WORDS
 
 if TYPE_CHECKING:
-    from simulation.kernel.process import Process
+    from rumpus.simulation.kernel.process import Process
 
 CLIENT_HOST = "10.1.0.1"
 """Servers take the name of a client's host for its address."""

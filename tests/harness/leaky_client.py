@@ -2,8 +2,8 @@
 
 import time
 
+from rumpus.workloads import lock
 from tests.harness import shared_leaks
-from workloads import lock
 
 SMALL = 1e-6
 

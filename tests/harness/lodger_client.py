@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from harness.client_body import Outcome
+from rumpus.harness.client_body import Outcome
 
 
 class LodgerClient:

@@ -3,7 +3,7 @@
 import os
 import time
 
-from harness.client_body import Outcome
+from rumpus.harness.client_body import Outcome
 
 
 class ScriptedClient:

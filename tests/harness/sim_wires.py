@@ -1,8 +1,8 @@
 """The test's own ends of simulated links: sockets that let the world go on while they wait."""
 
-from harness.sim_links import SimLinks
-from simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
-from simulation.network.network import Network
+from rumpus.harness.sim_links import SimLinks
+from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
+from rumpus.simulation.network.network import Network
 
 PATIENCE = 20_000 * MILLISECOND
 TURN = 2 * MILLISECOND

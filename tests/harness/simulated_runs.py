@@ -3,22 +3,22 @@
 from dataclasses import replace
 from itertools import count
 
-from checker.clock import WallClock
-from harness.run import Run, Status
-from harness.seed import Seed
-from harness.sim_run import perform_simulated
-from harness.workers import ClientSpec
-from nemesis.plan import EVERYWHERE, FaultPlan
-from nemesis.random_plan import random_plan
-from nemesis.runner import Nemesis
-from results.history_file import HistoryWriter, read_history
-from results.record import ClockAnchor
-from results.run_directory import RunDirectory
+from rumpus.checker.clock import WallClock
+from rumpus.harness.run import Run, Status
+from rumpus.harness.seed import Seed
+from rumpus.harness.sim_run import perform_simulated
+from rumpus.harness.workers import ClientSpec
 from rumpus.judging import server_truth
-from simulation.kernel.simulator import EPOCH
-from workloads.judgement import Evidence
-from workloads.registry import WORKLOADS
-from workloads.workload import Setting
+from rumpus.nemesis.plan import EVERYWHERE, FaultPlan
+from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.results.history_file import HistoryWriter, read_history
+from rumpus.results.record import ClockAnchor
+from rumpus.results.run_directory import RunDirectory
+from rumpus.simulation.kernel.simulator import EPOCH
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Setting
 
 BEGINNING = {"monotonic": 0, "wall": EPOCH}
 CLIENTS = 5

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import Op
-from harness.combinators import (
+from rumpus.checker.history import Op
+from rumpus.harness.combinators import (
     any_of,
     cycle,
     delay,
@@ -20,9 +20,9 @@ from harness.combinators import (
     reserve,
     sequence,
 )
-from harness.generator import NEMESIS, Context, Invocation
-from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.generator import NEMESIS, Context, Invocation
+from rumpus.harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 READ, WRITE, CAS = Invocation("read"), Invocation("write"), Invocation("cas")
 

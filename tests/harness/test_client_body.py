@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from harness.client_body import ClientBody, Outcome
-from harness.home import MemoryHome
-from harness.messages import Open, Record, Run
+from rumpus.harness.client_body import ClientBody, Outcome
+from rumpus.harness.home import MemoryHome
+from rumpus.harness.messages import Open, Record, Run
 
 
 class Holder:

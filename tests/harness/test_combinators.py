@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import allotment, combinators, pacing, sequencing
-from harness.combinators import (
+from rumpus.harness import allotment, combinators, pacing, sequencing
+from rumpus.harness.combinators import (
     any_of,
     cycle,
     delay,
@@ -32,9 +32,9 @@ from harness.combinators import (
     unfold,
     until_ok,
 )
-from harness.generator import NEMESIS, SECOND, Generator, Invocation
-from harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.generator import NEMESIS, SECOND, Generator, Invocation
+from rumpus.harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 SECONDS = st.integers(0, 50).map(lambda milliseconds: milliseconds / 1000)
 SEEDS = st.integers(0, 99).map(Seed)

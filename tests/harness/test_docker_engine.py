@@ -3,10 +3,10 @@ import socket
 import pytest
 from docker.errors import APIError
 
-from harness.docker_engine import connect, refusals
-from harness.docker_ensemble import DockerEnsemble
-from harness.docker_probe import FAULTS, probe_engine
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.docker_engine import connect, refusals
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.docker_probe import FAULTS, probe_engine
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 NOWHERE = "unix:///nonexistent/docker.sock"
 
@@ -23,7 +23,7 @@ def test_forbidden_socket_is_a_refusal_with_the_remedy(monkeypatch):
         def connect(self, _):
             raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("harness.docker_engine.socket.socket", Forbidden)
+    monkeypatch.setattr("rumpus.harness.docker_engine.socket.socket", Forbidden)
     monkeypatch.setenv("DOCKER_HOST", NOWHERE)
     with pytest.raises(EnvironmentRefusal, match="add the user to the group `docker`"):
         connect()

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 from kazoo.client import KazooClient
 
-from harness import packet_filter
-from harness.docker_ensemble import DockerEnsemble
-from harness.docker_image import ensure_node_image
-from harness.docker_leftovers import OWNER_LABEL, RUN_LABEL, find_leftovers, owner
-from harness.docker_probe import FAULTS
-from harness.ensemble import EnvironmentRefusal, serving
+from rumpus.harness import packet_filter
+from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.docker_image import ensure_node_image
+from rumpus.harness.docker_leftovers import OWNER_LABEL, RUN_LABEL, find_leftovers, owner
+from rumpus.harness.docker_probe import FAULTS
+from rumpus.harness.ensemble import EnvironmentRefusal, serving
 
 ZKLG = b"ZKLG"
 

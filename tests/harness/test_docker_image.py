@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import docker_image
-from harness.docker_image import (
+from rumpus.harness import docker_image
+from rumpus.harness.docker_image import (
     IF_ENGINE,
     build_context,
     ensure_image,
@@ -15,7 +15,7 @@ from harness.docker_image import (
     image_tag,
     main,
 )
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 
 @pytest.fixture

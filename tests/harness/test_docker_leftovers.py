@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 from docker.errors import APIError, NotFound
 
-from harness import docker_leftovers
-from harness.docker_image import ensure_node_image
-from harness.docker_leftovers import (
+from rumpus.harness import docker_leftovers
+from rumpus.harness.docker_image import ensure_node_image
+from rumpus.harness.docker_leftovers import (
     OWNER_LABEL,
     RUN_LABEL,
     Leftovers,
@@ -143,7 +143,7 @@ def test_a_killed_control_process_leaves_what_the_next_one_removes(engine):
     run_id = f"killed-{uuid.uuid4().hex[:8]}"
     program = (
         "import signal\n"
-        "from harness.docker_ensemble import DockerEnsemble\n"
+        "from rumpus.harness.docker_ensemble import DockerEnsemble\n"
         f"DockerEnsemble({run_id!r}, nodes=1).start()\n"
         "print('up', flush=True)\n"
         "signal.pause()\n"

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.docker_nodes import DockerNode
-from harness.ensemble import EnvironmentRefusal
+from rumpus.harness.docker_nodes import DockerNode
+from rumpus.harness.ensemble import EnvironmentRefusal
 
 
 def archive(**files):

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import Op
-from harness.combinators import each_thread, on_clients, time_limit
-from harness.generator import NEMESIS, NOTHING, PENDING, Context, Invocation, Pending
-from harness.rehearsal import MILLISECOND, Outcome, rehearse
+from rumpus.checker.history import Op
+from rumpus.harness.combinators import each_thread, on_clients, time_limit
+from rumpus.harness.generator import NEMESIS, NOTHING, PENDING, Context, Invocation, Pending
+from rumpus.harness.rehearsal import MILLISECOND, Outcome, rehearse
 
 START = Context.start(clients=3)
 

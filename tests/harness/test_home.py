@@ -5,16 +5,16 @@ from functools import partial
 
 import pytest
 
-from harness.home import DirectoryHome, MemoryHome
-from harness.messages import Open, Record, Run
-from harness.sim_mailbox import SimMailbox
-from harness.sim_waiting import sleeper
-from harness.sim_workers import SimWorkers
-from harness.worker_pool import WorkerPool
-from harness.workers import ClientSpec, Exited, Started
-from simulation.kernel.simulator import BOOT, Simulator
-from simulation.loader.guards import guarded
-from simulation.network.network import Network
+from rumpus.harness.home import DirectoryHome, MemoryHome
+from rumpus.harness.messages import Open, Record, Run
+from rumpus.harness.sim_mailbox import SimMailbox
+from rumpus.harness.sim_waiting import sleeper
+from rumpus.harness.sim_workers import SimWorkers
+from rumpus.harness.worker_pool import WorkerPool
+from rumpus.harness.workers import ClientSpec, Exited, Started
+from rumpus.simulation.kernel.simulator import BOOT, Simulator
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.network.network import Network
 
 SPEC = ClientSpec("tests.harness.lodger_client:build")
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import Op
-from harness.combinators import (
+from rumpus.checker.history import Op
+from rumpus.harness.combinators import (
     any_of,
     cycle,
     delay,
@@ -19,8 +19,8 @@ from harness.combinators import (
     sleep,
     time_limit,
 )
-from harness.generator import NEMESIS, NOTHING, PENDING, Invocation, Pending
-from harness.interpreter import (
+from rumpus.harness.generator import NEMESIS, NOTHING, PENDING, Invocation, Pending
+from rumpus.harness.interpreter import (
     Dispatch,
     Done,
     GeneratorError,
@@ -28,8 +28,8 @@ from harness.interpreter import (
     UnexpectedRecord,
     Wait,
 )
-from harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 READ = Invocation("read", 1)
 ACQUIRE, RELEASE = Invocation("acquire", "the lock"), Invocation("release", "the lock")

@@ -4,7 +4,7 @@ import struct
 import threading
 from pathlib import Path
 
-from harness.link_process import ProcessLinks
+from rumpus.harness.link_process import ProcessLinks
 
 
 def test_bytes_pass_both_ways(wires):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.ensemble import EnvironmentRefusal
-from harness.link_process import LinksError, ProcessLinks
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.link_process import LinksError, ProcessLinks
 
 NOWHERE = {"n1": ("127.0.0.1", 1), "n2": ("127.0.0.1", 2)}
 
@@ -133,7 +133,7 @@ def test_a_server_without_an_address_is_a_refusal():
 
 CONTROL = """
 import os, sys, time
-from harness.link_process import ProcessLinks
+from rumpus.harness.link_process import ProcessLinks
 links = ProcessLinks({"n1": ("127.0.0.1", 1)}, clients=1)
 if "heir" in sys.argv and os.fork() == 0:
     time.sleep(600)  # goes on holding everything that the control process had open

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.messages import Act, Acted, Frames, Open, Ready, Record, Report, Run, frame
+from rumpus.harness.messages import Act, Acted, Frames, Open, Ready, Record, Report, Run, frame
 
 messages = st.one_of(
     st.builds(Ready, st.integers(0, 99), st.booleans()),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.combinators import (
+from rumpus.harness.combinators import (
     delay,
     each_process,
     limit,
@@ -15,9 +15,9 @@ from harness.combinators import (
     stagger,
     time_limit,
 )
-from harness.generator import SECOND, Context, Invocation, Pending
-from harness.rehearsal import MILLISECOND, Outcome, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.generator import SECOND, Context, Invocation, Pending
+from rumpus.harness.rehearsal import MILLISECOND, Outcome, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 READ, WRITE = Invocation("read"), Invocation("write")
 

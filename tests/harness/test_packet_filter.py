@@ -1,4 +1,4 @@
-from harness.packet_filter import drop_script, dropped, reached
+from rumpus.harness.packet_filter import drop_script, dropped, reached
 
 LISTING = """\
 -P INPUT ACCEPT

@@ -1,9 +1,9 @@
 import pytest
 
-from harness.combinators import limit, on_clients, on_nemesis, on_threads, repeat, sequence
-from harness.generator import NEMESIS, Invocation
-from harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.combinators import limit, on_clients, on_nemesis, on_threads, repeat, sequence
+from rumpus.harness.generator import NEMESIS, Invocation
+from rumpus.harness.rehearsal import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 
 def test_perfect_workers_take_10_ms_and_succeed():

@@ -1,5 +1,5 @@
-from checker.holds import Words
-from harness.roles import RoleTracker
+from rumpus.checker.holds import Words
+from rumpus.harness.roles import RoleTracker
 from tests.checker.recorded import Recorded
 
 

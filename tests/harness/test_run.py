@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import run as run_module
-from harness.combinators import cycle, repeat
-from harness.generator import NOTHING, Invocation
-from harness.run import Run, Status, perform
-from harness.workers import ClientSpec
-from workloads.lock import WORDS
+from rumpus.harness import run as run_module
+from rumpus.harness.combinators import cycle, repeat
+from rumpus.harness.generator import NOTHING, Invocation
+from rumpus.harness.run import Run, Status, perform
+from rumpus.harness.workers import ClientSpec
+from rumpus.workloads.lock import WORDS
 
 
 class Sink:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.seed import Seed
+from rumpus.harness.seed import Seed
 
 
 def drawn(seed, count):

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.combinators import (
+from rumpus.harness.combinators import (
     any_of,
     cycle,
     limit,
@@ -22,9 +22,9 @@ from harness.combinators import (
     unfold,
     until_ok,
 )
-from harness.generator import NEMESIS, NOTHING, Invocation
-from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, rehearse
-from harness.seed import Seed
+from rumpus.harness.generator import NEMESIS, NOTHING, Invocation
+from rumpus.harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, rehearse
+from rumpus.harness.seed import Seed
 
 READ, WRITE, CAS = Invocation("read"), Invocation("write"), Invocation("cas")
 

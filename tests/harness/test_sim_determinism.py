@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 
-from nemesis.plan import SOUND
-from simulation.kernel.preemption import MODES
-from simulation.loader.guards import Forbidden
+from rumpus.nemesis.plan import SOUND
+from rumpus.simulation.kernel.preemption import MODES
+from rumpus.simulation.loader.guards import Forbidden
 from tests.harness import shared_leaks
 from tests.harness.simulated_runs import SimulatedRuns
 from tests.simulation.interpreters import OTHERS, PLAIN, printed

@@ -3,8 +3,8 @@
 import pytest
 from kazoo.protocol.serialization import Delete
 
-from harness.sim_link_connection import Aim
-from simulation.kernel.simulator import MILLISECOND
+from rumpus.harness.sim_link_connection import Aim
+from rumpus.simulation.kernel.simulator import MILLISECOND
 from tests.harness.sim_wires import SimWires
 from tests.harness.test_link_proxy import ASK, CREATE, passes, reply, request, session
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.sim_mailbox import SimMailbox
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.harness.sim_mailbox import SimMailbox
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ import weakref
 
 import pytest
 
-from checker.history import History
-from harness import sim_run, sim_workers
-from harness.workers import WorkerCrash
-from nemesis.plan import EVERYWHERE
-from results.history_file import read_history
-from simulation.kernel.errors import SimulationError
-from simulation.kernel.simulator import SECOND
-from simulation.loader.space import Space
+from rumpus.checker.history import History
+from rumpus.harness import sim_run, sim_workers
+from rumpus.harness.workers import WorkerCrash
+from rumpus.nemesis.plan import EVERYWHERE
+from rumpus.results.history_file import read_history
+from rumpus.simulation.kernel.errors import SimulationError
+from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.loader.space import Space
 from tests.harness.simulated_runs import CLIENTS, SimulatedRuns
 
 

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from harness.srvr import Srvr, ask, parse
+from rumpus.harness.srvr import Srvr, ask, parse
 
 LEADER = """\
 Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25 08:49 UTC

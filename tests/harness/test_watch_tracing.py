@@ -3,8 +3,8 @@ import struct
 import pytest
 from kazoo.protocol.serialization import Exists, GetChildren2, GetData, Sync, write_string
 
-from harness.links import WatchLeft, WatchSeen
-from harness.watch_tracing import WatchTracing
+from rumpus.harness.links import WatchLeft, WatchSeen
+from rumpus.harness.watch_tracing import WatchTracing
 
 
 def frame(body):

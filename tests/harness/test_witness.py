@@ -1,4 +1,4 @@
-from harness.witness import Witness
+from rumpus.harness.witness import Witness
 
 
 def test_without_fencing_everything_is_accepted_in_order():

@@ -18,8 +18,8 @@ from kazoo.protocol.serialization import (
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from harness import zookeeper_frames
-from harness.zookeeper_frames import FrameReader
+from rumpus.harness import zookeeper_frames
+from rumpus.harness.zookeeper_frames import FrameReader
 
 
 def frame(body):

@@ -10,9 +10,9 @@ import itertools
 
 import pytest
 
-from harness.ensemble import Availability, without_connection
-from nemesis.runner import Nemesis
-from nemesis.scene import Scene
+from rumpus.harness.ensemble import Availability, without_connection
+from rumpus.nemesis.runner import Nemesis
+from rumpus.nemesis.scene import Scene
 
 
 class Clock:

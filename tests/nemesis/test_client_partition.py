@@ -2,10 +2,10 @@ from random import Random
 
 import pytest
 
-from nemesis.client_partition import ClientPartition, LostReply
-from nemesis.plan import HOWS, Entry, Options
-from nemesis.registry import make_fault
-from nemesis.targets import TargetError, Targets
+from rumpus.nemesis.client_partition import ClientPartition, LostReply
+from rumpus.nemesis.plan import HOWS, Entry, Options
+from rumpus.nemesis.registry import make_fault
+from rumpus.nemesis.targets import TargetError, Targets
 
 
 def cut(world, how="black-hole", nodes=None, scene=None, **targets):

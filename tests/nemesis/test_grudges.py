@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.grudges import (
+from rumpus.nemesis.grudges import (
     bridge,
     complete,
     connections,

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.ensemble import without_connection
-from nemesis.grudges import connections, majority, minority
-from nemesis.partition import Partition, shape_grudge
-from nemesis.plan import Entry
-from nemesis.targets import SHAPES, Targets
+from rumpus.harness.ensemble import without_connection
+from rumpus.nemesis.grudges import connections, majority, minority
+from rumpus.nemesis.partition import Partition, shape_grudge
+from rumpus.nemesis.plan import Entry
+from rumpus.nemesis.targets import SHAPES, Targets
 
 
 def partition(world, seed=0, **targets):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.plan import (
+from rumpus.nemesis.plan import (
     FAMILIES,
     HOWS,
     VERSION,
@@ -19,8 +19,8 @@ from nemesis.plan import (
     load_plan,
     validate,
 )
-from nemesis.registry import FAULTS
-from nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
+from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
 
 SIZE = {"nodes": 5, "clients": 5}
 

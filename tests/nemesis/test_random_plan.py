@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nemesis.grudges import keeps_majority, majority, minority
-from nemesis.partition import shape_grudge
-from nemesis.plan import EVERYWHERE, FAMILIES, PlanError, decode_plan, encode_plan, validate
-from nemesis.random_plan import DEPOSE, FIRST, ROOM, random_plan
+from rumpus.nemesis.grudges import keeps_majority, majority, minority
+from rumpus.nemesis.partition import shape_grudge
+from rumpus.nemesis.plan import EVERYWHERE, FAMILIES, PlanError, decode_plan, encode_plan, validate
+from rumpus.nemesis.random_plan import DEPOSE, FIRST, ROOM, random_plan
 
 SERVER_KINDS = {"kill", "pause", "partition"}
 ALL = EVERYWHERE

@@ -5,10 +5,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 from kazoo.protocol.states import KazooState
 
-from harness.link_process import ProcessLinks
-from nemesis.plan import HOWS, VERSION, Entry, FaultPlan, Options
-from nemesis.runner import Nemesis
-from nemesis.targets import Targets
+from rumpus.harness.link_process import ProcessLinks
+from rumpus.nemesis.plan import HOWS, VERSION, Entry, FaultPlan, Options
+from rumpus.nemesis.runner import Nemesis
+from rumpus.nemesis.targets import Targets
 
 pytestmark = pytest.mark.docker
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from nemesis.plan import VERSION, Entry, FaultPlan
-from nemesis.runner import Nemesis
-from nemesis.targets import Targets
+from rumpus.nemesis.plan import VERSION, Entry, FaultPlan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.nemesis.targets import Targets
 
 pytestmark = pytest.mark.docker
 

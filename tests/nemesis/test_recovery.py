@@ -1,4 +1,4 @@
-from nemesis.recovery import can_serve, clients_back, servers_back
+from rumpus.nemesis.recovery import can_serve, clients_back, servers_back
 
 
 def test_servers_are_back_once_they_run_and_serve(make_world):

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from harness.ensemble import Availability, EnvironmentRefusal
-from nemesis.plan import EVERYWHERE
-from nemesis.registry import FAULTS, probe, require
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.nemesis.plan import EVERYWHERE
+from rumpus.nemesis.registry import FAULTS, probe, require
 
 
 def test_every_fault_can_be_drawn_and_told_apart():

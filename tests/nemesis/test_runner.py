@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.exercise import fault_windows
-from checker.history import History, Op
-from nemesis.plan import EVERYWHERE, HOWS, VERSION, Entry, FaultPlan, Options
-from nemesis.random_plan import random_plan
-from nemesis.runner import Nemesis
-from nemesis.targets import Targets
+from rumpus.checker.exercise import fault_windows
+from rumpus.checker.history import History, Op
+from rumpus.nemesis.plan import EVERYWHERE, HOWS, VERSION, Entry, FaultPlan, Options
+from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.nemesis.targets import Targets
 
 
 def one(kind, duration=3.0, options=None, at=1.0, **targets):

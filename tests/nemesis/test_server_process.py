@@ -2,9 +2,9 @@ from random import Random
 
 import pytest
 
-from nemesis.plan import Entry
-from nemesis.registry import make_fault
-from nemesis.targets import Targets
+from rumpus.nemesis.plan import Entry
+from rumpus.nemesis.registry import make_fault
+from rumpus.nemesis.targets import Targets
 
 
 def strike(world, kind, **targets):

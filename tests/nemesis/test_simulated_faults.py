@@ -2,8 +2,8 @@
 
 import pytest
 
-from nemesis.plan import DEEDS, VERSION, Entry, FaultPlan, Options, PlanError, validate
-from nemesis.targets import Targets
+from rumpus.nemesis.plan import DEEDS, VERSION, Entry, FaultPlan, Options, PlanError, validate
+from rumpus.nemesis.targets import Targets
 
 SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew", "follower-lag")
 CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request")

@@ -1,4 +1,4 @@
-from nemesis.strays import strays
+from rumpus.nemesis.strays import strays
 
 
 def test_a_whole_world_has_none(make_world):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nemesis.targets import (
+from rumpus.nemesis.targets import (
     PIN_TRIES,
     SETTLE,
     TargetError,

@@ -12,13 +12,13 @@ from types import FunctionType
 
 import msgspec
 
-from harness.sim_links import SimLinks
-from harness.sim_workers import PRIVATE, SHARED, client_host
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader.guards import guarded
-from simulation.loader.space import Space
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.harness.sim_links import SimLinks
+from rumpus.harness.sim_workers import PRIVATE, SHARED, client_host
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.recipes.crowd import CLIENTS
 
 SETTLING = 5 * SECOND

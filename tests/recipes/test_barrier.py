@@ -2,10 +2,10 @@ import time
 
 import pytest
 
-from recipes.barrier import BarrierUnknown
-from recipes.catalogue.barriers import BARRIERS
-from recipes.errand import Errand
-from recipes.session import Unanswered
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.catalogue.barriers import BARRIERS
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.session import Unanswered
 
 OURS = BARRIERS["rechecking"]
 SOUND = [name for name, recipe in BARRIERS.items() if not recipe.faulty]

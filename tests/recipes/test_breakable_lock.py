@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
-from recipes.breakable_lock import BlacklistLock, IdentityLock
-from recipes.faulty.breakable_locks import FreesFirstLock, NoIncarnationLock, ReusedPathLock
-from recipes.interfaces import NotHeld
+from rumpus.recipes.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.recipes.faulty.breakable_locks import FreesFirstLock, NoIncarnationLock, ReusedPathLock
+from rumpus.recipes.interfaces import NotHeld
 
 
 def test_a_hung_holder_is_told_loses_its_session_and_the_lock_passes_on(crowd, path):

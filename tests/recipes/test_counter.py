@@ -1,7 +1,7 @@
 import pytest
 
-from recipes.catalogue.counters import COUNTERS
-from recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.recipes.catalogue.counters import COUNTERS
+from rumpus.recipes.counter import AdditionUnknown, Counter, TotalUnknown
 
 SOUND = [name for name, recipe in COUNTERS.items() if not recipe.faulty]
 

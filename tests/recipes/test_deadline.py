@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from recipes.deadline import Deadline
+from rumpus.recipes.deadline import Deadline
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ import time
 
 import pytest
 
-from recipes.delayed_lock import DELAY, DelayedLock
-from recipes.faulty.delayed_locks import DelayAfterReleaseLock, DelaySinceTakenLock
-from recipes.interfaces import NotHeld
+from rumpus.recipes.delayed_lock import DELAY, DelayedLock
+from rumpus.recipes.faulty.delayed_locks import DelayAfterReleaseLock, DelaySinceTakenLock
+from rumpus.recipes.interfaces import NotHeld
 
 
 def seconds_until(acquire):

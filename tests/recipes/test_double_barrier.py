@@ -2,9 +2,9 @@ import time
 
 import pytest
 
-from recipes.barrier import BarrierUnknown
-from recipes.catalogue.double_barriers import DOUBLE_BARRIERS
-from recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.catalogue.double_barriers import DOUBLE_BARRIERS
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
 
 SOUND = [name for name, recipe in DOUBLE_BARRIERS.items() if not recipe.faulty]
 

@@ -3,9 +3,9 @@ import time
 import pytest
 from kazoo.exceptions import ConnectionClosedError
 
-from recipes.catalogue.elections import ELECTIONS
-from recipes.election import Leader
-from recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.catalogue.elections import ELECTIONS
+from rumpus.recipes.election import Leader
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
 
 SOUND = [name for name, recipe in ELECTIONS.items() if not recipe.faulty]
 

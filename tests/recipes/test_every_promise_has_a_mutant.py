@@ -2,8 +2,8 @@
 
 import pytest
 
-from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from workloads.registry import WORKLOADS
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.workloads.registry import WORKLOADS
 
 
 def unbroken(family):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.home import MemoryHome
-from recipes.deadline import Deadline
-from recipes.failover import FailoverDatabase
-from recipes.failover_client import FailoverClient, NoPrimary
-from recipes.json_lines import Caller, LineServer, NoAnswer, Unheard, ask_once
-from recipes.kazoo_failover import KazooElectionDatabase
-from recipes.primary_directory import Primary, PrimaryDirectory
+from rumpus.harness.home import MemoryHome
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.failover import FailoverDatabase
+from rumpus.recipes.failover_client import FailoverClient, NoPrimary
+from rumpus.recipes.json_lines import Caller, LineServer, NoAnswer, Unheard, ask_once
+from rumpus.recipes.kazoo_failover import KazooElectionDatabase
+from rumpus.recipes.primary_directory import Primary, PrimaryDirectory
 
 MEMBERS = 3
 PATIENCE = 20.0

@@ -1,9 +1,9 @@
 import pytest
 
-from recipes.contest import Entry
-from recipes.deadline import Deadline
-from recipes.fair_contest import MARK, FairContest
-from recipes.session import Unanswered
+from rumpus.recipes.contest import Entry
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fair_contest import MARK, FairContest
+from rumpus.recipes.session import Unanswered
 
 
 @pytest.fixture

@@ -5,17 +5,17 @@ import time
 
 import pytest
 
-from recipes.election import FairElection
-from recipes.faulty.elections import BelievesAfterLostElection
-from recipes.faulty.locks import (
+from rumpus.recipes.election import FairElection
+from rumpus.recipes.faulty.elections import BelievesAfterLostElection
+from rumpus.recipes.faulty.locks import (
     NoLookupLock,
     NoRecheckLock,
     PersistentNodeLock,
     ReleaseByPathLock,
     WatchFirstLock,
 )
-from recipes.interfaces import NotHeld
-from recipes.lock import FairLock, UnfairLock
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.lock import FairLock, UnfairLock
 
 
 class Waiter:

@@ -3,14 +3,14 @@ import threading
 import pytest
 from kazoo.exceptions import BadVersionError, NoNodeError
 
-from recipes.faulty.fenced_locks import (
+from rumpus.recipes.faulty.fenced_locks import (
     LocalCounterLock,
     LookThenWriteLock,
     MemoryFenceLock,
     RefusesEqualLock,
 )
-from recipes.fenced_lock import FencedLock
-from recipes.fencing import MemoryFence, StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.recipes.fenced_lock import FencedLock
+from rumpus.recipes.fencing import MemoryFence, StaleToken, WriteUnknown, ZooKeeperFence
 
 
 @pytest.fixture

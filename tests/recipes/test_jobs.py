@@ -1,7 +1,7 @@
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from recipes.jobs import ClaimLost, Jobs, JobUnknown
+from rumpus.recipes.jobs import ClaimLost, Jobs, JobUnknown
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
-from recipes.errand import Errand
-from recipes.published.lasting_watch import LastingWatch
+from rumpus.recipes.errand import Errand
+from rumpus.recipes.published.lasting_watch import LastingWatch
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import pytest
 from kazoo.exceptions import ConnectionClosedError
 
-from recipes.catalogue.locks import LOCKS
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.lock import FairLock, UnfairLock
+from rumpus.recipes.catalogue.locks import LOCKS
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock import FairLock, UnfairLock
 
 SOUND = ["fair", "unfair", "kazoo"]
 BUILT_ON_FAIR = ["validity", "lock-delay"]

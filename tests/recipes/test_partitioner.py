@@ -1,8 +1,8 @@
 import pytest
 
-from recipes.catalogue.partitioners import PARTITIONERS
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.partitioner import Partitioner
+from rumpus.recipes.catalogue.partitioners import PARTITIONERS
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.partitioner import Partitioner
 
 PARTS = ["a", "b", "c"]
 

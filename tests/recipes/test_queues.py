@@ -2,13 +2,13 @@ import time
 
 import pytest
 
-from recipes.acknowledged_queue import AcknowledgedQueue
-from recipes.deadline import Deadline
-from recipes.fifo_queue import FifoQueue
-from recipes.kazoo_queue import KazooLockingQueue, KazooQueue
-from recipes.ledger import Attempt, Ledger
-from recipes.priority_queue import PriorityQueue
-from recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.recipes.acknowledged_queue import AcknowledgedQueue
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.fifo_queue import FifoQueue
+from rumpus.recipes.kazoo_queue import KazooLockingQueue, KazooQueue
+from rumpus.recipes.ledger import Attempt, Ledger
+from rumpus.recipes.priority_queue import PriorityQueue
+from rumpus.recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
 
 TAKING = [FifoQueue, PriorityQueue, KazooQueue]
 CLAIMING = [AcknowledgedQueue, KazooLockingQueue]

@@ -2,10 +2,10 @@ import time
 
 import pytest
 
-from recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.read_write_lock import ReadWriteLock
-from recipes.revocable_lock import UNLOCK, RevocableReadWriteLock
+from rumpus.recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.read_write_lock import ReadWriteLock
+from rumpus.recipes.revocable_lock import UNLOCK, RevocableReadWriteLock
 
 SOUND = [name for name, recipe in READ_WRITE_LOCKS.items() if not recipe.faulty]
 

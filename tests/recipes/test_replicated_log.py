@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipes.replicated_log import Refused, ReplicatedLog, committed, merit
+from rumpus.recipes.replicated_log import Refused, ReplicatedLog, committed, merit
 
 
 class Disk:

@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from recipes.catalogue.semaphores import SEMAPHORES
-from recipes.interfaces import NotHeld
-from recipes.semaphore import Semaphore
+from rumpus.recipes.catalogue.semaphores import SEMAPHORES
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.semaphore import Semaphore
 
 SOUND = [name for name, recipe in SEMAPHORES.items() if not recipe.faulty]
 

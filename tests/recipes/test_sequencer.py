@@ -1,8 +1,8 @@
 import pytest
 
-from recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.sequencer import Sequencer, SequencerLock, Verifier
+from rumpus.recipes.faulty.sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.sequencer import Sequencer, SequencerLock, Verifier
 
 
 def test_it_stands_as_long_as_the_hold(crowd, path):

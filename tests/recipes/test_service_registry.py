@@ -1,8 +1,8 @@
 import pytest
 
-from recipes.catalogue.registries import REGISTRIES
-from recipes.service_registry import RegistrationUnknown, ServiceRegistry
-from recipes.session import Unanswered
+from rumpus.recipes.catalogue.registries import REGISTRIES
+from rumpus.recipes.service_registry import RegistrationUnknown, ServiceRegistry
+from rumpus.recipes.session import Unanswered
 
 SOUND = [name for name, recipe in REGISTRIES.items() if not recipe.faulty]
 

@@ -1,8 +1,8 @@
 import pytest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
-from recipes.deadline import Deadline
-from recipes.session import Session, Unanswered
+from rumpus.recipes.deadline import Deadline
+from rumpus.recipes.session import Session, Unanswered
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from math import inf
 
 from kazoo.exceptions import ConnectionClosedError
 
-from recipes.session_validity import SessionValidity
+from rumpus.recipes.session_validity import SessionValidity
 
 
 class FakeClient:

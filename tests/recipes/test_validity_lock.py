@@ -2,9 +2,9 @@ import time
 
 import pytest
 
-from recipes.interfaces import NotHeld
-from recipes.session_validity import DRIFT
-from recipes.validity_lock import ValidityLock
+from rumpus.recipes.interfaces import NotHeld
+from rumpus.recipes.session_validity import DRIFT
+from rumpus.recipes.validity_lock import ValidityLock
 from tests.recipes.crowd import SESSION_TIMEOUT
 
 

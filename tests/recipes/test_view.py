@@ -1,7 +1,7 @@
 import pytest
 
-from recipes.catalogue.views import VIEWS
-from recipes.view import ChildrenView, DataView
+from rumpus.recipes.catalogue.views import VIEWS
+from rumpus.recipes.view import ChildrenView, DataView
 
 DATA = ["data", "kazoo-data-watch"]
 CHILDREN = ["children", "kazoo-children-watch"]

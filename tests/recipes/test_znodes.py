@@ -2,13 +2,13 @@
 
 import pytest
 
-from recipes.append_log import AppendLog
-from recipes.catalogue.znodes import REGISTERS, SEQUENCES
-from recipes.ephemeral_nodes import EphemeralNodes
-from recipes.multi_write import MultiWrite
-from recipes.session import Unanswered
-from recipes.watched_znode import WatchedZnode
-from recipes.znode_access import NotAsked
+from rumpus.recipes.append_log import AppendLog
+from rumpus.recipes.catalogue.znodes import REGISTERS, SEQUENCES
+from rumpus.recipes.ephemeral_nodes import EphemeralNodes
+from rumpus.recipes.multi_write import MultiWrite
+from rumpus.recipes.session import Unanswered
+from rumpus.recipes.watched_znode import WatchedZnode
+from rumpus.recipes.znode_access import NotAsked
 
 SOUND_REGISTERS = [name for name, kind in REGISTERS.items() if not kind.faulty]
 SOUND_SEQUENCES = [name for name, kind in SEQUENCES.items() if not kind.faulty]

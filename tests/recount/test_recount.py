@@ -11,10 +11,10 @@ from itertools import pairwise
 import pytest
 
 from rumpus.command_line import main
+from rumpus.workloads.registry import WORKLOADS
 from tests.recount.counts import ANY, CONTENDED, COUNTS, NOT_COUNTS, grants
 from tests.recount.faults import faults_of, proven
 from tests.recount.run_files import RunFiles
-from workloads.registry import WORKLOADS
 
 FULL = "RUMPUS_FULL_CHECKS" in os.environ
 SIMULATED = [("sim", family) for family in WORKLOADS]

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from checker.history import History, Op
-from checker.verdict import Anomaly, CheckResult, Interval, Requirement, Verdict, judge
-from recipes.promises import Line, Promises
-from results.record import ClockAnchor, RunRecord
+from rumpus.checker.history import History, Op
+from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Requirement, Verdict, judge
+from rumpus.recipes.promises import Line, Promises
+from rumpus.results.record import ClockAnchor, RunRecord
 
 MS = 1_000_000
 SECOND = 1000 * MS

@@ -1,5 +1,5 @@
-from checker.history import History, Op
-from results.client_states import state_intervals
+from rumpus.checker.history import History, Op
+from rumpus.results.client_states import state_intervals
 
 
 def session(time, f, client=0):

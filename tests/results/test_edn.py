@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results import edn
-from results.edn import MAX_DIGITS, MalformedEdn, read_forms
+from rumpus.results import edn
+from rumpus.results.edn import MAX_DIGITS, MalformedEdn, read_forms
 
 
 def forms(text):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checker.history import History, Op
-from checker.operation_table import OperationTable
-from results.edn_export import NotExportable, edn_history, in_order, porcupine_kv
-from results.history_formats import detect_format, read_table
+from rumpus.checker.history import History, Op
+from rumpus.checker.operation_table import OperationTable
+from rumpus.results.edn_export import NotExportable, edn_history, in_order, porcupine_kv
+from rumpus.results.history_formats import detect_format, read_table
 from tests.checker.test_table_builder import attempt, op, records, same
 
 VALUES = st.recursive(

@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from results.escapes import (
+from rumpus.consoles import Lines, _Escaping
+from rumpus.results.escapes import (
     LONGEST_IN_MARKDOWN,
     escaped,
     escaped_lines,
@@ -19,7 +20,6 @@ from results.escapes import (
     in_json,
     in_markdown,
 )
-from rumpus.consoles import Lines, _Escaping
 from tests.dangerous_strings import DANGEROUS, SURROGATE
 
 GITHUB = MarkdownIt("gfm-like", {"linkify": False, "html": True})

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.history import Op, wrong_process
-from results import history_file
-from results.history_file import (
+from rumpus.checker.history import Op, wrong_process
+from rumpus.results import history_file
+from rumpus.results.history_file import (
     MAX_LINE,
     HistoryWriter,
     PackedOp,
@@ -18,7 +18,7 @@ from results.history_file import (
     read_history,
     read_records,
 )
-from results.store_error import StoreError, UnreadableRun
+from rumpus.results.store_error import StoreError, UnreadableRun
 
 
 def op(time, process=0, type="invoke", f="acquire", value=None, error=None):  # noqa: A002 - the field's name

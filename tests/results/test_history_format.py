@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checker.history import Op
-from checker.measures import Handovers, Measures, Messages, Spread, Wakeups
-from results.history_file import encode_record
-from results.record import FORMAT_VERSION, RunRecord
-from results.results_document import ResultsDocument
+from rumpus.checker.history import Op
+from rumpus.checker.measures import Handovers, Measures, Messages, Spread, Wakeups
+from rumpus.results.history_file import encode_record
+from rumpus.results.record import FORMAT_VERSION, RunRecord
+from rumpus.results.results_document import ResultsDocument
 
 PAGE = (Path(__file__).parents[2] / "docs" / "history-format.md").read_text()
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.operation_table import FAIL, INFO, NEVER, OK
-from results import history_file
-from results.edn_history import NO_REASON, read_edn_records
-from results.history_file import read_history
-from results.history_formats import FORMATS, detect_format, read_table
-from results.store_error import UnreadableRun
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK
+from rumpus.results import history_file
+from rumpus.results.edn_history import NO_REASON, read_edn_records
+from rumpus.results.history_file import read_history
+from rumpus.results.history_formats import FORMATS, detect_format, read_table
+from rumpus.results.store_error import UnreadableRun
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "histories"
 
@@ -259,7 +259,8 @@ def test_a_line_of_ten_gigabytes_takes_little_memory(tmp_path, name):
     program = (
         "import resource, sys; from pathlib import Path;"
         f"resource.setrlimit(resource.RLIMIT_AS, (1 << 30, {resource.RLIM_INFINITY}));"
-        "from results.history_formats import read_table; from results.store_error import *;\n"
+        "from rumpus.results.history_formats import read_table\n"
+        "from rumpus.results.store_error import *\n"
         "try: read_table(Path(sys.argv[1]), sys.argv[2])\n"
         "except UnreadableRun as error: print(error)\n"
     )

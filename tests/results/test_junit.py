@@ -2,8 +2,8 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from checker.verdict import Anomaly, CheckResult, Requirement, judge
-from results.junit import junit
+from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, judge
+from rumpus.results.junit import junit
 
 
 def suite(sample, verdict=None):

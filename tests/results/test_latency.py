@@ -2,10 +2,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from checker.history import History, Op, Operation
-from checker.verdict import Verdict
-from results.latency import draw_latency, draw_rate
-from results.scene import build_scene
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Verdict
+from rumpus.results.latency import draw_latency, draw_rate
+from rumpus.results.scene import build_scene
 
 MS = 1_000_000
 VALID = Verdict(valid=True, outcome="valid", reasons=[], checks=[])

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.exercise import FaultWindow
-from checker.history import Op, Operation
-from checker.quantile import quantile
-from results.operation_statistics import OUTSIDE, by_fault, by_function
+from rumpus.checker.exercise import FaultWindow
+from rumpus.checker.history import Op, Operation
+from rumpus.checker.quantile import quantile
+from rumpus.results.operation_statistics import OUTSIDE, by_fault, by_function
 
 MS = 1_000_000
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recipes.promises import Line, Promises
-from results.record import ClockAnchor, RunRecord, read_record, write_record
-from results.store_error import StoreError, UnreadableRun
+from rumpus.recipes.promises import Line, Promises
+from rumpus.results.record import ClockAnchor, RunRecord, read_record, write_record
+from rumpus.results.store_error import StoreError, UnreadableRun
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checker.history import History, Op
-from checker.holds import Words
-from checker.measures import measure
-from checker.verdict import Anomaly, CheckResult, judge
-from results import report
-from results.report import render_report
-from results.results_document import results_document
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words
+from rumpus.checker.measures import measure
+from rumpus.checker.verdict import Anomaly, CheckResult, judge
+from rumpus.results import report
+from rumpus.results.report import render_report
+from rumpus.results.results_document import results_document
 
 MS = 1_000_000
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import msgspec
 
-from checker.history import History, Op
-from checker.verdict import Anomaly, CheckResult, judge
-from results.results_document import anomaly_counts, fault_counts, results_document
+from rumpus.checker.history import History, Op
+from rumpus.checker.verdict import Anomaly, CheckResult, judge
+from rumpus.results.results_document import anomaly_counts, fault_counts, results_document
 
 
 def document(sample):

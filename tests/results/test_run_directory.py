@@ -5,10 +5,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from checker.history import Op
-from results.results_document import results_document
-from results.run_directory import create, open_run
-from results.store_error import StoreError, UnreadableRun
+from rumpus.checker.history import Op
+from rumpus.results.results_document import results_document
+from rumpus.results.run_directory import create, open_run
+from rumpus.results.store_error import StoreError, UnreadableRun
 
 NOW = datetime(2026, 11, 21, 4, 47, 26, 123456, tzinfo=timezone(timedelta(hours=1)))
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from results.seal import SEAL, changes, seal
-from results.store_error import UnreadableRun
+from rumpus.results.seal import SEAL, changes, seal
+from rumpus.results.store_error import UnreadableRun
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from checker.history import History
-from checker.verdict import Anomaly, CheckResult, judge
-from results.results_document import results_document
-from results.summary import summary
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly, CheckResult, judge
+from rumpus.results.results_document import results_document
+from rumpus.results.summary import summary
 
 
 def page(sample, verdict=None, history=None):

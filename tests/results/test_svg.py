@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.svg import TimeScale, picture, rect, text, time_axis
+from rumpus.results.svg import TimeScale, picture, rect, text, time_axis
 
 SECOND = 10**9
 

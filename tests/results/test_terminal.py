@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from checker.holds import Words
-from checker.measures import measure
-from checker.verdict import CheckResult, judge
-from results.results_document import results_document
-from results.terminal import print_verdict
+from rumpus.checker.holds import Words
+from rumpus.checker.measures import measure
+from rumpus.checker.verdict import CheckResult, judge
+from rumpus.results.results_document import results_document
+from rumpus.results.terminal import print_verdict
 
 
 def printed(sample, verdict=None):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.exercise import FaultWindow
-from checker.history import History, Op
-from checker.verdict import Anomaly, CheckResult, Interval, Verdict
-from results.scene import Lane, Span, build_scene
-from results.timeline import draw_timeline
+from rumpus.checker.exercise import FaultWindow
+from rumpus.checker.history import History, Op
+from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Verdict
+from rumpus.results.scene import Lane, Span, build_scene
+from rumpus.results.timeline import draw_timeline
 
 MS = 1_000_000
 

@@ -3,11 +3,11 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given
 
-from checker.decision import Witness
-from checker.operation_table import OperationTable
-from results.svg import WIDTH
-from results.witness_drawing import MOST_OPERATIONS, draw_witness, witness_document
-from results.witness_scene import width
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import OperationTable
+from rumpus.results.svg import WIDTH
+from rumpus.results.witness_drawing import MOST_OPERATIONS, draw_witness, witness_document
+from rumpus.results.witness_scene import width
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
 SVG = "{http://www.w3.org/2000/svg}"

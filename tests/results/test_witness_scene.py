@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.decision import Witness
-from checker.operation_table import FAIL, INFO, OperationTable
-from results.escapes import escaped
-from results.witness_scene import (
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import FAIL, INFO, OperationTable
+from rumpus.results.escapes import escaped
+from rumpus.results.witness_scene import (
     fitting,
     folded,
     operation_words,

@@ -1,10 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.decision import Witness
-from checker.operation_table import OperationTable
-from results.witness_scene import width, witness_scene
-from results.witness_text import MOST_OPERATIONS, witness_text
+from rumpus.checker.decision import Witness
+from rumpus.checker.operation_table import OperationTable
+from rumpus.results.witness_scene import width, witness_scene
+from rumpus.results.witness_text import MOST_OPERATIONS, witness_text
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
 TWO_HOLDERS = """\

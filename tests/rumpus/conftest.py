@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import pytest
 
-from checker.verdict import TOLD_BY_LOGS
-from harness.docker_leftovers import RUN_LABEL
-from recipes.lock import FairLock
-from results.record import RunRecord
-from results.run_directory import RunDirectory
+from rumpus.checker.verdict import TOLD_BY_LOGS
 from rumpus.command_line import main
+from rumpus.harness.docker_leftovers import RUN_LABEL
+from rumpus.recipes.lock import FairLock
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
 from tests.checker.recorded import Recorded
 
 

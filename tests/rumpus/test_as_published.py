@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recipes.published.documents import DOCUMENTS, document_of
-from workloads.registry import WORKLOADS
+from rumpus.recipes.published.documents import DOCUMENTS, document_of
+from rumpus.workloads.registry import WORKLOADS
 
 DOCS = Path(__file__).parents[2] / "docs" / "recipes"
 PAGE = (DOCS / "as-published.md").read_text(encoding="utf-8")

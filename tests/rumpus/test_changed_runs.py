@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from recipes.lock import FairLock
-from results.seal import SEAL
 from rumpus.judging import judge_run
+from rumpus.recipes.lock import FairLock
+from rumpus.results.seal import SEAL
 from tests.rumpus.conftest import both_at_once, turns
 
 

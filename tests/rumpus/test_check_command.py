@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checker.history import Op
+from rumpus.checker.history import Op
 from tests.checker.recorded import Recorded
 from tests.rumpus.conftest import both_at_once, turns
 

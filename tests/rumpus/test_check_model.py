@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.registry import MODELS
-from results.history_formats import FORMATS
+from rumpus.checker.registry import MODELS
+from rumpus.results.history_formats import FORMATS
 from tests.checker.recorded import Recorded
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "histories"
@@ -125,7 +125,7 @@ def test_a_run_by_its_directory_or_its_history(rumpus, recorded_run):
 
 
 OWN = '''
-from checker.model import ILLEGAL, UNKNOWN, Model
+from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
 
 class Odd(Model):
     """Reads odd numbers only."""

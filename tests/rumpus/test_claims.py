@@ -10,7 +10,7 @@ from rumpus import claims
 from rumpus.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES
 from rumpus.claims_page import perform, rows, with_table
 from rumpus.command_line import _parser
-from workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
 COMMANDS = sorted({command for claim in CLAIMS for command in claim.commands})

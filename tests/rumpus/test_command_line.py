@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from harness.ensemble import EnvironmentRefusal
-from harness.workers import WorkerCrash
-from nemesis.registry import FAULTS
 from rumpus import list_command
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.workers import WorkerCrash
+from rumpus.nemesis.registry import FAULTS
 from rumpus.version import __version__
-from workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS
 
 pytestmark = pytest.mark.usefixtures("no_engine")  # nothing here comes as far as to need one
 

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.ensemble import EnvironmentRefusal
-from harness.workers import WorkerCrash
-from nemesis.plan import PlanError
-from results.store_error import StoreError, UnreadableRun
 from rumpus import command_line
 from rumpus.exit_codes import MEANINGS, exit_code
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.workers import WorkerCrash
+from rumpus.nemesis.plan import PlanError
+from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.rumpus.conftest import is_listening, turns
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
-from results.run_directory import RunDirectory
 from rumpus.command_line import main
+from rumpus.results.run_directory import RunDirectory
 from tests.dangerous_strings import DANGEROUS
 
 OUTPUTS = ("report.html", "summary.md", "junit.xml", "results.json")

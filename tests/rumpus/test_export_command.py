@@ -1,6 +1,6 @@
 import pytest
 
-from results.history_formats import read_table
+from rumpus.results.history_formats import read_table
 from tests.rumpus.conftest import turns
 
 KV = """\

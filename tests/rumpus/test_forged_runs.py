@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from results.run_directory import RunDirectory
-from results.store_error import UnreadableRun
 from rumpus.command_line import main
 from rumpus.judging import judge_run
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
 from tests.torture.forgeries import FORGERIES, forge
 
 FAULTS = "client-kill,client-pause"

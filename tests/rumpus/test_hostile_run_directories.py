@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.node_files import read_node_directory
-from checker.untrusted_file import UnfitFile, open_regular
-from results import seal as seals
-from results.store_error import StoreError
+from rumpus.checker.node_files import read_node_directory
+from rumpus.checker.untrusted_file import UnfitFile, open_regular
+from rumpus.results import seal as seals
+from rumpus.results.store_error import StoreError
 from tests.checker.txnlog_encoder import log, txn
 from tests.rumpus.conftest import turns
 

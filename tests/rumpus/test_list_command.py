@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from checker.registry import MODELS
-from checker.verdict import ANOMALIES
-from nemesis.registry import FAULTS
-from workloads.registry import WORKLOADS
+from rumpus.checker.registry import MODELS
+from rumpus.checker.verdict import ANOMALIES
+from rumpus.nemesis.registry import FAULTS
+from rumpus.workloads.registry import WORKLOADS
 
 
 def listed(rumpus):

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rehearsal import imperfect, rehearse
-from harness.seed import Seed
-from results.first_record import FirstRecord
-from results.run_directory import RunDirectory
-from results.store_error import UnreadableRun
+from rumpus.harness.rehearsal import imperfect, rehearse
+from rumpus.harness.seed import Seed
 from rumpus.lone_history import judge_history
+from rumpus.results.first_record import FirstRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
 from rumpus.usage_error import UsageError
+from rumpus.workloads.operation_values import OPERATIONS, fitting_workloads
+from rumpus.workloads.registry import WORKLOADS, registered
+from rumpus.workloads.workload import Setting
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import LONE, Story, counted
-from workloads.operation_values import OPERATIONS, fitting_workloads
-from workloads.registry import WORKLOADS, registered
-from workloads.workload import Setting
 
 
 def first_record(workload, clients=2):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.decide import count_answered, decide
-from checker.registry import MODELS
-from results.history_formats import read_table
-from results.store_error import UnreadableRun
+from rumpus.checker.decide import count_answered, decide
+from rumpus.checker.registry import MODELS
+from rumpus.results.history_formats import read_table
+from rumpus.results.store_error import UnreadableRun
 
 STALE = 6, 7
 """The records of the read that makes the history a violation."""

@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from checker.registry import MODELS
+from rumpus.checker.registry import MODELS
 from rumpus.models_page import models_page
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from rumpus.mutant_hunt import Hunt, Mutant
 from rumpus.mutants_command import chosen, document, told
 from rumpus.usage_error import UsageError
-from workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS
 
 
 class Brief(Mutant):

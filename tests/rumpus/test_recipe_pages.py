@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rumpus.recipe_pages import table, with_families, with_promises
-from workloads.registry import WORKLOADS
+from rumpus.workloads.registry import WORKLOADS
 
 PAGES = Path(__file__).parents[2] / "docs" / "recipes"
 LOCK = WORKLOADS["lock"]

@@ -9,8 +9,8 @@ import uuid
 
 import pytest
 
-from harness.docker_leftovers import labels
-from results.history_file import read_history
+from rumpus.harness.docker_leftovers import labels
+from rumpus.results.history_file import read_history
 from tests.rumpus.conftest import killed, latest, paused, removed, unplugged
 
 pytestmark = pytest.mark.docker
@@ -161,7 +161,7 @@ def test_killed_under_load(rumpus, program, runs, plan, on_engine, engine, event
     document = {"version": 1, "entries": [*LONG_PAUSE["entries"], PLAN["entries"][0] | {"at": 8}]}
     started = program("run", "lock", "--plan", plan(document), "--runs", runs)
     started.await_words("faults: client-pause c1")
-    assert len([each for each in started.living().values() if "harness.worker" in each]) == 5
+    assert len([each for each in started.living().values() if "rumpus.harness.worker" in each]) == 5
     started.process.kill()
     eventually(lambda: not started.living(), within=5)
     started.end()

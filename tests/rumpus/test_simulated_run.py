@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from simulation.kernel.preemption import MODES, mode_of_seed
+from rumpus.simulation.kernel.preemption import MODES, mode_of_seed
 from tests.rumpus.conftest import latest
 
 pytestmark = pytest.mark.usefixtures("no_engine")

@@ -1,11 +1,11 @@
 """A small world in which kazoo's clients contend for a lock while servers fail."""
 
-from simulation.kernel.preemption import preempt
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader.guards import guarded
-from simulation.loader.space import Space
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.preemption import preempt
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 
 CLIENTS = 3
 

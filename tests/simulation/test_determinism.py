@@ -4,18 +4,18 @@ import gc
 
 import pytest
 
-from simulation.kernel.preemption import MODES
+from rumpus.simulation.kernel.preemption import MODES
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 from tests.simulation.lock_world import digest_of_a_world
 
 DIGESTS = """
-from simulation.kernel.preemption import MODES
+from rumpus.simulation.kernel.preemption import MODES
 from tests.simulation.lock_world import digest_of_a_world
 print(*[digest_of_a_world(4, mode) for mode in MODES])
 """
 
 DIGESTS_LATER = """
-from simulation.kernel.preemption import MODES
+from rumpus.simulation.kernel.preemption import MODES
 from tests.simulation.lock_world import digest_of_a_world
 for seed in range(3):
     digest_of_a_world(seed, "blocking", seconds=4)

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.real_sockets import CHUNK, MOST_KEPT, serve_in_thread
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.real_sockets import CHUNK, MOST_KEPT, serve_in_thread
 
 MUCH = 50_000_000  # more than all buffers
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from rumpus.workloads.registry import WORKLOADS
 from tests.torture import troubled_runs
 from tests.torture.bases import bases
 from tests.torture.damaged_runs import accidents, forgeries
 from tests.torture.hostile_histories import hostile_histories
 from tests.torture.table import HEAD, Row
-from workloads.registry import WORKLOADS
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from results.seal import LOGGED_ON, MADE_OF_IT, SEAL
+from rumpus.results.seal import LOGGED_ON, MADE_OF_IT, SEAL
 from tests.torture.garbage import (
     changed_lines,
     changed_record,

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
 from tests.torture.commands import Call, run_one
-from workloads.registry import WORKLOADS
-from workloads.workload import Workload
 
 FAULTS = "client-kill,client-pause"
 SEEDS = range(1, 9)

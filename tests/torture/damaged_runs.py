@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from results.run_directory import RunDirectory
+from rumpus.results.run_directory import RunDirectory
 from tests.torture.accidents import ACCIDENTS
 from tests.torture.bases import Base
 from tests.torture.commands import Call, Ended, run_all

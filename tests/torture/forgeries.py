@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from results.run_directory import RunDirectory
+from rumpus.results.run_directory import RunDirectory
 
 Record = dict[str, Any]
 Forgery = Callable[[RunDirectory, RunDirectory], bool]

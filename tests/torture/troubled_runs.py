@@ -16,9 +16,9 @@ from typing import Any
 
 from docker import DockerClient
 
-from harness.docker_engine import connect
-from harness.docker_leftovers import RUN_LABEL
-from results.run_directory import RunDirectory
+from rumpus.harness.docker_engine import connect
+from rumpus.harness.docker_leftovers import RUN_LABEL
+from rumpus.results.run_directory import RunDirectory
 from tests.rumpus.conftest import (
     Answer,
     Program,

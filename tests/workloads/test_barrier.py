@@ -2,13 +2,11 @@
 
 import pytest
 
-from harness.combinators import on_clients
-from harness.rehearsal import imperfect, perfect, rehearse
-from harness.seed import Seed
-from recipes.barrier import Barrier
-from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
-from workloads.barrier import (
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.barrier import Barrier
+from rumpus.workloads.barrier import (
     KEEPERS,
     SHIFT_NS,
     BarrierClient,
@@ -17,8 +15,10 @@ from workloads.barrier import (
     judge_barrier,
     load,
 )
-from workloads.judgement import Evidence
-from workloads.workload import Setting
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
 
 SECOND = 1_000_000_000
 CLIENTS = 4

@@ -4,20 +4,20 @@ from itertools import pairwise
 
 import pytest
 
-from checker.clock import WallClock
-from checker.server_truth import SessionLife, ZnodeLife
-from harness.combinators import on_clients
-from harness.generator import Context
-from harness.rehearsal import Outcome, imperfect, perfect, rehearse
-from harness.seed import Seed
-from harness.workers import CLIENT_KILLED
-from recipes.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.checker.clock import WallClock
+from rumpus.checker.server_truth import SessionLife, ZnodeLife
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.generator import Context
+from rumpus.harness.rehearsal import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.harness.workers import CLIENT_KILLED
+from rumpus.recipes.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.workloads.breaking import BREAKING, QUICK, judge
+from rumpus.workloads.breaking_load import HANG_S, Supervision
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.breaking import BREAKING, QUICK, judge
-from workloads.breaking_load import HANG_S, Supervision
-from workloads.judgement import Evidence
-from workloads.workload import Setting
 
 SECOND = 1_000_000_000
 NODE = "/rumpus/breaking/x-contender-0000000001"

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.holds import Words
-from checker.timeouts import MARGIN_NS, USUAL_GRACE_S
-from harness.combinators import on_clients
-from harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
-from harness.seed import Seed
-from recipes.promises import EXCLUSION, Promises
-from workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
-from workloads.workload import Action, Setting
+from rumpus.checker.holds import Words
+from rumpus.checker.timeouts import MARGIN_NS, USUAL_GRACE_S
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.promises import EXCLUSION, Promises
+from rumpus.workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
+from rumpus.workloads.workload import Action, Setting
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND

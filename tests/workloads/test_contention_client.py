@@ -6,13 +6,13 @@ import types
 import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
-from checker.holds import Words
-from harness.client_body import ClientContext
-from harness.messages import Acted
-from recipes.interfaces import LockUnknown, NotHeld
-from recipes.promises import Line
-from workloads import contention
-from workloads.contention import ContentionClient
+from rumpus.checker.holds import Words
+from rumpus.harness.client_body import ClientContext
+from rumpus.harness.messages import Acted
+from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line
+from rumpus.workloads import contention
+from rumpus.workloads.contention import ContentionClient
 
 WORDS = Words()
 PATH = "/rumpus/lock"

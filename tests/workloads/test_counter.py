@@ -2,15 +2,15 @@
 
 import pytest
 
-from harness.combinators import on_clients
-from harness.rehearsal import imperfect, perfect, rehearse
-from harness.seed import Seed
-from recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
-from workloads.judgement import Evidence
-from workloads.workload import Setting
 
 SECOND = 1_000_000_000
 UNTIL = 5 * SECOND

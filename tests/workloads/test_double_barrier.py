@@ -5,18 +5,18 @@ from itertools import pairwise
 
 import pytest
 
-from checker.clock import WallClock
-from checker.server_truth import SessionLife
-from harness.combinators import on_clients
-from harness.rehearsal import imperfect, perfect, rehearse
-from harness.seed import Seed
-from recipes.barrier import BarrierUnknown
-from recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.checker.clock import WallClock
+from rumpus.checker.server_truth import SessionLife
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.barrier import BarrierUnknown
+from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
-from workloads.judgement import Evidence
-from workloads.workload import Setting
 
 SECOND = 1_000_000_000
 CLOCK = WallClock([(0, 0)])

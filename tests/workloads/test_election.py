@@ -2,15 +2,15 @@
 
 import pytest
 
-from harness.combinators import on_clients
-from harness.rehearsal import rehearse
-from harness.seed import Seed
-from recipes.election import FairElection
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.election import FairElection
+from rumpus.workloads.election import ELECTION, LEAST_OBSERVATIONS, judge
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.election import ELECTION, LEAST_OBSERVATIONS, judge
-from workloads.judgement import Evidence
-from workloads.workload import Setting
 
 
 def test_one_client_observes_and_the_others_campaign():

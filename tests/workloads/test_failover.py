@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.generator import Context
-from harness.seed import Seed
+from rumpus.harness.generator import Context
+from rumpus.harness.seed import Seed
+from rumpus.workloads.failover import _VALUES, MIX, OTHERS, Writes
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.failover import _VALUES, MIX, OTHERS, Writes
 
 SECOND = 1_000_000_000
 

@@ -2,11 +2,11 @@
 
 from itertools import pairwise
 
-from harness.combinators import on_threads, once, repeat, sequence, sleep, time_limit
-from harness.generator import SECOND, Invocation
-from harness.rehearsal import MILLISECOND, Outcome, rehearse
-from harness.seed import Seed
-from workloads.handoffs import TRICKLE_NS, Handoffs, Schedule
+from rumpus.harness.combinators import on_threads, once, repeat, sequence, sleep, time_limit
+from rumpus.harness.generator import SECOND, Invocation
+from rumpus.harness.rehearsal import MILLISECOND, Outcome, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.workloads.handoffs import TRICKLE_NS, Handoffs, Schedule
 
 SCHEDULE = Schedule(seconds=2.0, every=5.0, since=10 * SECOND, until=8 * SECOND)
 BEGIN, END = 3 * SECOND, 5 * SECOND

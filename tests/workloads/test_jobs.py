@@ -2,16 +2,16 @@
 
 import pytest
 
-from checker.job_effects import check_job_effects
-from harness.combinators import on_clients
-from harness.rehearsal import MILLISECOND, perfect, rehearse
-from harness.seed import Seed
-from recipes.catalogue.jobs import BOARDS
-from recipes.jobs import Jobs
+from rumpus.checker.job_effects import check_job_effects
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import MILLISECOND, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.jobs import BOARDS
+from rumpus.recipes.jobs import Jobs
+from rumpus.workloads.jobs import JOBS
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.jobs import JOBS
-from workloads.workload import Setting
 
 SECOND = 1000 * MILLISECOND
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from checker.clock import WallClock
-from checker.server_truth import SessionLife, ZnodeLife
-from checker.timeouts import TIMED_OUT
-from recipes.lock import FairLock, UnfairLock
-from recipes.promises import Promises
+from rumpus.checker.clock import WallClock
+from rumpus.checker.server_truth import SessionLife, ZnodeLife
+from rumpus.checker.timeouts import TIMED_OUT
+from rumpus.recipes.lock import FairLock, UnfairLock
+from rumpus.recipes.promises import Promises
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
-from workloads.judgement import Evidence
-from workloads.registry import WORKLOADS
 
 
 def node(number):

@@ -5,23 +5,23 @@ from collections import Counter
 import msgspec
 import pytest
 
-from checker.clock import WallClock
-from checker.fence import check_fence
-from checker.history import Op
-from checker.holds import extract_holds
-from checker.lock_delay import check_lock_delay
-from checker.sequencers import check_sequencers
-from checker.server_truth import ZnodeLife
-from checker.txnlog import Txn
-from harness.combinators import on_clients
-from harness.generator import Context
-from harness.rehearsal import Outcome, rehearse
-from harness.seed import Seed
-from recipes.catalogue.locks import LOCKS
+from rumpus.checker.clock import WallClock
+from rumpus.checker.fence import check_fence
+from rumpus.checker.history import Op
+from rumpus.checker.holds import extract_holds
+from rumpus.checker.lock_delay import check_lock_delay
+from rumpus.checker.sequencers import check_sequencers
+from rumpus.checker.server_truth import ZnodeLife
+from rumpus.checker.txnlog import Txn
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.generator import Context
+from rumpus.harness.rehearsal import Outcome, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.locks import LOCKS
+from rumpus.workloads.lock import LOCK, WORDS
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.lock import LOCK, WORDS
-from workloads.workload import Setting
 
 PATH = "/rumpus/lock"
 CLOCK = WallClock([(0, 0)])

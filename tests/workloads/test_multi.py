@@ -1,9 +1,9 @@
 """Transactions of several znodes: the judge on written histories."""
 
-from recipes.multi_write import NAMES, MultiWrite
+from rumpus.recipes.multi_write import NAMES, MultiWrite
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.multi import judge_multi
 from tests.rumpus.lone_histories import Story
-from workloads.judgement import Evidence
-from workloads.multi import judge_multi
 
 
 def told(value, version):

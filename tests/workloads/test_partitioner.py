@@ -1,12 +1,12 @@
 import pytest
 
-from checker.clock import WallClock
-from checker.exclusion import ServerView, SessionEnd
-from checker.holds import Words
-from checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
-from checker.server_truth import ZnodeLife
-from checker.txnlog import Txn
-from recipes.catalogue.partitioners import PARTITIONERS
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion import ServerView, SessionEnd
+from rumpus.checker.holds import Words
+from rumpus.checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
+from rumpus.checker.server_truth import ZnodeLife
+from rumpus.checker.txnlog import Txn
+from rumpus.recipes.catalogue.partitioners import PARTITIONERS
 from tests.checker.recorded import MS, Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

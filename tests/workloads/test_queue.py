@@ -2,22 +2,22 @@
 
 import pytest
 
-from checker.clock import WallClock
-from checker.server_truth import SessionLife, ZnodeLife
-from harness.combinators import on_clients
-from harness.generator import SECOND
-from harness.rehearsal import Outcome, imperfect, perfect, rehearse
-from harness.seed import Seed
-from nemesis.plan import EVERYWHERE
-from recipes.acknowledged_queue import AcknowledgedQueue
-from recipes.fifo_queue import FifoQueue
-from recipes.priority_queue import PriorityQueue
+from rumpus.checker.clock import WallClock
+from rumpus.checker.server_truth import SessionLife, ZnodeLife
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.generator import SECOND
+from rumpus.harness.rehearsal import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.nemesis.plan import EVERYWHERE
+from rumpus.recipes.acknowledged_queue import AcknowledgedQueue
+from rumpus.recipes.fifo_queue import FifoQueue
+from rumpus.recipes.priority_queue import PriorityQueue
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.queueing import VIGIL_END_S, VIGIL_SHARE
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.judgement import Evidence
-from workloads.queueing import VIGIL_END_S, VIGIL_SHARE
-from workloads.registry import WORKLOADS
-from workloads.workload import Setting
 
 
 class Queue(Recorded):

@@ -1,12 +1,12 @@
 import pytest
 
-from harness.combinators import on_clients
-from harness.rehearsal import perfect, rehearse
-from harness.seed import Seed
-from recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
+from rumpus.workloads.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
+from rumpus.workloads.workload import Setting
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
-from workloads.workload import Setting
 
 CLIENTS = 3
 

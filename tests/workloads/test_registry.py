@@ -2,12 +2,12 @@ import importlib
 
 import pytest
 
-from checker.verdict import ANOMALIES
-from harness.combinators import on_clients
-from harness.rehearsal import rehearse
-from harness.seed import Seed
-from workloads.registry import WORKLOADS
-from workloads.workload import Setting
+from rumpus.checker.verdict import ANOMALIES
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import rehearse
+from rumpus.harness.seed import Seed
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Setting
 
 RECIPES = [
     pytest.param(workload, name, recipe, id=f"{workload.name}-{name}")

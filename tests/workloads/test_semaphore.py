@@ -1,6 +1,6 @@
 import pytest
 
-from recipes.catalogue.semaphores import SEMAPHORES
+from rumpus.recipes.catalogue.semaphores import SEMAPHORES
 from tests.harness.simulated_runs import SimulatedRuns
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.verdict import ANOMALIES
-from simulation.zookeeper.bugs import BUGS
-from simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from workloads.registry import WORKLOADS
+from rumpus.checker.verdict import ANOMALIES
+from rumpus.simulation.zookeeper.bugs import BUGS
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.workloads.registry import WORKLOADS
 
 
 @pytest.mark.parametrize("mutant", SERVER_MUTANTS.values(), ids=list(SERVER_MUTANTS))

@@ -1,9 +1,9 @@
 import pytest
 
-from checker.clock import WallClock
-from checker.presence import check_discovery, check_lists, check_presence
-from checker.server_truth import ZnodeLife
-from recipes.catalogue.registries import REGISTRIES
+from rumpus.checker.clock import WallClock
+from rumpus.checker.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.server_truth import ZnodeLife
+from rumpus.recipes.catalogue.registries import REGISTRIES
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

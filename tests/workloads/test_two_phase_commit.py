@@ -2,18 +2,18 @@
 
 import pytest
 
-from checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
-from harness.combinators import on_clients
-from harness.rehearsal import MILLISECOND, perfect, rehearse
-from harness.seed import Seed
-from recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
-from recipes.two_phase_commit import PeerCommit
+from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
+from rumpus.harness.combinators import on_clients
+from rumpus.harness.rehearsal import MILLISECOND, perfect, rehearse
+from rumpus.harness.seed import Seed
+from rumpus.recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
+from rumpus.recipes.two_phase_commit import PeerCommit
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.mortal_client import Died, MortalClient
+from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits
+from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.judgement import Evidence
-from workloads.mortal_client import Died, MortalClient
-from workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits
-from workloads.workload import Setting
 
 SECOND = 1000 * MILLISECOND
 NAMES = [f"c{client}" for client in range(5)]

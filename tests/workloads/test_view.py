@@ -1,7 +1,7 @@
 import pytest
 
-from checker.convergence import check_convergence, check_view_order
-from recipes.catalogue.views import VIEWS
+from rumpus.checker.convergence import check_convergence, check_view_order
+from rumpus.recipes.catalogue.views import VIEWS
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nemesis.plan import SOUND
+from rumpus.nemesis.plan import SOUND
+from rumpus.workloads.registry import WORKLOADS
 from tests.harness.simulated_runs import SimulatedRuns
-from workloads.registry import WORKLOADS
 
 FAMILIES = ("register", "append", "watch", "ephemeral", "sequence", "multi", "znode")
 SECONDS = 10.0

@@ -1,4 +1,4 @@
-/* The module checker.linearizability._windowed_search. */
+/* The module rumpus.checker.linearizability._windowed_search. */
 
 #include "windowed_search.h"
 
@@ -18,10 +18,10 @@ static int
 fill_module(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    if (state == NULL || !(state->illegal = imported("checker.model", "ILLEGAL")) ||
-        !(state->unknown = imported("checker.model", "UNKNOWN")) ||
-        !(state->refused = imported("checker.model", "REFUSED")) ||
-        !(state->wrong_model = imported("checker.linearizability.operation_types",
+    if (state == NULL || !(state->illegal = imported("rumpus.checker.model", "ILLEGAL")) ||
+        !(state->unknown = imported("rumpus.checker.model", "UNKNOWN")) ||
+        !(state->refused = imported("rumpus.checker.model", "REFUSED")) ||
+        !(state->wrong_model = imported("rumpus.checker.linearizability.operation_types",
                                         "WrongModel"))) {
         return -1;
     }
@@ -81,7 +81,7 @@ static PyModuleDef_Slot module_slots[] = {
 
 static struct PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "checker.linearizability._windowed_search",
+    .m_name = "rumpus.checker.linearizability._windowed_search",
     .m_doc = "The windowed search in C.",
     .m_size = sizeof(State),
     .m_slots = module_slots,

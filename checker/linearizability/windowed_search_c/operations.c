@@ -411,7 +411,7 @@ static PyType_Slot operations_slots[] = {
 };
 
 PyType_Spec operations_spec = {
-    .name = "checker.linearizability._windowed_search.Operations",
+    .name = "rumpus.checker.linearizability._windowed_search.Operations",
     .basicsize = sizeof(Operations),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = operations_slots,

@@ -1287,7 +1287,7 @@ static PyType_Slot search_slots[] = {
 };
 
 PyType_Spec search_spec = {
-    .name = "checker.linearizability._windowed_search.Search",
+    .name = "rumpus.checker.linearizability._windowed_search.Search",
     .basicsize = sizeof(Search),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = search_slots,

@@ -233,7 +233,7 @@ static PyType_Slot transitions_slots[] = {
 };
 
 PyType_Spec transitions_spec = {
-    .name = "checker.linearizability._windowed_search.Transitions",
+    .name = "rumpus.checker.linearizability._windowed_search.Transitions",
     .basicsize = sizeof(Transitions),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = transitions_slots,

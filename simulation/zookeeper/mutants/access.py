@@ -1,12 +1,12 @@
 """Servers that let clients do what an access control list forbids, or refuse what it allows."""
 
-from simulation.zookeeper import access_control
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.outstanding_changes import Record
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.reads import Reads
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper import access_control
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.outstanding_changes import Record
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.reads import Reads
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.znode import Znode
 
 
 class WritesUnchecked(Preparer):

@@ -3,40 +3,48 @@
 from collections.abc import Mapping
 from typing import Final
 
-from simulation.zookeeper.bugs import BUGS
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.learner import Learner
-from simulation.zookeeper.mutants.access import InheritsLists, ReadsUnchecked, WritesUnchecked
-from simulation.zookeeper.mutants.reads import AnswersSyncItself, RevalidatesItself, TakesAnyClient
-from simulation.zookeeper.mutants.server_mutant import ServerMutant
-from simulation.zookeeper.mutants.sessions import (
+from rumpus.simulation.zookeeper.bugs import BUGS
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.learner import Learner
+from rumpus.simulation.zookeeper.mutants.access import (
+    InheritsLists,
+    ReadsUnchecked,
+    WritesUnchecked,
+)
+from rumpus.simulation.zookeeper.mutants.reads import (
+    AnswersSyncItself,
+    RevalidatesItself,
+    TakesAnyClient,
+)
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.simulation.zookeeper.mutants.sessions import (
     ClosesNamesOnly,
     KeepsEphemerals,
     KeepsNodesOfRevived,
     RevivesSessions,
 )
-from simulation.zookeeper.mutants.stats import (
+from rumpus.simulation.zookeeper.mutants.stats import (
     AversionUncounted,
     MtimeOfCreation,
     PzxidWithoutDeletions,
 )
-from simulation.zookeeper.mutants.watch_events import (
+from rumpus.simulation.zookeeper.mutants.watch_events import (
     DelaysEvents,
     DoublesEvents,
     LosesEvents,
     ReordersEvents,
 )
-from simulation.zookeeper.mutants.writes import (
+from rumpus.simulation.zookeeper.mutants.writes import (
     AppliesPartsOfMulti,
     IgnoresVersions,
     KeepsPartsOfMulti,
     NumbersByChildren,
 )
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.reads import Reads
-from simulation.zookeeper.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.reads import Reads
+from rumpus.simulation.zookeeper.session_tracker import SessionTracker
 
 _GUIDE = "ZooKeeper Programmer's Guide, "
 

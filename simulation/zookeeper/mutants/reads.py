@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.client_connection import ClientConnection
-from simulation.zookeeper.commit_processor import CommitProcessor
-from simulation.zookeeper.learner import Learner
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.commit_processor import CommitProcessor
+from rumpus.simulation.zookeeper.learner import Learner
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.settings import Member
 
 if TYPE_CHECKING:
-    from simulation.zookeeper.quorum_peer import QuorumPeer
+    from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
 
 
 class AnswersSyncItself(Learner):

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.session_tracker import SessionTracker
-from simulation.zookeeper.transactions import CloseSessionTxn, Transaction
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.transactions import CloseSessionTxn, Transaction
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 
 class ClosesNamesOnly(Preparer):

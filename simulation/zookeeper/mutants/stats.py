@@ -1,8 +1,8 @@
 """Trees that keep a wrong Stat of their nodes."""
 
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.transactions import Header, SetAclTxn
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.transactions import Header, SetAclTxn
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 
 class PzxidWithoutDeletions(DataTree):

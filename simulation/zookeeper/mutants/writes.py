@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from simulation.zookeeper.data_tree import DataTree, Result
-from simulation.zookeeper.opcodes import ERROR
-from simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.transactions import Header
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.data_tree import DataTree, Result
+from rumpus.simulation.zookeeper.opcodes import ERROR
+from rumpus.simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.transactions import Header
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 
 class NumbersByChildren(Preparer):

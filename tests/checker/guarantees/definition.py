@@ -8,7 +8,7 @@ history), and every session's view goes through this order, never back.
 from itertools import product
 from math import inf
 
-from checker.operation_table import FAIL, INFO, NEVER, OK
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK
 from tests.checker.brute_force import Act, linearizable
 
 

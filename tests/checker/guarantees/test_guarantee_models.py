@@ -2,9 +2,9 @@
 
 from hypothesis import note
 
-from checker.decide import decide
-from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
-from checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.decide import decide
+from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.guarantees.definition import allowed
 from tests.checker.guarantees.znode_histories import generate, spoil

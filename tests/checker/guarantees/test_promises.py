@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.decide import decide
-from checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
-from checker.history import History, Op
-from checker.operation_table import INFO, OperationTable, WrongOperations
+from rumpus.checker.decide import decide
+from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.history import History, Op
+from rumpus.checker.operation_table import INFO, OperationTable, WrongOperations
 
 S = 10**9
 

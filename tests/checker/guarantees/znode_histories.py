@@ -1,6 +1,6 @@
 """Histories of clients of a made-up ZooKeeper, which keep its promises unless they are spoilt."""
 
-from checker.operation_table import INFO, NEVER
+from rumpus.checker.operation_table import INFO, NEVER
 
 KEYS = ("/a", "/b")
 

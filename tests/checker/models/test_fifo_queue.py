@@ -3,7 +3,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.models.fifo_queue import FifoQueue
+from rumpus.checker.models.fifo_queue import FifoQueue
 from tests.checker.models.sequential import follow
 
 calls = st.lists(

@@ -2,10 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.decide import decide
-from checker.model import ILLEGAL, UNKNOWN
-from checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
-from checker.operation_table import FAIL, INFO, NEVER, OperationTable, WrongOperations, freeze
+from rumpus.checker.decide import decide
+from rumpus.checker.model import ILLEGAL, UNKNOWN
+from rumpus.checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
+from rumpus.checker.operation_table import (
+    FAIL,
+    INFO,
+    NEVER,
+    OperationTable,
+    WrongOperations,
+    freeze,
+)
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.models.sequential import follow

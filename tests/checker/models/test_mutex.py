@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.model import ILLEGAL, REFUSED
-from checker.models.mutex import Mutex
+from rumpus.checker.model import ILLEGAL, REFUSED
+from rumpus.checker.models.mutex import Mutex
 from tests.checker.models.sequential import follow
 
 processes = st.tuples(st.integers(0, 2), st.none())

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.model import ILLEGAL, REFUSED
-from checker.models.reentrant_mutex import ReentrantMutex
+from rumpus.checker.model import ILLEGAL, REFUSED
+from rumpus.checker.models.reentrant_mutex import ReentrantMutex
 from tests.checker.models.sequential import follow
 
 processes = st.tuples(st.integers(0, 1), st.none())

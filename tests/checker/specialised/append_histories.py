@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from checker.operation_table import OK, OperationTable
+from rumpus.checker.operation_table import OK, OperationTable
 from tests.checker.brute_force import linearizable
 from tests.checker.specialised.register_histories import acts, calls, in_effect, swap_returns
 

@@ -7,10 +7,10 @@ A leader that learns that it has lost holds nothing any more.
 
 from math import inf
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, OK, OperationTable
-from checker.specialised.holds_table import ACQUIRES, RELEASES
-from checker.specialised.mutex import MUTEX
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, OK, OperationTable
+from rumpus.checker.specialised.holds_table import ACQUIRES, RELEASES
+from rumpus.checker.specialised.mutex import MUTEX
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.specialised import lock_definition
 

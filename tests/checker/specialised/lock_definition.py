@@ -12,9 +12,9 @@ from math import inf
 import numpy as np
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
-from checker.specialised.holds_table import ACQUIRES, RELEASES, TRY, Nesting
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.specialised.holds_table import ACQUIRES, RELEASES, TRY, Nesting
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.forgetting import assert_witness
 

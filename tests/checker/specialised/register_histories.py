@@ -2,7 +2,7 @@
 
 from math import inf
 
-from checker.operation_table import FAIL, INFO, NEVER, OK
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK
 from tests.checker.brute_force import Act
 
 AT_ANY_TIME = -1

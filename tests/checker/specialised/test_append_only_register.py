@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OperationTable
-from checker.specialised import pieces
-from checker.specialised.append_eras import decide_appends
-from checker.specialised.append_only_register import APPEND
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.checker.specialised import pieces
+from rumpus.checker.specialised.append_eras import decide_appends
+from rumpus.checker.specialised.append_only_register import APPEND
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.append_histories import (

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import note
 
 from benchmarks.search_histories import appends
-from checker.decide import decide
-from checker.decision import Budget
-from checker.operation_table import INFO, NEVER, OperationTable
-from checker.specialised import append_search
-from checker.specialised.append_narrowing import Narrowed, narrow
-from checker.specialised.append_only_register import APPEND
-from checker.specialised.append_search import search_appends
-from checker.specialised.pieces import TooLong
+from rumpus.checker.decide import decide
+from rumpus.checker.decision import Budget
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.specialised import append_search
+from rumpus.checker.specialised.append_narrowing import Narrowed, narrow
+from rumpus.checker.specialised.append_only_register import APPEND
+from rumpus.checker.specialised.append_search import search_appends
+from rumpus.checker.specialised.pieces import TooLong
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.append_histories import (

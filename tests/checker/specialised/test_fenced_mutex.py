@@ -5,10 +5,10 @@ Of the generated histories 57 % are violations, and 1 % stay undecided (measured
 
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import INFO, NEVER, OperationTable
-from checker.specialised.fenced_mutex import FENCED_MUTEX
-from checker.specialised.mutex import MUTEX
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.specialised.fenced_mutex import FENCED_MUTEX
+from rumpus.checker.specialised.mutex import MUTEX
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.fenced_definition import acceptable, generate

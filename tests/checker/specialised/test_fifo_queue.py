@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OperationTable, WrongOperations
-from checker.specialised.fifo_queue import FIFO_QUEUE
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OperationTable, WrongOperations
+from rumpus.checker.specialised.fifo_queue import FIFO_QUEUE
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.queue_histories import acceptable, corrupt, fifo, orderly

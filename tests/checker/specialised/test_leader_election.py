@@ -6,9 +6,9 @@ Of the generated histories 53 % are violations (measured over 20,000).
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import OK, OperationTable, WrongOperations
-from checker.specialised.leader_election import LEADER_ELECTION
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import OK, OperationTable, WrongOperations
+from rumpus.checker.specialised.leader_election import LEADER_ELECTION
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised import fenced_definition

@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import INFO, NEVER, OperationTable, WrongOperations
-from checker.specialised.multiset_queue import MULTISET_QUEUE
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable, WrongOperations
+from rumpus.checker.specialised.multiset_queue import MULTISET_QUEUE
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness
 from tests.checker.specialised.queue_histories import acceptable, bag, corrupt, orderly

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.specialised.pieces import ListPieces, StringPieces
+from rumpus.checker.specialised.pieces import ListPieces, StringPieces
 
 
 @given(st.lists(st.text("ab", max_size=4), max_size=12))

@@ -1,10 +1,10 @@
 """The re-entrant mutex against its definition: 63 % of the histories are violations."""
 
-from checker.decide import decide
-from checker.operation_table import INFO, NEVER, OperationTable
-from checker.registry import MODELS
-from checker.specialised.holds_table import Nesting
-from checker.specialised.process_levels import Levels
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.registry import MODELS
+from rumpus.checker.specialised.holds_table import Nesting
+from rumpus.checker.specialised.process_levels import Levels
 from tests.checker.crosscheck import crosscheck
 from tests.checker.specialised.lock_definition import agrees, generate
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.decide import decide
-from checker.operation_table import INFO, NEVER, OperationTable, WrongOperations
-from checker.registry import MODELS
-from checker.specialised.holds_table import Nesting
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import INFO, NEVER, OperationTable, WrongOperations
+from rumpus.checker.registry import MODELS
+from rumpus.checker.specialised.holds_table import Nesting
 from tests.checker.crosscheck import crosscheck
 from tests.checker.specialised.lock_definition import agrees, generate, moved, orderly
 

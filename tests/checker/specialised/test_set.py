@@ -10,9 +10,9 @@ from math import inf
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
-from checker.specialised.set import SET
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
+from rumpus.checker.specialised.set import SET
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness

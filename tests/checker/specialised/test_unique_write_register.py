@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
-from checker.specialised.unique_write_register import (
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
+from rumpus.checker.specialised.unique_write_register import (
     CAS_REGISTER,
     REGISTER,
     decide_unique_writes,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.operation_table import Values, freeze
-from checker.specialised.value_numbers import one_numbering
+from rumpus.checker.operation_table import Values, freeze
+from rumpus.checker.specialised.value_numbers import one_numbering
 
 INTEGERS = st.none() | st.integers(0, 9) | st.integers(-(2**62), 2**62)
 ANYTHING = INTEGERS | st.booleans() | st.text("ab", max_size=1) | st.lists(st.integers(0, 1))

@@ -4,8 +4,8 @@ from itertools import permutations
 
 from hypothesis import note
 
-from checker.operation_table import MISSING
-from checker.specialised.version_gaps import ANY, unfilled_gap
+from rumpus.checker.operation_table import MISSING
+from rumpus.checker.specialised.version_gaps import ANY, unfilled_gap
 from tests.checker.crosscheck import crosscheck
 
 

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from hypothesis import note
 
-from checker.decide import decide
-from checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
-from checker.specialised import forgetting
-from checker.specialised.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.decide import decide
+from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable, WrongOperations
+from rumpus.checker.specialised import forgetting
+from rumpus.checker.specialised.versioned_register import VERSIONED_REGISTER
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import assert_witness

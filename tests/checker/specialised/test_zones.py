@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 from hypothesis import note
 
-from checker.specialised.zones import contradicting_clusters
+from rumpus.checker.specialised.zones import contradicting_clusters
 from tests.checker.crosscheck import crosscheck
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.disk.disk import Disk
-from simulation.disk.file import Contents, Sync
-from simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.disk.file import Contents, Sync
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
 
 
 @pytest.fixture

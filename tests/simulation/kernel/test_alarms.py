@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@ import sys
 
 import pytest
 
-from simulation.kernel.preemption import MODES, mode_of_seed, preempt
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.kernel.synchronization import Locks
+from rumpus.simulation.kernel.preemption import MODES, mode_of_seed, preempt
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.kernel.synchronization import Locks
 
 
 def world(mode, seed=3):

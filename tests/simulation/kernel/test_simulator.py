@@ -2,10 +2,10 @@ import signal
 
 import pytest
 
-from simulation.kernel.errors import Stuck
-from simulation.kernel.preemption import MODES, preempt
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.kernel.synchronization import Locks
+from rumpus.simulation.kernel.errors import Stuck
+from rumpus.simulation.kernel.preemption import MODES, preempt
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.kernel.synchronization import Locks
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.kernel.trace import Trace
+from rumpus.simulation.kernel.trace import Trace
 
 ATOMS = st.one_of(
     st.integers(), st.text(), st.binary(), st.booleans(), st.none(), st.floats(allow_nan=False)

@@ -1,8 +1,8 @@
 import pytest
 
-from simulation.kernel.errors import Hung, Stuck
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.kernel.watchdog import HangWatchdog, ProgressWatchdog
+from rumpus.simulation.kernel.errors import Hung, Stuck
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.kernel.watchdog import HangWatchdog, ProgressWatchdog
 
 
 def beat(process):

@@ -3,9 +3,9 @@ import textwrap
 
 import pytest
 
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader.space import Space
-from simulation.network.network import Network
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
 
 _numbers = itertools.count(1)
 

@@ -4,7 +4,7 @@ import time as real_time
 
 import pytest
 
-from simulation.kernel.simulator import BOOT, EPOCH, SECOND
+from rumpus.simulation.kernel.simulator import BOOT, EPOCH, SECOND
 
 
 def test_time_is_that_of_the_process(world):

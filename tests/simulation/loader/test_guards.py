@@ -14,8 +14,8 @@ import uuid
 
 import pytest
 
-from simulation.kernel.simulator import SECOND
-from simulation.loader.guards import Forbidden, Guards, guarded
+from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.loader.guards import Forbidden, Guards, guarded
 
 REAL_THINGS = {
     "threading.Thread.start": lambda: threading.Thread(target=print).start(),

@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader import simulated_modules
-from simulation.loader.guards import guarded
-from simulation.loader.space import Space
-from simulation.network.network import Network
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader import simulated_modules
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

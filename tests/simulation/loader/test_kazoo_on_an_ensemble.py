@@ -1,10 +1,10 @@
 """Unmodified kazoo and its lock against simulated servers, through the loss of one of them."""
 
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.loader.guards import guarded
-from simulation.loader.space import Space
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 
 
 def contend(seed):

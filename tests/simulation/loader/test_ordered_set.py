@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 import pytest
 
-from simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
+from rumpus.simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
 
 UPDATES = ("update", "intersection_update", "difference_update", "symmetric_difference_update")
 RESULTS = ("union", "intersection", "difference", "symmetric_difference")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from simulation.kernel.preemption import MODES, preempt
-from simulation.kernel.simulator import SECOND
+from rumpus.simulation.kernel.preemption import MODES, preempt
+from rumpus.simulation.kernel.simulator import SECOND
 from tests.simulation.loader.conftest import World
 
 SEEDS = 10

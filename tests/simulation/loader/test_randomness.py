@@ -1,8 +1,8 @@
 import random as real_random
 import uuid as real_uuid
 
-from simulation.kernel.simulator import Simulator
-from simulation.loader.space import Space
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.loader.space import Space
 
 PROGRAM = """
 import os, random, secrets, uuid

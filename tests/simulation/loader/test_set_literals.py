@@ -2,8 +2,8 @@ import ast
 
 import pytest
 
-from simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
-from simulation.loader.set_literals import HIDDEN_NAME, may_make_sets, order_sets
+from rumpus.simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
+from rumpus.simulation.loader.set_literals import HIDDEN_NAME, may_make_sets, order_sets
 
 
 def names_after(source):

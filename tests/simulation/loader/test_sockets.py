@@ -2,7 +2,7 @@ import socket as real_socket
 
 import pytest
 
-from simulation.kernel.simulator import SECOND
+from rumpus.simulation.kernel.simulator import SECOND
 
 SERVER = """
 import socket, threading

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from simulation.kernel.simulator import SECOND
+from rumpus.simulation.kernel.simulator import SECOND
 
 
 def test_each_process_has_its_own_private_modules(world):

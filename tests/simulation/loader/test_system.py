@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from simulation.kernel.simulator import SECOND
-from simulation.loader.guards import Forbidden
+from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.loader.guards import Forbidden
 
 
 def test_a_process_knows_itself(world):

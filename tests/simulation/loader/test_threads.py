@@ -2,8 +2,8 @@ import signal
 
 import pytest
 
-from simulation.kernel.errors import SimulationError
-from simulation.kernel.simulator import SECOND
+from rumpus.simulation.kernel.errors import SimulationError
+from rumpus.simulation.kernel.simulator import SECOND
 
 
 def test_threads_run_and_are_joined(world):

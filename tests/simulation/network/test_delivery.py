@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.network.network import Network
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.network import Network
 
 HOSTS = ("c", "s")
 WAYS = (HOSTS, HOSTS[::-1])

@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from simulation.kernel.simulator import SECOND
+from rumpus.simulation.kernel.simulator import SECOND
 from tests.simulation.network.test_network import World
 
 

@@ -2,8 +2,8 @@ import errno
 
 import pytest
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.network.network import Network
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.network import Network
 
 
 class Recorder:

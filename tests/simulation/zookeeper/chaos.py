@@ -2,9 +2,9 @@
 
 import struct
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.conformance import operations as op
 
 OPEN_SESSION = struct.pack(">iqiqi16s?", 0, 0, 10_000, 0, 16, bytes(16), False)

@@ -4,10 +4,10 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.access_control import OPEN
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.jute import (
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.access_control import OPEN
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.jute import (
     Reader,
     write_acl,
     write_boolean,
@@ -17,12 +17,12 @@ from simulation.zookeeper.jute import (
     write_string,
     write_strings,
 )
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.replies import Responder
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.settings import Settings
-from simulation.zookeeper.transactions import Acl, Entry
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.replies import Responder
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.transactions import Acl, Entry
+from rumpus.simulation.zookeeper.watches import WatchManager
 
 MULTI_HEADER = struct.Struct(">i?i")
 STAT = struct.Struct(">qqqqiiiqiiq")

@@ -1,6 +1,6 @@
 """An ensemble for tests: servers, and clients whose waiting lets the world go on."""
 
-from simulation.kernel.simulator import MILLISECOND
+from rumpus.simulation.kernel.simulator import MILLISECOND
 from tests.simulation.zookeeper.raw_client import World
 
 

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from simulation.zookeeper import log_records
-from simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper import log_records
+from rumpus.simulation.zookeeper.transactions import (
     CheckTxn,
     CloseSessionTxn,
     CreateContainerTxn,

@@ -2,7 +2,7 @@
 
 import struct
 
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.settings import Member
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.chaos import PATIENCE, ChaosClient, ChaosWorld
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.conformance.raw_client import RawClient
 from tests.conformance.simulated_deployment import VirtualChannel, VirtualClock
 

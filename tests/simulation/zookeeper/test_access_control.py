@@ -1,6 +1,6 @@
 import pytest
 
-from simulation.zookeeper.access_control import (
+from rumpus.simulation.zookeeper.access_control import (
     ADMIN,
     ALL,
     OPEN,
@@ -14,8 +14,8 @@ from simulation.zookeeper.access_control import (
     resolve,
     user_of,
 )
-from simulation.zookeeper.error_codes import INVALID_ACL, Refusal
-from simulation.zookeeper.jute import MalformedRecord
+from rumpus.simulation.zookeeper.error_codes import INVALID_ACL, Refusal
+from rumpus.simulation.zookeeper.jute import MalformedRecord
 
 ME = (("ip", "10.1.2.3"), ("digest", "u:hash"))
 

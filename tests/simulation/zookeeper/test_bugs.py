@@ -4,9 +4,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from simulation.kernel.simulator import MILLISECOND
-from simulation.zookeeper import bugs
-from simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.kernel.simulator import MILLISECOND
+from rumpus.simulation.zookeeper import bugs
+from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.ensemble import Ensemble
 

@@ -1,7 +1,7 @@
 import pytest
 
-from simulation.zookeeper.leader import Leader
-from simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.leader import Leader
+from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
 from tests.simulation.zookeeper import chaos
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 

@@ -1,6 +1,6 @@
-from simulation.zookeeper.commit_processor import SYNC, WRITES, CommitProcessor
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.transactions import Entry, ErrorTxn, Header
+from rumpus.simulation.zookeeper.commit_processor import SYNC, WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.transactions import Entry, ErrorTxn, Header
 
 CREATE, GET_DATA = 1, 4
 

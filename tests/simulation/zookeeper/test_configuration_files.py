@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.zookeeper.configuration_files import NEXT, ConfigurationFiles
-from simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper.configuration_files import NEXT, ConfigurationFiles
+from rumpus.simulation.zookeeper.quorum_verifier import JointVerifier, QuorumVerifier
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 
 STATIC = QuorumVerifier([Member(1, "n1"), Member(2, "n2"), Member(3, "n3")])
 FIRST = QuorumVerifier([Member(1, "n1"), Member(2, "n2")], 0x100000005)

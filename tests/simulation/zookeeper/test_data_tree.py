@@ -2,12 +2,12 @@
 
 import pytest
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.jute import Reader, write_string
-from simulation.zookeeper.log_records import parse
-from simulation.zookeeper.transactions import CloseSessionTxn, Entry, Header
-from simulation.zookeeper.znode import CONTAINER_OWNER, Znode, session_of, ttl_of, ttl_owner
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.jute import Reader, write_string
+from rumpus.simulation.zookeeper.log_records import parse
+from rumpus.simulation.zookeeper.transactions import CloseSessionTxn, Entry, Header
+from rumpus.simulation.zookeeper.znode import CONTAINER_OWNER, Znode, session_of, ttl_of, ttl_owner
 from tests.simulation.zookeeper.engine import Engine, create_op, set_op
 
 

@@ -2,15 +2,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.zookeeper import snapshot
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.database import COMMITTED_LOG, Database, TruncationFailed
-from simulation.zookeeper.snapshot import InvalidSnapshot
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.transactions import ErrorTxn
-from simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper import snapshot
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.database import COMMITTED_LOG, Database, TruncationFailed
+from rumpus.simulation.zookeeper.snapshot import InvalidSnapshot
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.transactions import ErrorTxn
+from rumpus.simulation.zookeeper.watches import WatchManager
 from tests.simulation.zookeeper.entries import (
     close_session,
     create,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.network.network import Network
-from simulation.zookeeper.connection_manager import ConnectionManager
-from simulation.zookeeper.election import (
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.connection_manager import ConnectionManager
+from rumpus.simulation.zookeeper.election import (
     FOLLOWING,
     LEADING,
     LOOKING,
@@ -16,8 +16,8 @@ from simulation.zookeeper.election import (
     agree,
     is_better,
 )
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.settings import Member
 
 
 class Voter:

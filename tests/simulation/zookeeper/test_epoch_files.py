@@ -1,9 +1,9 @@
 import pytest
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.zookeeper.epoch_files import EpochFiles
-from simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper.epoch_files import EpochFiles
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 
 
 class World:

@@ -1,6 +1,6 @@
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import Simulator
-from simulation.zookeeper.export import export
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.zookeeper.export import export
 
 
 def test_all_files_of_a_disk_become_real_ones(tmp_path):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from checker.commitment import decide
-from checker.leader_trees import LeaderTrees
-from checker.node_files import epoch, read_node_directory
-from checker.tree_digest import DigestedTree
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.export import export
+from rumpus.checker.commitment import decide
+from rumpus.checker.leader_trees import LeaderTrees
+from rumpus.checker.node_files import epoch, read_node_directory
+from rumpus.checker.tree_digest import DigestedTree
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.export import export
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 

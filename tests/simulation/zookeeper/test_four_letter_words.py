@@ -2,13 +2,13 @@ import re
 
 import pytest
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import Simulator
-from simulation.network.network import Network
-from simulation.zookeeper import four_letter_words
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.server import ZooKeeperServer
-from simulation.zookeeper.settings import Settings
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper import four_letter_words
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.server import ZooKeeperServer
+from rumpus.simulation.zookeeper.settings import Settings
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import ALL_WORDS, World
 

@@ -1,4 +1,9 @@
-from simulation.zookeeper.java_sets import copied_capacity, grown_capacity, hash_code, in_hash_order
+from rumpus.simulation.zookeeper.java_sets import (
+    copied_capacity,
+    grown_capacity,
+    hash_code,
+    in_hash_order,
+)
 
 
 def test_hash_codes_are_those_of_java():

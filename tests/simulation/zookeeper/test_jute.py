@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.zookeeper.jute import (
+from rumpus.simulation.zookeeper.jute import (
     LONGEST,
     MalformedRecord,
     Reader,

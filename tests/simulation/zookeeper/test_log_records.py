@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checker.txnlog import parse_log
-from simulation.zookeeper.log_records import UnreadableRecord, parse, serialize
-from simulation.zookeeper.transactions import CreateTxn, ErrorTxn, Header, MultiTxn
-from simulation.zookeeper.txn_log import HEADER
+from rumpus.checker.txnlog import parse_log
+from rumpus.simulation.zookeeper.log_records import UnreadableRecord, parse, serialize
+from rumpus.simulation.zookeeper.transactions import CreateTxn, ErrorTxn, Header, MultiTxn
+from rumpus.simulation.zookeeper.txn_log import HEADER
 from tests.simulation.zookeeper.entries import create, delete, entries, entry, open_session
 
 

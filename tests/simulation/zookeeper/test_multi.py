@@ -1,7 +1,7 @@
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.log_records import parse
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.transactions import CreateTxn, ErrorTxn
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.log_records import parse
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.transactions import CreateTxn, ErrorTxn
 from tests.simulation.zookeeper.engine import (
     Engine,
     check_op,

@@ -1,6 +1,6 @@
 import pytest
 
-from simulation.zookeeper.paths import is_valid, parent_of
+from rumpus.simulation.zookeeper.paths import is_valid, parent_of
 
 
 @pytest.mark.parametrize(

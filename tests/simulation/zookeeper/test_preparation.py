@@ -2,12 +2,12 @@
 
 import pytest
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.access_control import ALL, CREATE, DELETE, OPEN, READ, digest_id
-from simulation.zookeeper.jute import write_acl, write_buffer, write_int, write_string
-from simulation.zookeeper.outstanding_changes import KEPT
-from simulation.zookeeper.request import Request
-from simulation.zookeeper.transactions import ErrorTxn
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.access_control import ALL, CREATE, DELETE, OPEN, READ, digest_id
+from rumpus.simulation.zookeeper.jute import write_acl, write_buffer, write_int, write_string
+from rumpus.simulation.zookeeper.outstanding_changes import KEPT
+from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.transactions import ErrorTxn
 from tests.simulation.zookeeper.engine import Engine, create_body
 
 ME = ("digest", digest_id(b"u:p"))

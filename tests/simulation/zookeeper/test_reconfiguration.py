@@ -1,17 +1,17 @@
 import pytest
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.access_control import digest_id
-from simulation.zookeeper.error_codes import (
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.access_control import digest_id
+from rumpus.simulation.zookeeper.error_codes import (
     BAD_ARGUMENTS,
     BAD_VERSION,
     MARSHALLING_ERROR,
     Refusal,
 )
-from simulation.zookeeper.jute import write_long, write_string
-from simulation.zookeeper.preparation import Preparer
-from simulation.zookeeper.reconfiguration import next_members
-from simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.jute import write_long, write_string
+from rumpus.simulation.zookeeper.preparation import Preparer
+from rumpus.simulation.zookeeper.reconfiguration import next_members
+from rumpus.simulation.zookeeper.settings import Member
 from tests.simulation.zookeeper.engine import Engine, read_stat
 
 PRESENT = (Member(1, "n1"), Member(2, "n2"), Member(3, "n3"))

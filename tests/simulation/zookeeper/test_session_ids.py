@@ -1,6 +1,6 @@
 from struct import unpack
 
-from simulation.zookeeper.session_ids import first_session_id, password, unsigned
+from rumpus.simulation.zookeeper.session_ids import first_session_id, password, unsigned
 
 
 def test_passwords_are_the_bytes_of_javas_random():

@@ -1,8 +1,8 @@
 import pytest
 
-from simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
-from simulation.zookeeper import error_codes
-from simulation.zookeeper.session_tracker import (
+from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
+from rumpus.simulation.zookeeper import error_codes
+from rumpus.simulation.zookeeper.session_tracker import (
     ExpiryQueue,
     LearnerSessionTracker,
     SessionTracker,

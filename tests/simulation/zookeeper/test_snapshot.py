@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.zookeeper import snapshot
-from simulation.zookeeper.data_tree import DataTree
-from simulation.zookeeper.snapshot import InvalidSnapshot
-from simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper import snapshot
+from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.snapshot import InvalidSnapshot
+from rumpus.simulation.zookeeper.transactions import (
     CreateContainerTxn,
     CreateTtlTxn,
     CreateTxn,

@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from simulation.zookeeper.session_ids import password
+from rumpus.simulation.zookeeper.session_ids import password
 from tests.conformance import operations as op
 from tests.conformance.raw_client import Closed
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World

@@ -3,10 +3,10 @@ from random import Random
 
 import pytest
 
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.zookeeper.database import Database
-from simulation.zookeeper.sync_processor import SyncProcessor
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper.database import Database
+from rumpus.simulation.zookeeper.sync_processor import SyncProcessor
 from tests.simulation.zookeeper.entries import open_session
 
 

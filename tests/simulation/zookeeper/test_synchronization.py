@@ -1,6 +1,6 @@
-from simulation.zookeeper.quorum_packets import DIFF, SNAP, TRUNC
-from simulation.zookeeper.synchronization import choose
-from simulation.zookeeper.transactions import Entry, ErrorTxn, Header
+from rumpus.simulation.zookeeper.quorum_packets import DIFF, SNAP, TRUNC
+from rumpus.simulation.zookeeper.synchronization import choose
+from rumpus.simulation.zookeeper.transactions import Entry, ErrorTxn, Header
 
 
 def entries(*zxids):

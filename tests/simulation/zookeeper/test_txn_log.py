@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.txnlog import CorruptLog, parse_log
-from simulation.disk.disk import Disk
-from simulation.kernel.simulator import SECOND, Simulator
-from simulation.zookeeper.startup_errors import StartupRefused
-from simulation.zookeeper.txn_log import HEADER, TxnLog, records
+from rumpus.checker.txnlog import CorruptLog, parse_log
+from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper.startup_errors import StartupRefused
+from rumpus.simulation.zookeeper.txn_log import HEADER, TxnLog, records
 from tests.simulation.zookeeper.entries import create, set_data
 
 

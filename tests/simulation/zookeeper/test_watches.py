@@ -2,9 +2,9 @@
 
 import pytest
 
-from simulation.zookeeper import opcodes
-from simulation.zookeeper.jute import write_int, write_string
-from simulation.zookeeper.watches import (
+from rumpus.simulation.zookeeper import opcodes
+from rumpus.simulation.zookeeper.jute import write_int, write_string
+from rumpus.simulation.zookeeper.watches import (
     ANY,
     CHILDREN,
     DATA,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from simulation.zookeeper.opcodes import RECONFIG
-from simulation.zookeeper.quorum_verifier import QuorumVerifier
-from simulation.zookeeper.settings import Member
-from simulation.zookeeper.transactions import Entry, ErrorTxn, Header, SetDataTxn
-from simulation.zookeeper.zab_invariants import InvariantViolation, ZabInvariants
+from rumpus.simulation.zookeeper.opcodes import RECONFIG
+from rumpus.simulation.zookeeper.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.transactions import Entry, ErrorTxn, Header, SetDataTxn
+from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation, ZabInvariants
 
 E1, E2 = 1 << 32, 2 << 32
 
