@@ -9,7 +9,7 @@ RUN_FLAGS ?= lock --recipe fair --time-limit 30
 .PHONY: setup run test test-full torture lint format bench clean
 
 setup: $(VENV)/ready
-	@$(BIN)/python -m rumpus.harness.docker_image --if-engine
+	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
 
 # The project and its tools in their pinned versions.
 $(VENV)/ready: pyproject.toml constraints.txt $(wildcard checker/linearizability/windowed_search_c/*)
@@ -27,7 +27,7 @@ TEST_FLAGS ?= --numprocesses 4 --dist loadfile --no-loadscope-reorder
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 test: $(VENV)/ready
-	@$(BIN)/python -m rumpus.harness.docker_image || test -z "$$RUMPUS_REQUIRE_DOCKER"
+	@$(BIN)/python -m rumpus.harness.docker.image || test -z "$$RUMPUS_REQUIRE_DOCKER"
 	$(PYTEST) $(TEST_FLAGS)
 
 # Every decider of a model against its definition, on 20,000 generated histories each; kazoo's own
@@ -37,8 +37,8 @@ test: $(VENV)/ready
 test-full: $(VENV)/ready
 	RUMPUS_FULL_CHECKS=$${RUMPUS_FULL_CHECKS:-20000} \
 		$(PYTEST) tests/checker tests/simulation/test_kazoo_suite.py tests/recount \
-		tests/rumpus/test_claims.py tests/rumpus/test_printed_commands.py \
-		tests/rumpus/test_run_command.py --timeout 3600 $(TEST_FLAGS)
+		tests/docs/test_claims.py tests/docs/test_printed_commands.py \
+		tests/rumpus/commands/test_run_command.py --timeout 3600 $(TEST_FLAGS)
 
 # What bad weather and bad hands can do, at random: interruptions, kills, damaged and forged run
 # directories, hostile histories, full disks, closed streams, faults from outside, runs at once.

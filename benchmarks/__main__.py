@@ -27,7 +27,7 @@ from benchmarks import (
     simulation,
 )
 from benchmarks.command_line import Scale, add_quick_option
-from rumpus.harness.docker_engine import connect
+from rumpus.harness.docker.engine import connect
 from rumpus.harness.ensemble import EnvironmentRefusal
 
 ALL: dict[str, Callable[[Scale], Table]] = {

@@ -13,7 +13,7 @@ from collections import Counter
 from kazoo.client import KazooClient
 
 from benchmarks.slices import Slices
-from rumpus.recipes.catalogue.locks import LOCKS
+from rumpus.recipes.lock.catalogue import LOCKS
 
 BARE = 0
 

@@ -6,8 +6,8 @@ Wing and Gong's search over a doubly linked list of calls and returns, with Lowe
 
 from typing import Any
 
-from rumpus.checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
-from rumpus.checker.operation_table import FAIL, INFO, OK, OperationTable
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
+from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN, Model
 
 
 def linearizable(model: Model, table: OperationTable) -> bool:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.deciders.operation_table import OperationTable
 
 
 class Case(NamedTuple):
     """One line of the benchmark.
 
     ``build`` makes a valid, concurrent history of about so many operations (rows), quickly.
-    ``model`` is a name in `checker.registry.MODELS`, ``initial`` what ``--initial`` would be.
-    ``target`` is in seconds for 10^6 operations; ``largest`` the longest history to decide.
+    ``model`` is a name in `checker.deciders.registry.MODELS`, ``initial`` what ``--initial`` would
+    be. ``target`` is in seconds for 10^6 operations; ``largest`` the longest history to decide.
     """
 
     model: str

@@ -1,9 +1,9 @@
 """How the time to decide a model's history grows with its length, and how much memory it takes.
 
-Measured is `checker.decide.decide` on a valid history, from columns in memory to the answer: the
-best of several rounds, and in brackets by how much it grows when the history's length doubles,
-from the column before to this one (at most 2.2 is asked for). Memory is that of the columns and
-the most that Python and numpy held on top, for the longest history.
+Measured is `checker.deciders.decide.decide` on a valid history, from columns in memory to the
+answer: the best of several rounds, and in brackets by how much it grows when the history's length
+doubles, from the column before to this one (at most 2.2 is asked for). Memory is that of the
+columns and the most that Python and numpy held on top, for the longest history.
 
 ``python -m benchmarks.deciders [--quick] [CASE ...]``
 """
@@ -21,9 +21,9 @@ from rich.table import Table
 from benchmarks import deciders_exclusion, deciders_queues, deciders_registers, deciders_tokens
 from benchmarks.command_line import Scale, add_quick_option
 from benchmarks.decider_case import Case
-from rumpus.checker.decide import decide
-from rumpus.checker.operation_table import OperationTable
-from rumpus.checker.registry import MODELS
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.registry import MODELS
 
 CASES: dict[str, Case] = {
     **deciders_exclusion.CASES,

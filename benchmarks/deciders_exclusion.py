@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from benchmarks.decider_case import Case
-from rumpus.checker.operation_table import INFO, MISSING, NEVER, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OperationTable, Values
 
 CLIENTS = 20
 LOST = 0.002

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.decider_case import Case
-from rumpus.checker.operation_table import INFO, MISSING, NEVER, OK, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, OperationTable, Values
 
 CLIENTS = 20
 LOST = 0.002

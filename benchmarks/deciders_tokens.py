@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.decider_case import Case
 from benchmarks.deciders_exclusion import locks, table
-from rumpus.checker.operation_table import MISSING, OperationTable, Values
+from rumpus.checker.deciders.operation_table import MISSING, OperationTable, Values
 
 
 def tokens(rows: int, field: str = "token") -> OperationTable:

@@ -16,15 +16,21 @@ from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from rumpus.checker.holds import Words
-from rumpus.harness.combinators import cycle, each_process, on_clients, sequence, time_limit
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.driver import Driver
-from rumpus.harness.generator import Generator, Invocation
-from rumpus.harness.interpreter import Interpreter
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.generators.combinators import (
+    cycle,
+    each_process,
+    on_clients,
+    sequence,
+    time_limit,
+)
+from rumpus.harness.generators.generator import Generator, Invocation
+from rumpus.harness.generators.interpreter import Interpreter
+from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
-from rumpus.harness.worker_pool import WorkerPool
-from rumpus.harness.workers import ClientSpec
 from rumpus.results.history_file import HistoryWriter
 
 CLIENTS = (1, 5, 20)

@@ -67,9 +67,11 @@ def sample(control: int, samples: Samples, began: float) -> None:
     at = time.monotonic() - began
     parts = children(control)
     links = sum(
-        resident(pid) for pid, what in parts.items() if "rumpus.harness.link_process" in what
+        resident(pid) for pid, what in parts.items() if "rumpus.harness.links.link_process" in what
     )
-    clients = sum(resident(pid) for pid, what in parts.items() if "rumpus.harness.worker" in what)
+    clients = sum(
+        resident(pid) for pid, what in parts.items() if "rumpus.harness.clients.worker" in what
+    )
     for name, size in (
         ("control process", resident(control)),
         ("links", links),

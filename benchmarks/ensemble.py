@@ -11,9 +11,9 @@ import time
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from rumpus.harness.docker_engine import connect
-from rumpus.harness.docker_ensemble import DockerEnsemble
-from rumpus.harness.docker_image import ensure_node_image
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.ensemble import DockerEnsemble
+from rumpus.harness.docker.image import ensure_node_image
 
 START_S = 10
 TEAR_DOWN_S = 5

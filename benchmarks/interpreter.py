@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from rumpus.checker.history import Op, OpType
-from rumpus.harness.combinators import (
+from rumpus.harness.generators.combinators import (
     any_of,
     cycle,
     each_process,
@@ -24,8 +24,8 @@ from rumpus.harness.combinators import (
     sleep,
     time_limit,
 )
-from rumpus.harness.generator import Generator, Invocation
-from rumpus.harness.interpreter import Dispatch, Interpreter, Wait
+from rumpus.harness.generators.generator import Generator, Invocation
+from rumpus.harness.generators.interpreter import Dispatch, Interpreter, Wait
 
 OPERATIONS = 100_000
 ROUNDS = 3

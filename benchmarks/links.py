@@ -16,7 +16,7 @@ from collections.abc import Callable
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 
 ROUND_TRIPS = 5_000
 WARM_UP = 500

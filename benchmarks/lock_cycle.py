@@ -2,10 +2,10 @@
 
 A cycle is: acquire; so many times, look whether the lock is held and act; release. With one act
 that is the least a cycle can be; with three, and pauses of 5.5 ms between them, it is on average
-what the workload's own clients do. Both variants run the same recipe (``recipes.lock.FairLock``)
-with the same kazoo, one process a client, at the same ensemble of three and its same published
-ports, and every client at the same server: client ``c`` is at server ``c % 3``, so that one
-variant has no leader nearer than the other.
+what the workload's own clients do. Both variants run the same recipe
+(``recipes.lock.contest_lock.FairLock``) with the same kazoo, one process a client, at the same
+ensemble of three and its same published ports, and every client at the same server: client ``c``
+is at server ``c % 3``, so that one variant has no leader nearer than the other.
 
 - *bare*: a loop over the recipe's calls (``benchmarks.bare_loop``); to act is to count.
 - *harness*: a run as ``rumpus run`` makes it (``harness.run.perform``), without faults: every
@@ -39,10 +39,11 @@ from benchmarks.command_line import Scale, run_alone
 from benchmarks.slices import Slices
 from benchmarks.standing import Calm, Standing
 from rumpus.checker.history import Op
-from rumpus.harness.combinators import each_process
-from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.clients.workers import ClientSpec
+from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.ensemble import Ensemble
-from rumpus.harness.generator import (
+from rumpus.harness.generators.combinators import each_process
+from rumpus.harness.generators.generator import (
     NOTHING,
     PENDING,
     Answer,
@@ -51,9 +52,8 @@ from rumpus.harness.generator import (
     Invocation,
     Pending,
 )
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import Run, Status, perform
-from rumpus.harness.workers import ClientSpec
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.workloads.lock import LOCK
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rumpus.harness.client_body import ClientContext, Outcome
+from rumpus.harness.clients.client_body import ClientContext, Outcome
 
 
 class NoopClient:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.commitment import Commitment
 from rumpus.checker.history import History, Op, OpType
-from rumpus.checker.server_truth import ServerTruth
-from rumpus.checker.txnlog import Txn
-from rumpus.recipes.lock import FairLock
+from rumpus.checker.servers.commitment import Commitment
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.txnlog import Txn
+from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.lock import LOCK
 

@@ -23,14 +23,14 @@ from rich.table import Table
 from benchmarks.classic_search import linearizable
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.search_histories import appends, etcd, register
-from rumpus.checker.decide import decide
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.linearizability.search import Backend, C, check_linearizable
-from rumpus.checker.model import Model
 from rumpus.checker.models.append import AppendRegister
+from rumpus.checker.models.model import Model
 from rumpus.checker.models.register import CasRegister
-from rumpus.checker.operation_table import OperationTable
-from rumpus.checker.registry import MODELS
 
 BACKENDS: tuple[Backend, ...] = ("python", "c") if C else ("python",)
 ROUND = 12

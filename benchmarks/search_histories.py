@@ -4,8 +4,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from rumpus.checker.operation_table import FAIL, INFO, NEVER, OperationTable
-from rumpus.results.history_formats import read_table
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.results.formats.history_formats import read_table
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "histories" / "porcupine-etcd"
 

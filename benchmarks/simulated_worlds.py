@@ -108,9 +108,11 @@ def requests(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
 
 def lock_cycles(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
     """Acquire, hold, release, whatever the faults do."""
-    time, interfaces = space.load("time"), space.load("rumpus.recipes.interfaces")
+    time, interfaces = space.load("time"), space.load("rumpus.recipes.contests.interfaces")
     kazoo_exception = space.load("kazoo.exceptions").KazooException
-    lock = space.load("rumpus.recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
+    lock = space.load("rumpus.recipes.lock.contest_lock").FairLock(
+        kazoo, LOCK, name=space.process.name
+    )
     while True:
         try:
             if lock.acquire(timeout=20):
@@ -123,8 +125,10 @@ def lock_cycles(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
 
 def one_hold(space: Space, kazoo: Any, count: Callable[[], None]) -> None:
     """Acquire, hold for ten seconds, release."""
-    time, not_held = space.load("time"), space.load("rumpus.recipes.interfaces").NotHeld
-    lock = space.load("rumpus.recipes.lock").FairLock(kazoo, LOCK, name=space.process.name)
+    time, not_held = space.load("time"), space.load("rumpus.recipes.contests.interfaces").NotHeld
+    lock = space.load("rumpus.recipes.lock.contest_lock").FairLock(
+        kazoo, LOCK, name=space.process.name
+    )
     lock.acquire()
     count()
     time.sleep(10)

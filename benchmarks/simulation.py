@@ -32,13 +32,13 @@ from rich.table import Table
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.endurance import resident
 from benchmarks.simulated_worlds import World, lock_cycles, one_hold, requests
-from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.clients.clients import Clients, Roles
+from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.ensemble import Ensemble
-from rumpus.harness.links import Links
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.links.links import Links
 from rumpus.harness.run import Run
-from rumpus.harness.seed import Seed
-from rumpus.harness.sim_run import perform_simulated
-from rumpus.harness.workers import ClientSpec
+from rumpus.harness.simulated.run import perform_simulated
 from rumpus.nemesis.plan import EVERYWHERE, VERSION, FaultPlan
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.runner import Nemesis

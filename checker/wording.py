@@ -1,6 +1,6 @@
 """How witnesses speak of operations and times: the same words in all deciders."""
 
-from rumpus.checker.operation_table import NEVER, OperationTable
+from rumpus.checker.deciders.operation_table import NEVER, OperationTable
 
 POSITIONS_BELOW = 10**6
 """Times that are all below are no nanoseconds of a run, but positions in a file without times."""

@@ -17,15 +17,15 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from rumpus.checker.history import Op, Process
+from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
+from rumpus.harness.clients.messages import Act, Acted, Open, Ready, Record, Report, Run
+from rumpus.harness.clients.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.generator import NEMESIS
-from rumpus.harness.interpreter import Dispatch, Done, Interpreter, Wait
-from rumpus.harness.links import Links, WatchSeen
-from rumpus.harness.mailbox import Mailbox, StreamMailbox
-from rumpus.harness.messages import Act, Acted, Open, Ready, Record, Report, Run
+from rumpus.harness.generators.generator import NEMESIS
+from rumpus.harness.generators.interpreter import Dispatch, Done, Interpreter, Wait
+from rumpus.harness.links.links import Links, WatchSeen
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
-from rumpus.harness.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from rumpus.checker.holds import Words
 
 
 class RoleTracker:
-    """Fulfils ``harness.clients.Roles`` from the records of a run."""
+    """Fulfils ``harness.clients.clients.Roles`` from the records of a run."""
 
     def __init__(self, clients: int, words: Words) -> None:
         self._clients = clients

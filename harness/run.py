@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rumpus.checker.holds import Words
-from rumpus.harness.clients import Clients, Roles
-from rumpus.harness.combinators import any_of, on_clients, on_nemesis, phases, sequence
+from rumpus.harness.clients.clients import Clients, Roles
+from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
+from rumpus.harness.clients.messages import Record
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.clients.workers import ClientSpec, Workers
 from rumpus.harness.driver import HEAL_ALL, Driver, Progress, Sink
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
-from rumpus.harness.generator import Generator, Invocation
-from rumpus.harness.interpreter import Interpreter
-from rumpus.harness.links import Links
-from rumpus.harness.mailbox import Mailbox, StreamMailbox
-from rumpus.harness.messages import Record
+from rumpus.harness.generators.combinators import any_of, on_clients, on_nemesis, phases, sequence
+from rumpus.harness.generators.generator import Generator, Invocation
+from rumpus.harness.generators.interpreter import Interpreter
+from rumpus.harness.links.links import Links
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
-from rumpus.harness.worker_pool import WorkerPool
-from rumpus.harness.workers import ClientSpec, Workers
 
 log = logging.getLogger(__name__)
 

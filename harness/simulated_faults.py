@@ -23,7 +23,7 @@ class Aim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Args:
         deed: what is done.
-        request: kind of request, a name of ``harness.zookeeper_frames.REQUESTS``.
+        request: kind of request, a name of ``harness.links.zookeeper_frames.REQUESTS``.
         number: which one of that kind, counted over all of a client's links from now on; 1: the
             next.
         milliseconds: for how long ``hold-reply`` holds; healing ends it, too.

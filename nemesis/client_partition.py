@@ -9,11 +9,11 @@ from rumpus.nemesis.scene import Finding
 from rumpus.nemesis.targets import choose_clients
 
 if TYPE_CHECKING:
-    from rumpus.harness.links import Cut
+    from rumpus.harness.links.links import Cut
 
 
 class ClientPartition(Fault):
-    """Cut clients' links; see ``harness.links.Cut`` for the ways to do so."""
+    """Cut clients' links; see ``harness.links.links.Cut`` for the ways to do so."""
 
     kind = "client-partition"
     label = "clients partitioned"

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from rumpus.harness.clients import ClientState
+from rumpus.harness.clients.clients import ClientState
 from rumpus.nemesis.fault import FORCE_BOUND, Fault
 from rumpus.nemesis.recovery import clients_back
 from rumpus.nemesis.scene import Finding

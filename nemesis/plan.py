@@ -23,9 +23,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from rumpus.harness.links import Cut
+from rumpus.harness.links.links import Cut
+from rumpus.harness.links.zookeeper_frames import REQUESTS
 from rumpus.harness.simulated_faults import Deed
-from rumpus.harness.zookeeper_frames import REQUESTS
 from rumpus.nemesis.grudges import minority
 from rumpus.nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
 
@@ -63,7 +63,7 @@ SOUND = tuple(kind for kind in FAMILIES if kind != "file-lie")
 """Kinds that leave ZooKeeper's own promises whole, however they are combined."""
 
 HOWS: tuple[str, ...] = get_args(Cut)
-"""How a client's links can be cut; see ``harness.links.Cut``."""
+"""How a client's links can be cut; see ``harness.links.links.Cut``."""
 
 DEEDS: tuple[Deed, ...] = get_args(Deed)
 """What can be done about a single request; see ``harness.simulated_faults.Deed``."""

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
-from rumpus.harness.links import Links
+from rumpus.harness.links.links import Links
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import Entry, FaultPlan
 from rumpus.nemesis.recovery import HEAL_BOUND, clients_back, servers_back

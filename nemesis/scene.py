@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rumpus.harness.clients import Clients, Roles
+from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
-from rumpus.harness.links import Links
+from rumpus.harness.links.links import Links
 from rumpus.harness.simulated_faults import AimedLinks, ClientMachines, Machines
 
 POLL = 0.05

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from rumpus.checker.decision import Decision
-from rumpus.checker.operation_table import OperationTable
+from rumpus.checker.deciders.decision import Decision
+from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.verdict import Valid
 from rumpus.results.escapes import escaped
 
@@ -20,7 +20,8 @@ class DecisionDocument(msgspec.Struct, kw_only=True):
     """The answer, as ``rumpus check --model M --json`` prints it.
 
     Operations are named by the index of the record of their call. ``seconds`` is the time of the
-    decision, ``read_seconds`` that of reading the file. See `checker.decision` for the rest.
+    decision, ``read_seconds`` that of reading the file. See `checker.deciders.decision` for the
+    rest.
     """
 
     file: str

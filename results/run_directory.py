@@ -26,14 +26,14 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import Verdict
 from rumpus.results.atomic_file import link_atomically, write_atomically
 from rumpus.results.history_file import HistoryWriter, read_history
-from rumpus.results.junit import junit
 from rumpus.results.record import RunRecord, read_record, write_record
 from rumpus.results.record_values import check_records
-from rumpus.results.report import render_report
+from rumpus.results.reports.junit import junit
+from rumpus.results.reports.report import render_report
+from rumpus.results.reports.summary import summary
 from rumpus.results.results_document import ResultsDocument
 from rumpus.results.seal import changes, seal
 from rumpus.results.store_error import StoreError, UnreadableRun
-from rumpus.results.summary import summary
 
 _LATEST = "latest"
 _WORKLOAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -67,7 +67,7 @@ def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], in
     if name == "check_command" and arguments.model is not None:
         name = "check_model"
     command: Callable[[argparse.Namespace], int]
-    command = getattr(importlib.import_module(f"rumpus.{name}"), name)
+    command = getattr(importlib.import_module(f"rumpus.commands.{name}"), name)
     return command
 
 
@@ -89,7 +89,7 @@ def _refused(arguments: argparse.Namespace, error: Exception) -> int:
 def _is_crash(error: Exception) -> bool:
     """Whether a client's process failed: perhaps by what a user's recipe did."""
     # Not before something has failed: what runs need takes long to import.
-    crash = importlib.import_module("rumpus.harness.workers").WorkerCrash
+    crash = importlib.import_module("rumpus.harness.clients.workers").WorkerCrash
     return isinstance(error, crash)
 
 
@@ -146,7 +146,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     run = command("run", "run a workload under faults and judge it")
     if "run" in words[:1]:
-        importlib.import_module("rumpus.run_options").add_run_options(run)
+        importlib.import_module("rumpus.commands.run_options").add_run_options(run)
 
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     listing.add_argument("--json", action="store_true", help=JSON)

@@ -9,8 +9,8 @@ from queue import SimpleQueue
 
 import pytest
 
-from rumpus.harness.docker_engine import connect
-from rumpus.harness.docker_ensemble import DockerEnsemble
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.ensemble import EnvironmentRefusal, serving
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network

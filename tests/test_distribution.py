@@ -14,7 +14,10 @@ SERVERS = {"servers of their own", "shared servers"}
         ("tests/conformance/test_real.py::test_any[7]", "servers of their own"),
         ("tests/recount/test_recount.py::test_any[sim-lock]", "tests/recount/test_recount.py"),
         ("tests/recount/test_recount.py::test_any[docker-lock]", "servers of their own"),
-        ("tests/harness/test_seed.py::test_any", "tests/harness/test_seed.py"),
+        (
+            "tests/harness/generators/test_seed.py::test_any",
+            "tests/harness/generators/test_seed.py",
+        ),
     ],
 )
 def test_files_are_units_and_servers_are_two(nodeid, expected):

@@ -27,7 +27,9 @@ def said_by(command, **options):
 def wheel(tmp_path_factory):
     """What is built from a copy of what git has: a build leaves files where it is made."""
     place = tmp_path_factory.mktemp("wheel")
-    listed = said_by(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
+    listed = said_by(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT
+    )
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).exists() and not name.startswith("tests/"):
             (place / "source" / name).parent.mkdir(parents=True, exist_ok=True)

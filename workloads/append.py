@@ -6,14 +6,14 @@ Operations, both with a ``key``: ``append`` {value: piece}; ``read`` -> {value: 
 from collections.abc import Callable
 from typing import Any
 
+from rumpus.checker.deciders.registers.append_only_register import APPEND
+from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.specialised.append_only_register import APPEND
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.generator import Generator
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import APPEND_LOGS
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Generator
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import APPEND_LOGS
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting, Workload
 from rumpus.workloads.znode_client import ZnodeClient

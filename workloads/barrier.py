@@ -15,15 +15,15 @@ from typing import Any
 
 import msgspec
 
+from rumpus.checker.deciders.agreement.gate import GATE
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.every_run.waiters import check_waiters
 from rumpus.checker.history import History, Op, Operation, final_phase
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.specialised.gate import GATE
-from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.checker.waiters import check_waiters
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -35,7 +35,7 @@ from rumpus.harness.combinators import (
     sleep,
     until_ok,
 )
-from rumpus.harness.generator import (
+from rumpus.harness.generators.generator import (
     NOTHING,
     PENDING,
     SECOND,
@@ -45,9 +45,9 @@ from rumpus.harness.generator import (
     Invocation,
     Pending,
 )
-from rumpus.harness.seed import Seed
-from rumpus.recipes.barrier import Barrier, BarrierUnknown
-from rumpus.recipes.catalogue.barriers import BARRIERS
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.barrier.catalogue import BARRIERS
+from rumpus.recipes.barrier.node_barrier import Barrier, BarrierUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload

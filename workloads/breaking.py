@@ -16,19 +16,24 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from rumpus.checker.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.exclusion.removals import check_removals, check_told_removals, removals
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Words
-from rumpus.checker.removals import check_removals, check_told_removals, removals
-from rumpus.checker.server_truth import ServerTruth
+from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_thread, limit, phases, repeat, until_ok
-from rumpus.harness.generator import Generator, Invocation
-from rumpus.recipes.breakable_lock import BLACKLIST, BlacklistLock, BreakableLock, IdentityLock
-from rumpus.recipes.catalogue.breaking import BREAKABLE_LOCKS
-from rumpus.recipes.interfaces import LockUnknown
-from rumpus.recipes.line_view import Stand
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import each_thread, limit, phases, repeat, until_ok
+from rumpus.harness.generators.generator import Generator, Invocation
+from rumpus.recipes.breaking.breakable_lock import (
+    BLACKLIST,
+    BlacklistLock,
+    BreakableLock,
+    IdentityLock,
+)
+from rumpus.recipes.breaking.catalogue import BREAKABLE_LOCKS
+from rumpus.recipes.contests.interfaces import LockUnknown
+from rumpus.recipes.contests.line_view import Stand
 from rumpus.recipes.promises import Line
 from rumpus.workloads.breaking_load import dying_load, hanging_load
 from rumpus.workloads.contention import ContentionClient, final

@@ -10,8 +10,9 @@ import msgspec
 
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.harness.combinators import any_of, delay, each_process, on_threads, unfold
-from rumpus.harness.generator import (
+from rumpus.harness.clients.workers import CLIENT_KILLED
+from rumpus.harness.generators.combinators import any_of, delay, each_process, on_threads, unfold
+from rumpus.harness.generators.generator import (
     PENDING,
     SECOND,
     Answer,
@@ -20,8 +21,7 @@ from rumpus.harness.generator import (
     Invocation,
     Pending,
 )
-from rumpus.harness.seed import Seed
-from rumpus.harness.workers import CLIENT_KILLED
+from rumpus.harness.generators.seed import Seed
 from rumpus.workloads.contention import LONG_PATIENCE_S, REENTRY_PATIENCE_S
 from rumpus.workloads.workload import Setting
 

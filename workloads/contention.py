@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 from kazoo.exceptions import KazooException, NoNodeError
 
-from rumpus.checker.grants import sequence_number
+from rumpus.checker.every_run.timeouts import TIMED_OUT
+from rumpus.checker.exclusion.grants import sequence_number
 from rumpus.checker.history import Op, Process
 from rumpus.checker.holds import Words
-from rumpus.checker.timeouts import TIMED_OUT
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.clients.messages import Acted
+from rumpus.harness.generators.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -26,10 +27,9 @@ from rumpus.harness.combinators import (
     sequence,
     until_ok,
 )
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.messages import Acted
-from rumpus.harness.seed import Seed
-from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line
 from rumpus.workloads.workload import Action, Setting
 
@@ -289,7 +289,7 @@ class ContentionClient:
     Args:
         context: the client's.
         words: names of the operations.
-        acquire: waits for the grant, for so many seconds; see ``recipes.interfaces``.
+        acquire: waits for the grant, for so many seconds; see ``recipes.contests.interfaces``.
         release: lets go.
         held: whether the client believes that it holds; for how many seconds yet, if it knows.
         grant: the recipe object, for ``token``, ``node`` and ``session`` of the grant.

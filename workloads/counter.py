@@ -11,16 +11,23 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.counter_totals import check_totals
-from rumpus.checker.final_answers import check_final_answers
+from rumpus.checker.deciders.registers.counter import COUNTER as MODEL
+from rumpus.checker.every_run.final_answers import check_final_answers
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.families.counter_totals import check_totals
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.specialised.counter import COUNTER as MODEL
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
-from rumpus.harness.generator import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    phases,
+    repeat,
+    until_ok,
+)
+from rumpus.harness.generators.generator import (
     PENDING,
     SECOND,
     Answer,
@@ -29,9 +36,9 @@ from rumpus.harness.generator import (
     Invocation,
     Pending,
 )
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.counters import COUNTERS
-from rumpus.recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.counter.catalogue import COUNTERS
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, TotalUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload

@@ -15,20 +15,20 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.barrier_rounds import check_barrier_rounds
-from rumpus.checker.entitlement import check_entitlement
-from rumpus.checker.exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
+from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER as MODEL
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.every_run.waiters import check_waiters
+from rumpus.checker.exclusion.entitlement import check_entitlement
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
+from rumpus.checker.families.barrier_rounds import check_barrier_rounds
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.model_check import check_model
-from rumpus.checker.server_view import server_view
-from rumpus.checker.specialised.double_barrier import DOUBLE_BARRIER as MODEL
-from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
-from rumpus.checker.waiters import check_waiters
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_process, each_thread, phases
-from rumpus.harness.generator import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import each_process, each_thread, phases
+from rumpus.harness.generators.generator import (
     PENDING,
     SECOND,
     Answer,
@@ -37,10 +37,10 @@ from rumpus.harness.generator import (
     Invocation,
     Pending,
 )
-from rumpus.harness.seed import Seed
-from rumpus.recipes.barrier import BarrierUnknown
-from rumpus.recipes.catalogue.double_barriers import DOUBLE_BARRIERS
-from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
+from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload
@@ -67,7 +67,8 @@ GRACE_S = 0.5
 LINGER_S = 9.0
 """How long a member without its connection waits to be told that it is not inside any more.
 
-Longer than it takes until its session has ended and it is late to believe (``checker.exclusion``).
+Longer than it takes until its session has ended and it is late to believe
+(``checker.exclusion.mutual_exclusion``).
 """
 
 OVERDUE_S = 3.0

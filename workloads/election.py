@@ -11,23 +11,23 @@ other servers too, and one that is behind among them.
 from collections.abc import Callable
 from typing import Any, Final
 
-from rumpus.checker.acknowledgements import (
+from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
     check_observations,
 )
+from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.holds import Words
-from rumpus.checker.leader_sights import check_leader_sights
-from rumpus.checker.server_view import server_view
+from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import any_of, delay, on_threads, unfold
-from rumpus.harness.generator import Context, Generator, Invocation
-from rumpus.recipes.catalogue.elections import ELECTIONS
-from rumpus.recipes.election import ContestElection
-from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import any_of, delay, on_threads, unfold
+from rumpus.harness.generators.generator import Context, Generator, Invocation
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.election.catalogue import ELECTIONS
+from rumpus.recipes.election.contest_election import ContestElection
 from rumpus.recipes.promises import Line
-from rumpus.recipes.znode_access import NotAsked, ZnodeAccess
+from rumpus.recipes.znodes.znode_access import NotAsked, ZnodeAccess
 from rumpus.workloads.contention import ContentionClient, final, load
 from rumpus.workloads.judgement import Evidence, judge_contention
 from rumpus.workloads.workload import Setting, Workload

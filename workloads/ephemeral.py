@@ -7,12 +7,12 @@ Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, of the own 
 from collections.abc import Callable
 from typing import Any
 
-from rumpus.checker.ephemeral_lives import check_ephemerals
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import EPHEMERALS
+from rumpus.checker.znodes.ephemeral_lives import check_ephemerals
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import EPHEMERALS
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Workload
 from rumpus.workloads.znode_client import REFUSED, ZnodeClient, hexadecimal

@@ -17,17 +17,17 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.exclusion import check_exclusion
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
+from rumpus.checker.exclusion.unasked_holds import unasked_holds
+from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.registry import MODELS
-from rumpus.checker.replication import check_recovery, check_replication
-from rumpus.checker.server_view import server_view
-from rumpus.checker.unasked_holds import unasked_holds
+from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Leaves, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Leaves, Outcome
+from rumpus.harness.generators.combinators import (
     each_process,
     each_thread,
     limit,
@@ -37,11 +37,11 @@ from rumpus.harness.combinators import (
     time_limit,
     until_ok,
 )
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.failover import FAILOVER
-from rumpus.recipes.failover import FailoverDatabase
-from rumpus.recipes.failover_client import FailoverClient, NoPrimary, OutcomeUnknown
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.failover.catalogue import FAILOVER
+from rumpus.recipes.failover.client import FailoverClient, NoPrimary, OutcomeUnknown
+from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 

@@ -1,4 +1,4 @@
-"""A holder that also writes to a znode behind a fence (``recipes.fencing``)."""
+"""A holder that also writes to a znode behind a fence (``recipes.lock.fencing``)."""
 
 import time
 from typing import Any, Final
@@ -6,9 +6,9 @@ from typing import Any, Final
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
-from rumpus.harness.client_body import Outcome
-from rumpus.harness.messages import Acted
-from rumpus.recipes.fencing import StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.harness.clients.client_body import Outcome
+from rumpus.harness.clients.messages import Acted
+from rumpus.recipes.lock.fencing import StaleToken, WriteUnknown, ZooKeeperFence
 from rumpus.workloads.contention import REQUEST_PATIENCE_S, ContentionClient
 
 WRITE_PATIENCE_S: Final = 1.5

@@ -10,8 +10,16 @@ from typing import Any
 import msgspec
 
 from rumpus.checker.history import Op, Process
-from rumpus.harness.generator import SECOND, Answer, Context, Generator, Invocation, Pending, Thread
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.generator import (
+    SECOND,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+    Thread,
+)
+from rumpus.harness.generators.seed import Seed
 
 LEAST_PATIENCE_S = 0.02
 MOST_PATIENCE_S = 0.12

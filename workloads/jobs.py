@@ -20,15 +20,15 @@ import msgspec
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
+from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.exclusion.removals import check_removals, removals
+from rumpus.checker.families.job_effects import check_job_effects
 from rumpus.checker.history import Op, Process
 from rumpus.checker.holds import Words
-from rumpus.checker.job_effects import check_job_effects
-from rumpus.checker.removals import check_removals, removals
-from rumpus.checker.server_truth import ServerTruth
-from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
     each_process,
     each_thread,
     limit,
@@ -37,10 +37,10 @@ from rumpus.harness.combinators import (
     repeat,
     until_ok,
 )
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.jobs import BOARDS
-from rumpus.recipes.jobs import Claim, ClaimLost, JobUnknown
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.jobs.catalogue import BOARDS
+from rumpus.recipes.jobs.job_queue import Claim, ClaimLost, JobUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 

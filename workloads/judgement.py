@@ -4,19 +4,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.entitlement import check_entitlement
-from rumpus.checker.exclusion import TOLERANCE_NS, ServerView, check_exclusion
-from rumpus.checker.exercise import check_exercise, count_elections, count_lost_sessions
-from rumpus.checker.grants import check_order, check_tokens, sequence_number
-from rumpus.checker.herd import check_herd
+from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
+from rumpus.checker.every_run.liveness import check_liveness
+from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.exclusion.entitlement import check_entitlement
+from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
+from rumpus.checker.exclusion.herd import check_herd
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView, check_exclusion
+from rumpus.checker.exclusion.overdue import check_overdue
+from rumpus.checker.exclusion.session_proofs import lives_by_grants
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold, Words, extract_holds
-from rumpus.checker.liveness import check_liveness
-from rumpus.checker.overdue import check_overdue
-from rumpus.checker.server_truth import ServerTruth
-from rumpus.checker.server_view import server_view
-from rumpus.checker.session_proofs import lives_by_grants
-from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 

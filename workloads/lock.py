@@ -11,18 +11,18 @@ Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, an
 from collections.abc import Callable
 from typing import Any
 
-from rumpus.checker.fence import check_fence
+from rumpus.checker.exclusion.fence import check_fence
+from rumpus.checker.exclusion.lock_delay import check_lock_delay
+from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.lock_delay import check_lock_delay
-from rumpus.checker.sequencers import check_sequencers
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.generator import Generator
-from rumpus.recipes.catalogue.locks import LOCKS
-from rumpus.recipes.fenced_lock import FencedLock
-from rumpus.recipes.kazoo_lease import KazooLease
-from rumpus.recipes.sequencer import SequencerLock
-from rumpus.recipes.validity_lock import ValidityLock
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Generator
+from rumpus.recipes.lock.catalogue import LOCKS
+from rumpus.recipes.lock.fenced_lock import FencedLock
+from rumpus.recipes.lock.kazoo_lease import KazooLease
+from rumpus.recipes.lock.sequencer import SequencerLock
+from rumpus.recipes.lock.validity_lock import ValidityLock
 from rumpus.workloads.contention import ContentionClient, final, load
 from rumpus.workloads.fenced_client import FencedClient, data_path
 from rumpus.workloads.judgement import Evidence, judge_contention

@@ -9,17 +9,17 @@ from typing import Any
 
 import msgspec
 
+from rumpus.checker.deciders.registers.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.families.torn_transactions import check_torn
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.specialised.versioned_register import VERSIONED_REGISTER
-from rumpus.checker.torn_transactions import check_torn
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.combinators import stagger
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import MULTI_WRITES
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.combinators import stagger
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import MULTI_WRITES
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting, Workload
 from rumpus.workloads.znode_client import REFUSED, ZnodeClient

@@ -15,17 +15,22 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException
 
-from rumpus.checker.entitlement import check_entitlement
-from rumpus.checker.exclusion import ServerView
+from rumpus.checker.every_run.liveness import check_liveness
+from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.exclusion.entitlement import check_entitlement
+from rumpus.checker.exclusion.mutual_exclusion import ServerView
+from rumpus.checker.exclusion.partitions import (
+    check_ownership,
+    check_shares,
+    check_sizes,
+    members_at_once,
+)
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.liveness import check_liveness
-from rumpus.checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
-from rumpus.checker.server_view import server_view
-from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
     any_of,
     each_process,
     each_thread,
@@ -35,10 +40,17 @@ from rumpus.harness.combinators import (
     repeat,
     until_ok,
 )
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation, Pending
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.partitioners import PARTITIONERS
-from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.harness.generators.generator import (
+    PENDING,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.partitioner.catalogue import PARTITIONERS
 from rumpus.workloads.contention import LINGER_S, ContentionClient
 from rumpus.workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions, judge_exercised
 from rumpus.workloads.workload import Setting, Workload

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from rumpus.checker.specialised.priority_queue import PRIORITY_QUEUE as MODEL
-from rumpus.harness.client_body import ClientContext
-from rumpus.recipes.catalogue.queues import PRIORITY_QUEUES
+from rumpus.checker.deciders.queues.priority_queue import PRIORITY_QUEUE as MODEL
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.recipes.queue.catalogue import PRIORITY_QUEUES
 from rumpus.workloads.queue_judgement import judge_queue
 from rumpus.workloads.queueing import WORDS, QueueClient, final, load
 from rumpus.workloads.workload import Workload

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rumpus.checker.decide import ModelEntry
-from rumpus.checker.history import History, Op, final_phase
-from rumpus.checker.model_check import check_model
-from rumpus.checker.queue_accounting import (
+from rumpus.checker.deciders.decide import ModelEntry
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.families.queue_accounting import (
     Accounts,
     Element,
     Removal,
@@ -16,8 +16,8 @@ from rumpus.checker.queue_accounting import (
     first_claims,
     without,
 )
-from rumpus.checker.queue_waiting import check_waiting
-from rumpus.checker.timeouts import check_timeouts
+from rumpus.checker.families.queue_waiting import check_waiting
+from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.verdict import Anomaly, CheckResult, Requirement, Verdict
 from rumpus.workloads.judgement import Evidence, judge_exercised
 

@@ -16,8 +16,8 @@ from kazoo.exceptions import KazooException, NoNodeError
 
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.harness.client_body import ClientContext, Leaves, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Leaves, Outcome
+from rumpus.harness.generators.combinators import (
     each_thread,
     limit,
     on_threads,
@@ -26,7 +26,7 @@ from rumpus.harness.combinators import (
     stagger,
     until_ok,
 )
-from rumpus.harness.generator import (
+from rumpus.harness.generators.generator import (
     PENDING,
     SECOND,
     Answer,
@@ -36,8 +36,8 @@ from rumpus.harness.generator import (
     Pending,
     Thread,
 )
-from rumpus.harness.seed import Seed
-from rumpus.recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.queue.interfaces import ClaimLost, NothingDone, QueueUnknown
 from rumpus.workloads.handoffs import Handoffs, Schedule
 from rumpus.workloads.workload import Setting
 

@@ -14,20 +14,20 @@ from typing import Any, Final
 
 import msgspec
 
-from rumpus.checker.grants import check_tokens
+from rumpus.checker.exclusion.grants import check_tokens
+from rumpus.checker.exclusion.revocation import check_revocations
 from rumpus.checker.history import Op, Process
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.revocation import check_revocations
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_process
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
-from rumpus.recipes.interfaces import LockUnknown, NotHeld, Recipe
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import each_process
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld, Recipe
 from rumpus.recipes.promises import Line
-from rumpus.recipes.read_write_lock import ReadWriteLock
-from rumpus.recipes.revocable_lock import RevocableReadWriteLock
+from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
+from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
+from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
 from rumpus.workloads.contention import CUT_OFF_NS, ContentionClient, final, load
 from rumpus.workloads.judgement import Evidence, judge_contention
 from rumpus.workloads.workload import Setting, Workload

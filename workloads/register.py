@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY
+from rumpus.checker.deciders.registers.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.specialised.versioned_register import VERSIONED_REGISTER
-from rumpus.checker.sync_freshness import check_sync_freshness
 from rumpus.checker.verdict import Verdict
-from rumpus.checker.znode_history import writes_by_comparison
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.combinators import stagger
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import REGISTERS
-from rumpus.recipes.register import ABSENT, Reading
+from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY
+from rumpus.checker.znodes.sync_freshness import check_sync_freshness
+from rumpus.checker.znodes.znode_history import writes_by_comparison
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.combinators import stagger
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import REGISTERS
+from rumpus.recipes.znodes.register import ABSENT, Reading
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting, Workload
 from rumpus.workloads.znode_client import REFUSED, ZnodeClient, hexadecimal

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Final
 
 from rumpus.checker.holds import Words
-from rumpus.harness.client_body import ClientContext
-from rumpus.recipes.catalogue.semaphores import SEMAPHORES
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from rumpus.workloads.contention import CUT_OFF_NS, ContentionClient, final, load
 from rumpus.workloads.judgement import judge_contention
 from rumpus.workloads.workload import Workload

@@ -1,4 +1,4 @@
-"""Clients that hand their sequencers to one who verifies them (``recipes.sequencer``)."""
+"""Clients that hand their sequencers to one who verifies them (``recipes.lock.sequencer``)."""
 
 from typing import Any, Final
 
@@ -6,11 +6,11 @@ import msgspec
 
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.harness.client_body import Outcome
-from rumpus.harness.generator import Answer, Context, Generator, Invocation, Pending
-from rumpus.harness.seed import Seed
-from rumpus.recipes.interfaces import LockUnknown, NotHeld
-from rumpus.recipes.sequencer import SequencerLock
+from rumpus.harness.clients.client_body import Outcome
+from rumpus.harness.generators.generator import Answer, Context, Generator, Invocation, Pending
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock.sequencer import SequencerLock
 from rumpus.workloads.contention import ContentionClient
 
 VERIFY_PATIENCE_S: Final = 2.0

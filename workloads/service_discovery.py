@@ -14,13 +14,13 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import KazooException
 
-from rumpus.checker.convergence import count_expiries
+from rumpus.checker.families.convergence import count_expiries
+from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
     each_process,
     each_thread,
     limit,
@@ -30,11 +30,11 @@ from rumpus.harness.combinators import (
     sleep,
     until_ok,
 )
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.registries import REGISTRIES
-from rumpus.recipes.service_registry import RegistrationUnknown, ServiceRegistry
-from rumpus.recipes.session import Unanswered
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.registry.catalogue import REGISTRIES
+from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
+from rumpus.recipes.requests.session import Unanswered
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 

@@ -23,21 +23,33 @@ from typing import Any, Final
 import msgspec
 from kazoo.exceptions import NodeExistsError
 
-from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.every_run.timeouts import check_timeouts
+from rumpus.checker.families.commitments import (
+    Decided,
+    Standing,
+    check_commitments,
+    check_ends,
+    check_votes,
+)
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.model_check import check_model
-from rumpus.checker.registry import MODELS
-from rumpus.checker.server_truth import ServerTruth
-from rumpus.checker.timeouts import check_timeouts
-from rumpus.checker.txnlog import session_hex
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_thread, limit, repeat, until_ok
-from rumpus.harness.generator import Answer, Context, Generator, Invocation, Pending
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
-from rumpus.recipes.two_phase_commit import VOTE, InDoubt, NoTransaction, VotedAlready, read_ballot
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import each_thread, limit, repeat, until_ok
+from rumpus.harness.generators.generator import Answer, Context, Generator, Invocation, Pending
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
+from rumpus.recipes.two_phase_commit.transaction_nodes import (
+    VOTE,
+    InDoubt,
+    NoTransaction,
+    VotedAlready,
+    read_ballot,
+)
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.mortal_client import Died, MortalClient
 from rumpus.workloads.workload import Setting, Workload

@@ -20,17 +20,24 @@ from kazoo.exceptions import (
     ZookeeperError,
 )
 
-from rumpus.checker.convergence import check_convergence, check_view_order, count_expiries
+from rumpus.checker.families.convergence import check_convergence, check_view_order, count_expiries
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_process, each_thread, limit, phases, repeat, until_ok
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.views import VIEWS
-from rumpus.recipes.deadline import Deadline
-from rumpus.recipes.session import Session, Unanswered
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import (
+    each_process,
+    each_thread,
+    limit,
+    phases,
+    repeat,
+    until_ok,
+)
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.view.catalogue import VIEWS
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 

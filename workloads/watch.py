@@ -17,22 +17,22 @@ from typing import Any
 
 import msgspec
 
-from rumpus.checker.guarantees.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.families.missed_changes import check_missed_changes
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.missed_changes import check_missed_changes
-from rumpus.checker.model_check import check_model
-from rumpus.checker.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.verdict import Verdict
-from rumpus.checker.watch_delivery import check_watch_delivery
-from rumpus.checker.znode_history import watches_by_connection, writes_by_comparison
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.combinators import each_process, stagger
-from rumpus.harness.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import WATCHED_ZNODES
-from rumpus.recipes.register import Reading
-from rumpus.recipes.znode_access import NotAsked
+from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.znodes.watch_delivery import check_watch_delivery
+from rumpus.checker.znodes.znode_history import watches_by_connection, writes_by_comparison
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.combinators import each_process, stagger
+from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import WATCHED_ZNODES
+from rumpus.recipes.znodes.register import Reading
+from rumpus.recipes.znodes.znode_access import NotAsked
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.patient_call import PatientCall
 from rumpus.workloads.workload import Setting, Workload

@@ -6,9 +6,9 @@ from typing import Any
 
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.generator import Generator
-from rumpus.harness.seed import Seed
-from rumpus.recipes.interfaces import Recipe
+from rumpus.harness.generators.generator import Generator
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.workloads.judgement import Evidence
 
 
@@ -61,8 +61,8 @@ class Workload:
         summary: in one line, what its clients do.
         recipes: the family's recipes by name, sound ones first.
         path: the znode below which everything happens.
-        build: ``module:function`` that makes the client's side (``harness.worker``); it takes
-            ``recipe`` and ``path``, and ``clients``, how many there are, if ``sized``.
+        build: ``module:function`` that makes the client's side (``harness.clients.worker``); it
+            takes ``recipe`` and ``path``, and ``clients``, how many there are, if ``sized``.
         model: what its histories are held against, by the literature's name.
         words: names of its operations: who has done ``acquire`` and not called ``release`` yet
             plays the holder, at whom faults are aimed.
@@ -72,12 +72,12 @@ class Workload:
         judge: from what a run left to its verdict.
         sized: whether clients have to know how many they are.
         contended: whether what ``acquire`` gets lasts until ``release`` and keeps others waiting,
-            so that handovers and wake-ups can be measured (``checker.measures``).
+            so that handovers and wake-ups can be measured (``checker.every_run.measures``).
         timed_actions: whether the time of holders' actions can be chosen (``Setting.action``).
         plain: whether its sound recipes do nothing but ask the servers, so that a promise that is
             broken is one of ZooKeeper itself.
         requests: kinds of request that every recipe's clients are sure to make under load
-            (``harness.zookeeper_frames.REQUESTS``): what the fault ``client-request`` strikes at.
+            (``links.zookeeper_frames.REQUESTS``): what the fault ``client-request`` strikes at.
     """
 
     name: str

@@ -13,15 +13,15 @@ from typing import Any
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
 from kazoo.security import make_digest_acl_credential
 
-from rumpus.checker.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
 from rumpus.checker.holds import Words
-from rumpus.checker.stat_laws import check_stats
 from rumpus.checker.verdict import Verdict
-from rumpus.harness.client_body import ClientContext, Outcome
-from rumpus.harness.generator import Generator
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.znodes import GUARDED_ZNODES
-from rumpus.recipes.guarded_znodes import GuardedZnodes, Sight
+from rumpus.checker.znodes.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
+from rumpus.checker.znodes.stat_laws import check_stats
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.generator import Generator
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.znodes.catalogue import GUARDED_ZNODES
+from rumpus.recipes.znodes.guarded_znodes import GuardedZnodes, Sight
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting, Workload
 from rumpus.workloads.znode_client import REFUSED, ZnodeClient

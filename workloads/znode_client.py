@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rumpus.harness.client_body import Outcome
-from rumpus.recipes.session import Unanswered
-from rumpus.recipes.znode_access import NotAsked, ZnodeAccess
+from rumpus.harness.clients.client_body import Outcome
+from rumpus.recipes.requests.session import Unanswered
+from rumpus.recipes.znodes.znode_access import NotAsked, ZnodeAccess
 
 REFUSED = Outcome("fail")
 """The system looked and said no."""

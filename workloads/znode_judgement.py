@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rumpus.checker.final_answers import check_final_answers
+from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.znode_load import TRIES

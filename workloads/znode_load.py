@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rumpus.harness.combinators import (
+from rumpus.harness.generators.combinators import (
     delay,
     each_thread,
     limit,
@@ -13,8 +13,8 @@ from rumpus.harness.combinators import (
     unfold,
     until_ok,
 )
-from rumpus.harness.generator import Context, Generator, Invocation
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.generator import Context, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
 from rumpus.workloads.workload import Setting
 
 PAUSE_S = 0.01

@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from typing import final
 
-from rumpus.checker.model import Model
-from rumpus.checker.operation_table import Ints, OperationTable, Values
+from rumpus.checker.deciders.operation_table import Ints, OperationTable, Values
+from rumpus.checker.models.model import Model
 
 @final
 class Transitions:

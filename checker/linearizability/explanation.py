@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from rumpus.checker.decision import Budget, Witness
+from rumpus.checker.deciders.decision import Budget, Witness
+from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable, Values
 from rumpus.checker.linearizability.minimal_witness import minimal_positions
-from rumpus.checker.model import REFUSED, UNKNOWN, Model
-from rumpus.checker.operation_table import INFO, OK, OperationTable, Values
+from rumpus.checker.models.model import REFUSED, UNKNOWN, Model
 from rumpus.checker.wording import at, who
 
 LONGEST_EXPLANATION_S = 30.0

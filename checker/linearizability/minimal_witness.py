@@ -1,7 +1,7 @@
 """The few operations that contradict each other, found by forgetting all others.
 
 To forget an operation is to take it for one that may have happened at any time, or never
-(`checker.decision.Witness`). That only adds possible orders: what is acceptable stays so when
+(`Witness`). That only adds possible orders: what is acceptable stays so when
 more is forgotten. Hence one pass is enough (deletion-based, as for minimal unsatisfiable cores:
 Marques-Silva, Minimal unsatisfiability: models, algorithms and applications, ISMVL 2010): forget
 one operation after the other, and keep those without which the rest would be acceptable; such a

@@ -12,8 +12,8 @@ import sys
 import weakref
 from collections.abc import Callable, Hashable
 
-from rumpus.checker.model import ILLEGAL, REFUSED, UNKNOWN, Model
-from rumpus.checker.operation_table import INFO, MISSING, OK, Ints, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, MISSING, OK, Ints, OperationTable, Values
+from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN, Model
 
 NOT_LEGAL = -1
 """Stands for a state, where an operation cannot have answered that."""

@@ -17,12 +17,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rumpus.checker.decision import Budget, Decision, accepted, undecided
-from rumpus.checker.linearizability import operation_types
-from rumpus.checker.linearizability.explanation import explain_refusal
-from rumpus.checker.linearizability.windowed_search import InTurns, Search
-from rumpus.checker.model import REFUSED, UNKNOWN, Model
-from rumpus.checker.operation_table import (
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
+from rumpus.checker.deciders.operation_table import (
     INFO,
     OK,
     Ints,
@@ -30,6 +26,10 @@ from rumpus.checker.operation_table import (
     Values,
     WrongOperations,
 )
+from rumpus.checker.linearizability import operation_types
+from rumpus.checker.linearizability.explanation import explain_refusal
+from rumpus.checker.linearizability.windowed_search import InTurns, Search
+from rumpus.checker.models.model import REFUSED, UNKNOWN, Model
 
 ALGORITHM = "windowed search"
 FIRST_ALLOWANCE = 1_000

@@ -30,7 +30,7 @@ class Windows:
         operations: of one part of a history.
         forgotten: a byte for each of ``operations``, or none at all: those with another than 0
             are taken for operations that may have happened at any time, or never
-            (see `checker.decision.Witness`).
+            (see `checker.deciders.decision.Witness`).
         unlimited: whether what is forgotten may even have happened any number of times. That is
             easier to decide, for nothing has to be counted, and allows more.
 

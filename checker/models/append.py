@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
-from rumpus.checker.operation_table import WrongOperations
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 
 class AppendRegister(Model):

@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
-from rumpus.checker.operation_table import WrongOperations
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 _SIGNS = {"add": 1, "increment": 1, "inc": 1, "decrement": -1, "dec": -1}
 

@@ -8,11 +8,17 @@ by itself.
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from rumpus.checker.decide import Algorithm, ModelEntry
-from rumpus.checker.decision import Budget, Decision
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry
+from rumpus.checker.deciders.decision import Budget, Decision
+from rumpus.checker.deciders.operation_table import (
+    FAIL,
+    INFO,
+    OperationTable,
+    WrongOperations,
+    freeze,
+)
 from rumpus.checker.linearizability.search import check_linearizable
-from rumpus.checker.model import ILLEGAL, UNKNOWN, Mark, Model
-from rumpus.checker.operation_table import FAIL, INFO, OperationTable, WrongOperations, freeze
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Mark, Model
 
 Registers = tuple[tuple[Hashable, Hashable], ...]
 """The state: key and value of every register that is not None, in order."""

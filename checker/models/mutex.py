@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.model import ILLEGAL, REFUSED, Model
+from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
 
 class Mutex(Model):

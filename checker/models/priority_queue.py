@@ -3,8 +3,8 @@
 from bisect import insort_right
 from collections.abc import Hashable
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN, Model
-from rumpus.checker.operation_table import WrongOperations
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 
 class PriorityQueue(Model):

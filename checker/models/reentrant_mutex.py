@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.model import ILLEGAL, REFUSED, Model
+from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
 Held = tuple[Hashable, int]
 """Who holds it, and how often it was acquired: the state, unless it is free (None)."""

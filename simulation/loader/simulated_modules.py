@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from rumpus.simulation.loader import (
+from rumpus.simulation.loader.modules import (
     atexit_module,
     collections_module,
     condition,

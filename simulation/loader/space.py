@@ -25,10 +25,10 @@ from typing import Any, Final, TextIO
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.kernel.synchronization import Locks, RLock
 from rumpus.simulation.kernel.task import Task
-from rumpus.simulation.loader.descriptor import FIRST_NUMBER, Descriptor
 from rumpus.simulation.loader.module_code import module_code
-from rumpus.simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
-from rumpus.simulation.loader.refused_modules import refused
+from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER, Descriptor
+from rumpus.simulation.loader.modules.ordered_set import OrderedFrozenSet, OrderedSet
+from rumpus.simulation.loader.modules.refused_modules import refused
 from rumpus.simulation.loader.set_literals import HIDDEN_NAME
 from rumpus.simulation.loader.simulated_modules import FINISHING, SIMULATED
 

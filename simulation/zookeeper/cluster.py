@@ -8,9 +8,9 @@ from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.program import ServerProgram
-from rumpus.simulation.zookeeper.server import Mode
+from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
+from rumpus.simulation.zookeeper.serving.server import Mode
 from rumpus.simulation.zookeeper.settings import Member, Settings
-from rumpus.simulation.zookeeper.zab_invariants import ZabInvariants
 
 
 class Cluster:

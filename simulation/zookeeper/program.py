@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.database import Database
-from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
-from rumpus.simulation.zookeeper.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
+from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
+from rumpus.simulation.zookeeper.serving.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.standalone import Standalone
 from rumpus.simulation.zookeeper.settings import Settings
-from rumpus.simulation.zookeeper.standalone import Standalone
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
-from rumpus.simulation.zookeeper.zab_invariants import ZabInvariants
+from rumpus.simulation.zookeeper.storage.database import Database
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Process

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
-from rumpus.checker.decision import Decision
+from rumpus.checker.deciders.decision import Decision
 
 
 def assert_witness(

@@ -10,20 +10,26 @@ from pathlib import Path
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
-from rumpus.checker.convergence import check_convergence
-from rumpus.checker.fence import check_fence
-from rumpus.checker.growing_numbers import check_growth
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.exclusion.fence import check_fence
+from rumpus.checker.exclusion.lock_delay import check_lock_delay
+from rumpus.checker.exclusion.partitions import check_ownership, check_sizes
+from rumpus.checker.exclusion.sequencers import check_sequencers
+from rumpus.checker.families.commitments import (
+    Decided,
+    Standing,
+    check_commitments,
+    check_ends,
+    check_votes,
+)
+from rumpus.checker.families.convergence import check_convergence
+from rumpus.checker.families.growing_numbers import check_growth
+from rumpus.checker.families.job_effects import check_job_effects
+from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.families.queue_accounting import accounts, check_elements
 from rumpus.checker.holds import Words, extract_holds
-from rumpus.checker.job_effects import check_job_effects
-from rumpus.checker.lock_delay import check_lock_delay
-from rumpus.checker.model_check import check_model
-from rumpus.checker.partitions import check_ownership, check_sizes
-from rumpus.checker.presence import check_discovery, check_lists, check_presence
-from rumpus.checker.queue_accounting import accounts, check_elements
-from rumpus.checker.registry import MODELS
-from rumpus.checker.sequencers import check_sequencers
-from rumpus.checker.server_truth import ZnodeLife
+from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.verdict import ANOMALIES
 from tests.checker.recorded import Recorded
 

@@ -8,9 +8,9 @@ from collections import defaultdict
 
 import pytest
 
-from rumpus.checker.decide import NO_PART, decide
-from rumpus.checker.operation_table import FAIL, OperationTable
-from rumpus.checker.registry import MODELS
+from rumpus.checker.deciders.decide import NO_PART, decide
+from rumpus.checker.deciders.operation_table import FAIL, OperationTable
+from rumpus.checker.deciders.registry import MODELS
 
 
 def op(f, process, call, argument=None, result=None, lasts=1, **columns):

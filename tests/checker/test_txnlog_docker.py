@@ -11,9 +11,9 @@ from kazoo.exceptions import ConnectionLoss, KazooException, NodeExistsError, Se
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from rumpus.checker.node_files import counter, epoch, read_node_directory
-from rumpus.checker.server_truth import merge
-from rumpus.checker.txnlog import session_hex
+from rumpus.checker.servers.node_files import counter, epoch, read_node_directory
+from rumpus.checker.servers.server_truth import merge
+from rumpus.checker.servers.txnlog import session_hex
 
 pytestmark = pytest.mark.docker
 
@@ -89,7 +89,7 @@ def standing(truth):
 def differing(tree, truth):
     """Where a server's tree is not what the truth says, other than by what is uncertain or forked.
 
-    ZooKeeper 3.8 itself can leave servers with different trees (see `checker.commitment`).
+    ZooKeeper 3.8 itself can leave servers with different trees (see `checker.servers.commitment`).
     """
     open_ends = {
         path

@@ -1,4 +1,4 @@
-from rumpus.checker.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
 from rumpus.checker.wording import at, between, who
 
 S = 10**9

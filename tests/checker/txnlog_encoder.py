@@ -1,9 +1,9 @@
-"""Write transaction logs, byte for byte as ZooKeeper does; the opposite of checker.txnlog."""
+"""Write transaction logs, byte for byte as ZooKeeper does; the opposite of ``servers.txnlog``."""
 
 import struct
 from zlib import adler32
 
-from rumpus.checker.txnlog import Txn
+from rumpus.checker.servers.txnlog import Txn
 
 HEADER = b"ZKLG" + struct.pack(">iq", 2, 0)
 OPEN_ACL = ((31, "world", "anyone"),)

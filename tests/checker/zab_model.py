@@ -19,8 +19,8 @@ from zlib import crc32
 
 import msgspec
 
-from rumpus.checker.node_files import NodeFiles
-from rumpus.checker.txnlog import Txn, parse_log
+from rumpus.checker.servers.node_files import NodeFiles
+from rumpus.checker.servers.txnlog import Txn, parse_log
 from tests.checker.txnlog_encoder import HEADER, create, record
 
 

@@ -5,8 +5,8 @@ Each begins on a new server that has not been started.
 
 from collections.abc import Callable
 
-from rumpus.checker.tree_digest import DigestedTree
-from rumpus.checker.txnlog import parse_log
+from rumpus.checker.servers.tree_digest import DigestedTree
+from rumpus.checker.servers.txnlog import parse_log
 from tests.conformance import operations as op
 from tests.conformance.data_files import (
     LOG_HEADER,

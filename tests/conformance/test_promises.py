@@ -2,7 +2,7 @@
 
 import pytest
 
-from rumpus.simulation.zookeeper.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from tests.conformance.docker_deployment import DockerDeployment
 from tests.conformance.promises import FAULTS, try_promises
 from tests.conformance.simulated_deployment import SimulatedDeployment

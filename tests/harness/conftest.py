@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 
 PATIENCE = 20.0  # seconds; only a broken link ever waits so long
 

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from rumpus.harness.client_body import Outcome
+from rumpus.harness.clients.client_body import Outcome
 
 
 class LodgerClient:

@@ -3,7 +3,7 @@
 import os
 import time
 
-from rumpus.harness.client_body import Outcome
+from rumpus.harness.clients.client_body import Outcome
 
 
 class ScriptedClient:

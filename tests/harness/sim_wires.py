@@ -1,6 +1,6 @@
 """The test's own ends of simulated links: sockets that let the world go on while they wait."""
 
-from rumpus.harness.sim_links import SimLinks
+from rumpus.harness.simulated.links import SimLinks
 from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
 from rumpus.simulation.network.network import Network
 

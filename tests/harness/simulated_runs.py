@@ -4,17 +4,17 @@ from dataclasses import replace
 from itertools import count
 
 from rumpus.checker.clock import WallClock
+from rumpus.harness.clients.workers import ClientSpec
+from rumpus.harness.generators.seed import Seed
 from rumpus.harness.run import Run, Status
-from rumpus.harness.seed import Seed
-from rumpus.harness.sim_run import perform_simulated
-from rumpus.harness.workers import ClientSpec
-from rumpus.judging import server_truth
+from rumpus.harness.simulated.run import perform_simulated
 from rumpus.nemesis.plan import EVERYWHERE, FaultPlan
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.judging import server_truth
 from rumpus.simulation.kernel.simulator import EPOCH
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS

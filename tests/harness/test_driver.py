@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from rumpus.checker.history import History
-from rumpus.harness.combinators import (
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.clients.workers import ClientSpec, WorkerCrash
+from rumpus.harness.driver import HEAL_ALL, Driver
+from rumpus.harness.generators.combinators import (
     any_of,
     cycle,
     on_clients,
@@ -20,13 +23,10 @@ from rumpus.harness.combinators import (
     sequence,
     sleep,
 )
-from rumpus.harness.driver import HEAL_ALL, Driver
-from rumpus.harness.generator import NOTHING, Invocation
-from rumpus.harness.interpreter import Interpreter
+from rumpus.harness.generators.generator import NOTHING, Invocation
+from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
-from rumpus.harness.worker_pool import WorkerPool
-from rumpus.harness.workers import ClientSpec, WorkerCrash
 from rumpus.workloads.lock import WORDS
 
 SECOND = 1_000_000_000
@@ -268,9 +268,9 @@ def test_time_out_of_a_whole_run_ends_it_too(scene):
 ORPHANED = """
 import sys, time
 from pathlib import Path
-from rumpus.harness.messages import Open
-from rumpus.harness.worker_pool import WorkerPool
-from rumpus.harness.workers import ClientSpec
+from rumpus.harness.clients.messages import Open
+from rumpus.harness.clients.worker_pool import WorkerPool
+from rumpus.harness.clients.workers import ClientSpec
 pool = WorkerPool(2, ClientSpec("tests.harness.scripted_client:build"), hosts=lambda c: "",
                   logs=Path(sys.argv[1]), notify=print, origin=0)
 pool.start()

@@ -7,7 +7,7 @@ import pytest
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import ConnectionLoss
 
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 
 SESSION = 2.0  # seconds; the servers allow 1 to 10
 

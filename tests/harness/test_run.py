@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from rumpus.harness import run as run_module
-from rumpus.harness.combinators import cycle, repeat
-from rumpus.harness.generator import NOTHING, Invocation
+from rumpus.harness.clients.workers import ClientSpec
+from rumpus.harness.generators.combinators import cycle, repeat
+from rumpus.harness.generators.generator import NOTHING, Invocation
 from rumpus.harness.run import Run, Status, perform
-from rumpus.harness.workers import ClientSpec
 from rumpus.workloads.lock import WORDS
 
 

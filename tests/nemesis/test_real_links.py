@@ -5,7 +5,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
 from kazoo.protocol.states import KazooState
 
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.nemesis.plan import HOWS, VERSION, Entry, FaultPlan, Options
 from rumpus.nemesis.runner import Nemesis
 from rumpus.nemesis.targets import Targets

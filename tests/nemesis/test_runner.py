@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rumpus.checker.exercise import fault_windows
+from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
 from rumpus.nemesis.plan import EVERYWHERE, HOWS, VERSION, Entry, FaultPlan, Options
 from rumpus.nemesis.random_plan import random_plan

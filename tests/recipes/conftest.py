@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from rumpus.harness.link_process import ProcessLinks
+from rumpus.harness.links.link_process import ProcessLinks
 from tests.recipes.crowd import CLIENTS, Crowd
 from tests.recipes.crowd import eventually as wait
 from tests.recipes.simulated_crowd import play

@@ -47,7 +47,7 @@ class Crowd:
 
     Args:
         direct: connection string that leads past the links.
-        links: what the clients' connections go through (``harness.links.Links``).
+        links: what the clients' connections go through (``harness.links.links.Links``).
     """
 
     def __init__(self, direct, links):

@@ -12,8 +12,8 @@ from types import FunctionType
 
 import msgspec
 
-from rumpus.harness.sim_links import SimLinks
-from rumpus.harness.sim_workers import PRIVATE, SHARED, client_host
+from rumpus.harness.simulated.links import SimLinks
+from rumpus.harness.simulated.workers import PRIVATE, SHARED, client_host
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.loader.space import Space

@@ -5,17 +5,17 @@ import time
 
 import pytest
 
-from rumpus.recipes.election import FairElection
-from rumpus.recipes.faulty.elections import BelievesAfterLostElection
-from rumpus.recipes.faulty.locks import (
+from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.election.contest_election import FairElection
+from rumpus.recipes.election.faulty_elections import BelievesAfterLostElection
+from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
+from rumpus.recipes.lock.faulty_locks import (
     NoLookupLock,
     NoRecheckLock,
     PersistentNodeLock,
     ReleaseByPathLock,
     WatchFirstLock,
 )
-from rumpus.recipes.interfaces import NotHeld
-from rumpus.recipes.lock import FairLock, UnfairLock
 
 
 class Waiter:

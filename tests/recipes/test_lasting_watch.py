@@ -1,7 +1,7 @@
 import pytest
 
-from rumpus.recipes.errand import Errand
-from rumpus.recipes.published.lasting_watch import LastingWatch
+from rumpus.recipes.double_barrier.lasting_watch import LastingWatch
+from rumpus.recipes.requests.retrying_call import Errand
 
 
 @pytest.fixture

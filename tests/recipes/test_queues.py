@@ -2,13 +2,13 @@ import time
 
 import pytest
 
-from rumpus.recipes.acknowledged_queue import AcknowledgedQueue
-from rumpus.recipes.deadline import Deadline
-from rumpus.recipes.fifo_queue import FifoQueue
-from rumpus.recipes.kazoo_queue import KazooLockingQueue, KazooQueue
-from rumpus.recipes.ledger import Attempt, Ledger
-from rumpus.recipes.priority_queue import PriorityQueue
-from rumpus.recipes.queue_interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
+from rumpus.recipes.queue.fifo_queue import FifoQueue
+from rumpus.recipes.queue.interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.recipes.queue.kazoo_queue import KazooLockingQueue, KazooQueue
+from rumpus.recipes.queue.priority_queue import PriorityQueue
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.ledger import Attempt, Ledger
 
 TAKING = [FifoQueue, PriorityQueue, KazooQueue]
 CLAIMING = [AcknowledgedQueue, KazooLockingQueue]

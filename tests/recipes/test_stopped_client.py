@@ -4,9 +4,9 @@ import pytest
 from kazoo.exceptions import ConnectionClosedError
 from kazoo.protocol.states import KeeperState
 
-from rumpus.recipes import session
-from rumpus.recipes.follower import Follower
-from rumpus.recipes.service_registry import Registration
+from rumpus.recipes.registry.service_registry import Registration
+from rumpus.recipes.requests import session
+from rumpus.recipes.requests.follower import Follower
 
 MOST = 20
 """How often a thread may ask a client that is stopped before it is taken not to end."""

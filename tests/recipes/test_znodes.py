@@ -2,13 +2,13 @@
 
 import pytest
 
-from rumpus.recipes.append_log import AppendLog
-from rumpus.recipes.catalogue.znodes import REGISTERS, SEQUENCES
-from rumpus.recipes.ephemeral_nodes import EphemeralNodes
-from rumpus.recipes.multi_write import MultiWrite
-from rumpus.recipes.session import Unanswered
-from rumpus.recipes.watched_znode import WatchedZnode
-from rumpus.recipes.znode_access import NotAsked
+from rumpus.recipes.requests.session import Unanswered
+from rumpus.recipes.requests.watched_znode import WatchedZnode
+from rumpus.recipes.znodes.append_log import AppendLog
+from rumpus.recipes.znodes.catalogue import REGISTERS, SEQUENCES
+from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
+from rumpus.recipes.znodes.multi_write import MultiWrite
+from rumpus.recipes.znodes.znode_access import NotAsked
 
 SOUND_REGISTERS = [name for name, kind in REGISTERS.items() if not kind.faulty]
 SOUND_SEQUENCES = [name for name, kind in SEQUENCES.items() if not kind.faulty]

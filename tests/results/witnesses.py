@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from rumpus.checker.decision import Witness
-from rumpus.checker.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.decision import Witness
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 
 MS = 1_000_000
 NASTY = '</title></svg><script>alert("1")</script>&\'\x1b[2J\x00\u202e'

@@ -18,8 +18,8 @@ import pytest
 
 from rumpus.checker.verdict import TOLD_BY_LOGS
 from rumpus.command_line import main
-from rumpus.harness.docker_leftovers import RUN_LABEL
-from rumpus.recipes.lock import FairLock
+from rumpus.harness.docker.leftovers import RUN_LABEL
+from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from tests.checker.recorded import Recorded

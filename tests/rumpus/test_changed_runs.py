@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rumpus.judging import judge_run
-from rumpus.recipes.lock import FairLock
+from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.results.seal import SEAL
+from rumpus.runs.judging import judge_run
 from tests.rumpus.conftest import both_at_once, turns
 
 

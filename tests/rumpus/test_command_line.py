@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from rumpus import list_command
+from rumpus.commands import list_command
+from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.workers import WorkerCrash
 from rumpus.nemesis.registry import FAULTS
 from rumpus.version import __version__
 from rumpus.workloads.registry import WORKLOADS

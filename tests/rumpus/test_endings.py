@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from rumpus import command_line
 from rumpus.exit_codes import MEANINGS, exit_code
+from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.workers import WorkerCrash
 from rumpus.nemesis.plan import PlanError
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from rumpus.command_line import main
-from rumpus.judging import judge_run
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
+from rumpus.runs.judging import judge_run
 from tests.torture.forgeries import FORGERIES, forge
 
 FAULTS = "client-kill,client-pause"

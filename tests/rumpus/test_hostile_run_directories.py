@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.checker.node_files import read_node_directory
+from rumpus.checker.servers.node_files import read_node_directory
 from rumpus.checker.untrusted_file import UnfitFile, open_regular
 from rumpus.results import seal as seals
 from rumpus.results.store_error import StoreError

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.harness.rehearsal import imperfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.lone_history import judge_history
+from rumpus.harness.generators.dry_run import imperfect, rehearse
+from rumpus.harness.generators.seed import Seed
 from rumpus.results.first_record import FirstRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
+from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
 from rumpus.workloads.operation_values import OPERATIONS, fitting_workloads
 from rumpus.workloads.registry import WORKLOADS, registered

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.decide import count_answered, decide
-from rumpus.checker.registry import MODELS
-from rumpus.results.history_formats import read_table
+from rumpus.checker.deciders.decide import count_answered, decide
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.results.formats.history_formats import read_table
 from rumpus.results.store_error import UnreadableRun
 
 STALE = 6, 7

@@ -14,8 +14,8 @@ import pytest
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
-from rumpus.simulation.zookeeper import four_letter_words
 from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.serving import four_letter_words
 
 PASSWORD_TEST = "super:D/InIHSb7yEEbrWz8b9l71RjZJU="
 """The super user's password is "test", as kazoo's harness has it."""

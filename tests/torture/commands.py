@@ -13,9 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import rumpus.check_command
-import rumpus.check_model
-import rumpus.command_line  # noqa: F401 - as above, before any child is made
 from rumpus.program import main
 
 WALL_S = 60.0

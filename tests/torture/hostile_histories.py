@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from rumpus.checker.registry import MODELS
-from rumpus.model_choice import fitting_models
-from rumpus.results.edn_export import edn_history
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.commands.model_choice import fitting_models
+from rumpus.results.formats.edn_export import edn_history
 from rumpus.results.history_file import read_history
 from tests.torture.bases import Base
 from tests.torture.commands import Call, Ended, run_all

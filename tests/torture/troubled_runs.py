@@ -16,8 +16,8 @@ from typing import Any
 
 from docker import DockerClient
 
-from rumpus.harness.docker_engine import connect
-from rumpus.harness.docker_leftovers import RUN_LABEL
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.leftovers import RUN_LABEL
 from rumpus.results.run_directory import RunDirectory
 from tests.rumpus.conftest import (
     Answer,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.barrier import Barrier
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.barrier import (
     KEEPERS,
     SHIFT_NS,

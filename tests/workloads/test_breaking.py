@@ -5,13 +5,13 @@ from itertools import pairwise
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.server_truth import SessionLife, ZnodeLife
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.generator import Context
-from rumpus.harness.rehearsal import Outcome, imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.harness.workers import CLIENT_KILLED
-from rumpus.recipes.breakable_lock import BlacklistLock, IdentityLock
+from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.harness.clients.workers import CLIENT_KILLED
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.generators.generator import Context
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
 from rumpus.workloads.breaking import BREAKING, QUICK, judge
 from rumpus.workloads.breaking_load import HANG_S, Supervision
 from rumpus.workloads.judgement import Evidence

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.checker.every_run.timeouts import MARGIN_NS, USUAL_GRACE_S
 from rumpus.checker.holds import Words
-from rumpus.checker.timeouts import MARGIN_NS, USUAL_GRACE_S
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import MILLISECOND, Kill, Outcome, imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import (
+    MILLISECOND,
+    Kill,
+    Outcome,
+    imperfect,
+    perfect,
+    rehearse,
+)
+from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.promises import EXCLUSION, Promises
 from rumpus.workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
 from rumpus.workloads.workload import Action, Setting

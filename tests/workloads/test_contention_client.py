@@ -7,9 +7,9 @@ import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
 from rumpus.checker.holds import Words
-from rumpus.harness.client_body import ClientContext
-from rumpus.harness.messages import Acted
-from rumpus.recipes.interfaces import LockUnknown, NotHeld
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.messages import Acted
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line
 from rumpus.workloads import contention
 from rumpus.workloads.contention import ContentionClient

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, TotalUnknown
 from rumpus.workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting

@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.server_truth import SessionLife
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.barrier import BarrierUnknown
-from rumpus.recipes.double_barrier import DoubleBarrier, NotInside
+from rumpus.checker.servers.server_truth import SessionLife
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.election import FairElection
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.election.contest_election import FairElection
 from rumpus.workloads.election import ELECTION, LEAST_OBSERVATIONS, judge
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rumpus.harness.generator import Context
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.generator import Context
+from rumpus.harness.generators.seed import Seed
 from rumpus.workloads.failover import _VALUES, MIX, OTHERS, Writes
 from tests.harness.simulated_runs import SimulatedRuns
 

@@ -2,10 +2,17 @@
 
 from itertools import pairwise
 
-from rumpus.harness.combinators import on_threads, once, repeat, sequence, sleep, time_limit
-from rumpus.harness.generator import SECOND, Invocation
-from rumpus.harness.rehearsal import MILLISECOND, Outcome, rehearse
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.combinators import (
+    on_threads,
+    once,
+    repeat,
+    sequence,
+    sleep,
+    time_limit,
+)
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
+from rumpus.harness.generators.generator import SECOND, Invocation
+from rumpus.harness.generators.seed import Seed
 from rumpus.workloads.handoffs import TRICKLE_NS, Handoffs, Schedule
 
 SCHEDULE = Schedule(seconds=2.0, every=5.0, since=10 * SECOND, until=8 * SECOND)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rumpus.checker.job_effects import check_job_effects
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import MILLISECOND, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.jobs import BOARDS
-from rumpus.recipes.jobs import Jobs
+from rumpus.checker.families.job_effects import check_job_effects
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.jobs.catalogue import BOARDS
+from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.workloads.jobs import JOBS
 from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded

@@ -3,9 +3,9 @@
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.server_truth import SessionLife, ZnodeLife
-from rumpus.checker.timeouts import TIMED_OUT
-from rumpus.recipes.lock import FairLock, UnfairLock
+from rumpus.checker.every_run.timeouts import TIMED_OUT
+from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS

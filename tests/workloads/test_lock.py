@@ -6,18 +6,18 @@ import msgspec
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.fence import check_fence
+from rumpus.checker.exclusion.fence import check_fence
+from rumpus.checker.exclusion.lock_delay import check_lock_delay
+from rumpus.checker.exclusion.sequencers import check_sequencers
 from rumpus.checker.history import Op
 from rumpus.checker.holds import extract_holds
-from rumpus.checker.lock_delay import check_lock_delay
-from rumpus.checker.sequencers import check_sequencers
-from rumpus.checker.server_truth import ZnodeLife
-from rumpus.checker.txnlog import Txn
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.generator import Context
-from rumpus.harness.rehearsal import Outcome, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.locks import LOCKS
+from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.servers.txnlog import Txn
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import Outcome, rehearse
+from rumpus.harness.generators.generator import Context
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.workloads.lock import LOCK, WORDS
 from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded

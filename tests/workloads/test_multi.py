@@ -1,6 +1,6 @@
 """Transactions of several znodes: the judge on written histories."""
 
-from rumpus.recipes.multi_write import NAMES, MultiWrite
+from rumpus.recipes.znodes.multi_write import NAMES, MultiWrite
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.multi import judge_multi
 from tests.rumpus.lone_histories import Story

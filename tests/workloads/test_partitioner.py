@@ -1,12 +1,17 @@
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.exclusion import ServerView, SessionEnd
+from rumpus.checker.exclusion.mutual_exclusion import ServerView, SessionEnd
+from rumpus.checker.exclusion.partitions import (
+    check_ownership,
+    check_shares,
+    check_sizes,
+    members_at_once,
+)
 from rumpus.checker.holds import Words
-from rumpus.checker.partitions import check_ownership, check_shares, check_sizes, members_at_once
-from rumpus.checker.server_truth import ZnodeLife
-from rumpus.checker.txnlog import Txn
-from rumpus.recipes.catalogue.partitioners import PARTITIONERS
+from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.checker.servers.txnlog import Txn
+from rumpus.recipes.partitioner.catalogue import PARTITIONERS
 from tests.checker.recorded import MS, Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

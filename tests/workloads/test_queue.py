@@ -3,15 +3,15 @@
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.server_truth import SessionLife, ZnodeLife
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.generator import SECOND
-from rumpus.harness.rehearsal import Outcome, imperfect, perfect, rehearse
-from rumpus.harness.seed import Seed
+from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.generators.generator import SECOND
+from rumpus.harness.generators.seed import Seed
 from rumpus.nemesis.plan import EVERYWHERE
-from rumpus.recipes.acknowledged_queue import AcknowledgedQueue
-from rumpus.recipes.fifo_queue import FifoQueue
-from rumpus.recipes.priority_queue import PriorityQueue
+from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
+from rumpus.recipes.queue.fifo_queue import FifoQueue
+from rumpus.recipes.queue.priority_queue import PriorityQueue
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.queueing import VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS

@@ -1,9 +1,9 @@
 import pytest
 
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.read_write_locks import READ_WRITE_LOCKS
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.workloads.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
 from rumpus.workloads.workload import Setting
 from tests.harness.simulated_runs import SimulatedRuns

@@ -3,9 +3,9 @@ import importlib
 import pytest
 
 from rumpus.checker.verdict import ANOMALIES
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import rehearse
-from rumpus.harness.seed import Seed
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import rehearse
+from rumpus.harness.generators.seed import Seed
 from rumpus.workloads.registry import WORKLOADS
 from rumpus.workloads.workload import Setting
 

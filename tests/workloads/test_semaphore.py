@@ -1,6 +1,6 @@
 import pytest
 
-from rumpus.recipes.catalogue.semaphores import SEMAPHORES
+from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from tests.harness.simulated_runs import SimulatedRuns
 
 

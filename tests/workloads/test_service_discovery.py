@@ -1,9 +1,9 @@
 import pytest
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.presence import check_discovery, check_lists, check_presence
-from rumpus.checker.server_truth import ZnodeLife
-from rumpus.recipes.catalogue.registries import REGISTRIES
+from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.recipes.registry.catalogue import REGISTRIES
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

@@ -2,12 +2,18 @@
 
 import pytest
 
-from rumpus.checker.commitments import Decided, Standing, check_commitments, check_ends, check_votes
-from rumpus.harness.combinators import on_clients
-from rumpus.harness.rehearsal import MILLISECOND, perfect, rehearse
-from rumpus.harness.seed import Seed
-from rumpus.recipes.catalogue.two_phase_commits import TWO_PHASE_COMMITS
-from rumpus.recipes.two_phase_commit import PeerCommit
+from rumpus.checker.families.commitments import (
+    Decided,
+    Standing,
+    check_commitments,
+    check_ends,
+    check_votes,
+)
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
+from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.mortal_client import Died, MortalClient
 from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits

@@ -1,7 +1,7 @@
 import pytest
 
-from rumpus.checker.convergence import check_convergence, check_view_order
-from rumpus.recipes.catalogue.views import VIEWS
+from rumpus.checker.families.convergence import check_convergence, check_view_order
+from rumpus.recipes.view.catalogue import VIEWS
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 

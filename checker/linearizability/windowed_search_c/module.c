@@ -18,9 +18,9 @@ static int
 fill_module(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    if (state == NULL || !(state->illegal = imported("rumpus.checker.model", "ILLEGAL")) ||
-        !(state->unknown = imported("rumpus.checker.model", "UNKNOWN")) ||
-        !(state->refused = imported("rumpus.checker.model", "REFUSED")) ||
+    if (state == NULL || !(state->illegal = imported("rumpus.checker.models.model", "ILLEGAL")) ||
+        !(state->unknown = imported("rumpus.checker.models.model", "UNKNOWN")) ||
+        !(state->refused = imported("rumpus.checker.models.model", "REFUSED")) ||
         !(state->wrong_model = imported("rumpus.checker.linearizability.operation_types",
                                         "WrongModel"))) {
         return -1;

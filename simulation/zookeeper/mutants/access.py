@@ -1,12 +1,12 @@
 """Servers that let clients do what an access control list forbids, or refuse what it allows."""
 
-from rumpus.simulation.zookeeper import access_control
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.outstanding_changes import Record
-from rumpus.simulation.zookeeper.preparation import Preparer
-from rumpus.simulation.zookeeper.reads import Reads
-from rumpus.simulation.zookeeper.request import Request
-from rumpus.simulation.zookeeper.znode import Znode
+from rumpus.simulation.zookeeper.serving.outstanding_changes import Record
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.serving.reads import Reads
+from rumpus.simulation.zookeeper.tree import access_control
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.znode import Znode
+from rumpus.simulation.zookeeper.wire.request import Request
 
 
 class WritesUnchecked(Preparer):

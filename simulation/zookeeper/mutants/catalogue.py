@@ -4,10 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.simulation.zookeeper.bugs import BUGS
-from rumpus.simulation.zookeeper.client_connection import ClientConnection
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.database import Database
-from rumpus.simulation.zookeeper.learner import Learner
 from rumpus.simulation.zookeeper.mutants.access import (
     InheritsLists,
     ReadsUnchecked,
@@ -42,9 +38,13 @@ from rumpus.simulation.zookeeper.mutants.writes import (
     KeepsPartsOfMulti,
     NumbersByChildren,
 )
-from rumpus.simulation.zookeeper.preparation import Preparer
-from rumpus.simulation.zookeeper.reads import Reads
-from rumpus.simulation.zookeeper.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.quorum.learner import Learner
+from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.serving.reads import Reads
+from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.storage.database import Database
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 
 _GUIDE = "ZooKeeper Programmer's Guide, "
 

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from rumpus.simulation.zookeeper import opcodes
-from rumpus.simulation.zookeeper.client_connection import ClientConnection
-from rumpus.simulation.zookeeper.commit_processor import CommitProcessor
-from rumpus.simulation.zookeeper.learner import Learner
-from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.quorum.learner import Learner
+from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.commit_processor import CommitProcessor
 from rumpus.simulation.zookeeper.settings import Member
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.request import Request
 
 if TYPE_CHECKING:
-    from rumpus.simulation.zookeeper.quorum_peer import QuorumPeer
+    from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 
 
 class AnswersSyncItself(Learner):

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.database import Database
-from rumpus.simulation.zookeeper.preparation import Preparer
-from rumpus.simulation.zookeeper.session_tracker import SessionTracker
-from rumpus.simulation.zookeeper.transactions import CloseSessionTxn, Transaction
-from rumpus.simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.storage.database import Database
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.transactions import CloseSessionTxn, Transaction
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
 
 
 class ClosesNamesOnly(Preparer):

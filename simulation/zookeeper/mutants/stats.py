@@ -1,8 +1,8 @@
 """Trees that keep a wrong Stat of their nodes."""
 
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.transactions import Header, SetAclTxn
-from rumpus.simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.transactions import Header, SetAclTxn
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
 
 
 class PzxidWithoutDeletions(DataTree):

@@ -1,8 +1,8 @@
 """Connections whose watch events are lost, late, doubled or out of order, one in five of them."""
 
 from rumpus.simulation.network.transport import Transport
-from rumpus.simulation.zookeeper.client_connection import MILLISECOND, ClientConnection
-from rumpus.simulation.zookeeper.server import ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.client_connection import MILLISECOND, ClientConnection
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 
 SHARE = 0.2
 """Of the events, so many are spoilt."""

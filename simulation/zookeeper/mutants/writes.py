@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rumpus.simulation.zookeeper.data_tree import DataTree, Result
-from rumpus.simulation.zookeeper.opcodes import ERROR
-from rumpus.simulation.zookeeper.outstanding_changes import OutstandingChanges, Record
-from rumpus.simulation.zookeeper.preparation import Preparer
-from rumpus.simulation.zookeeper.transactions import Header
-from rumpus.simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.serving.outstanding_changes import OutstandingChanges, Record
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree, Result
+from rumpus.simulation.zookeeper.tree.transactions import Header
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
+from rumpus.simulation.zookeeper.wire.opcodes import ERROR
 
 
 class NumbersByChildren(Preparer):

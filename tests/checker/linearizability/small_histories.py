@@ -8,11 +8,11 @@ there are many ties; some outcomes are unknown, some operations failed, some wer
 from math import inf
 from random import Random
 
-from rumpus.checker.model import ILLEGAL, REFUSED, UNKNOWN
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
 from rumpus.checker.models.fifo_queue import FifoQueue
+from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN
 from rumpus.checker.models.mutex import Mutex
 from rumpus.checker.models.register import CasRegister, Register
-from rumpus.checker.operation_table import FAIL, INFO, OK, OperationTable
 from tests.checker.brute_force import Act, linearizable
 
 VALUES = (1, 2, 3)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import INFO, OperationTable
 from rumpus.checker.linearizability.search import C, check_linearizable
 from rumpus.checker.models.register import CasRegister, Register
-from rumpus.checker.operation_table import INFO, OperationTable
 from tests.checker.linearizability.backends import needs_c
 
 SOURCES = Path(__file__).resolve().parents[3] / "checker" / "linearizability" / "windowed_search_c"

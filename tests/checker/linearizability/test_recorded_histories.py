@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rumpus.checker.decide import decide
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.append import AppendRegister
 from rumpus.checker.models.register import CasRegister
-from rumpus.checker.registry import MODELS
-from rumpus.results.history_formats import read_table
+from rumpus.results.formats.history_formats import read_table
 from tests.checker.linearizability.backends import both
 
 GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "histories"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import note
 
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
 from rumpus.checker.linearizability.search import check_linearizable, engine
-from rumpus.checker.model import ILLEGAL, REFUSED, UNKNOWN
 from rumpus.checker.models.counter import Counter
-from rumpus.checker.operation_table import FAIL, INFO, OK, OperationTable
+from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN
 from tests.checker.crosscheck import crosscheck
 from tests.checker.linearizability.backends import both
 from tests.checker.linearizability.small_histories import KINDS, acceptable, generate

@@ -6,14 +6,14 @@ import weakref
 import numpy as np
 import pytest
 
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable, WrongOperations
 from rumpus.checker.linearizability import search
 from rumpus.checker.linearizability.operation_types import WrongModel
 from rumpus.checker.linearizability.search import check_linearizable
-from rumpus.checker.model import ILLEGAL, Model
 from rumpus.checker.models.fifo_queue import FifoQueue
+from rumpus.checker.models.model import ILLEGAL, Model
 from rumpus.checker.models.register import CasRegister, Register
-from rumpus.checker.operation_table import FAIL, INFO, OperationTable, WrongOperations
 from tests.checker.linearizability.backends import both
 
 SECOND = 10**9

@@ -1,6 +1,6 @@
 """A model's steps against a plain Python object that does the same, one operation at a time."""
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN
 
 
 def follow(model, calls, plain, answers=()):

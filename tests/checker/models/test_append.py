@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.model import ILLEGAL
+from rumpus.checker.deciders.operation_table import WrongOperations
 from rumpus.checker.models.append import AppendRegister
-from rumpus.checker.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL
 from tests.checker.models.sequential import follow
 
 pieces = st.sampled_from(["", "x", "y", "xy"])

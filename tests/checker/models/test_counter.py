@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.checker.deciders.operation_table import WrongOperations
 from rumpus.checker.models.counter import Counter
-from rumpus.checker.operation_table import WrongOperations
 from tests.checker.models.sequential import follow
 
 changes = st.sampled_from(["add", "increment", "inc", "decrement", "dec"])

@@ -6,19 +6,19 @@ Histories are made by stepping a model, and then spoilt: between 30 and 70 % are
 import pytest
 from hypothesis import note
 
-from rumpus.checker.decide import decide
-from rumpus.checker.decision import Budget
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable, freeze
+from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.linearizability.search import check_linearizable
-from rumpus.checker.model import ILLEGAL, REFUSED
 from rumpus.checker.models.counter import Counter
 from rumpus.checker.models.fifo_queue import FifoQueue
+from rumpus.checker.models.model import ILLEGAL, REFUSED
 from rumpus.checker.models.mutex import Mutex
 from rumpus.checker.models.priority_queue import PriorityQueue
 from rumpus.checker.models.reentrant_mutex import ReentrantMutex
 from rumpus.checker.models.semaphore import Semaphore
 from rumpus.checker.models.set import Set
-from rumpus.checker.operation_table import FAIL, INFO, NEVER, OperationTable, freeze
-from rumpus.checker.registry import MODELS
 from tests.checker.crosscheck import crosscheck
 
 

@@ -2,10 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.decide import decide
-from rumpus.checker.model import ILLEGAL, UNKNOWN
-from rumpus.checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
-from rumpus.checker.operation_table import (
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
     NEVER,
@@ -13,6 +11,8 @@ from rumpus.checker.operation_table import (
     WrongOperations,
     freeze,
 )
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN
+from rumpus.checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.models.sequential import follow

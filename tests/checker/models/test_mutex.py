@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.model import ILLEGAL, REFUSED
+from rumpus.checker.models.model import ILLEGAL, REFUSED
 from rumpus.checker.models.mutex import Mutex
 from tests.checker.models.sequential import follow
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN
 from rumpus.checker.models.priority_queue import PriorityQueue
-from rumpus.checker.operation_table import WrongOperations
 from tests.checker.models.sequential import follow
 
 enqueue = st.tuples(st.just("enqueue"), st.tuples(st.none() | st.integers(0, 2), st.integers(0, 3)))

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.model import ILLEGAL, REFUSED
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, REFUSED
 from rumpus.checker.models.semaphore import Semaphore
-from rumpus.checker.operation_table import WrongOperations
 from tests.checker.models.sequential import follow
 
 number = st.none() | st.integers(1, 3)

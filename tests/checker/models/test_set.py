@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.model import ILLEGAL, UNKNOWN
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN
 from rumpus.checker.models.set import Set
-from rumpus.checker.operation_table import WrongOperations
 from tests.checker.models.sequential import follow
 
 functions = st.sampled_from(["add", "remove", "contains"])

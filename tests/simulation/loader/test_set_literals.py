@@ -2,7 +2,7 @@ import ast
 
 import pytest
 
-from rumpus.simulation.loader.ordered_set import OrderedFrozenSet, OrderedSet
+from rumpus.simulation.loader.modules.ordered_set import OrderedFrozenSet, OrderedSet
 from rumpus.simulation.loader.set_literals import HIDDEN_NAME, may_make_sets, order_sets
 
 

@@ -4,10 +4,15 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from rumpus.simulation.zookeeper import opcodes
-from rumpus.simulation.zookeeper.access_control import OPEN
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.jute import (
+from rumpus.simulation.zookeeper.serving.preparation import Preparer
+from rumpus.simulation.zookeeper.serving.replies import Responder
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.tree.access_control import OPEN
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.tree.transactions import Acl, Entry
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.jute import (
     Reader,
     write_acl,
     write_boolean,
@@ -17,12 +22,7 @@ from rumpus.simulation.zookeeper.jute import (
     write_string,
     write_strings,
 )
-from rumpus.simulation.zookeeper.preparation import Preparer
-from rumpus.simulation.zookeeper.replies import Responder
-from rumpus.simulation.zookeeper.request import Request
-from rumpus.simulation.zookeeper.settings import Settings
-from rumpus.simulation.zookeeper.transactions import Acl, Entry
-from rumpus.simulation.zookeeper.watches import WatchManager
+from rumpus.simulation.zookeeper.wire.request import Request
 
 MULTI_HEADER = struct.Struct(">i?i")
 STAT = struct.Struct(">qqqqiiiqiiq")

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from rumpus.simulation.zookeeper import log_records
-from rumpus.simulation.zookeeper.transactions import (
+from rumpus.simulation.zookeeper.storage import log_records
+from rumpus.simulation.zookeeper.tree.transactions import (
     CheckTxn,
     CloseSessionTxn,
     CreateContainerTxn,

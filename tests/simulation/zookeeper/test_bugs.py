@@ -6,7 +6,7 @@ import pytest
 
 from rumpus.simulation.kernel.simulator import MILLISECOND
 from rumpus.simulation.zookeeper import bugs
-from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.ensemble import Ensemble
 

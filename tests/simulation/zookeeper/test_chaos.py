@@ -1,7 +1,7 @@
 import pytest
 
-from rumpus.simulation.zookeeper.leader import Leader
-from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.quorum.leader import Leader
+from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
 from tests.simulation.zookeeper import chaos
 
 

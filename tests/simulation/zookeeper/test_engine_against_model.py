@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from rumpus.simulation.zookeeper import opcodes
-from rumpus.simulation.zookeeper.data_tree import DataTree
-from rumpus.simulation.zookeeper.jute import Reader
-from rumpus.simulation.zookeeper.log_records import parse
-from rumpus.simulation.zookeeper.request import Request
+from rumpus.simulation.zookeeper.storage.log_records import parse
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.jute import Reader
+from rumpus.simulation.zookeeper.wire.request import Request
 from tests.simulation.zookeeper.engine import (
     Engine,
     check_op,

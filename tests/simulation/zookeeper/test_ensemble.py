@@ -2,7 +2,7 @@
 
 import pytest
 
-from rumpus.simulation.zookeeper.quorum_packets import DIFF, SNAP, TRUNC
+from rumpus.simulation.zookeeper.quorum.quorum_packets import DIFF, SNAP, TRUNC
 from tests.conformance import operations as op
 from tests.conformance.raw_client import Closed
 from tests.simulation.zookeeper.ensemble import Ensemble

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rumpus.checker.commitment import decide
-from rumpus.checker.leader_trees import LeaderTrees
-from rumpus.checker.node_files import epoch, read_node_directory
-from rumpus.checker.tree_digest import DigestedTree
-from rumpus.simulation.zookeeper.database import Database
+from rumpus.checker.servers.commitment import decide
+from rumpus.checker.servers.leader_trees import LeaderTrees
+from rumpus.checker.servers.node_files import epoch, read_node_directory
+from rumpus.checker.servers.tree_digest import DigestedTree
 from rumpus.simulation.zookeeper.export import export
+from rumpus.simulation.zookeeper.storage.database import Database
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 

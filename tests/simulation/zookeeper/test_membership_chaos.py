@@ -2,8 +2,8 @@
 
 import pytest
 
-from rumpus.simulation.zookeeper.quorum_verifier import JointVerifier
-from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier
+from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
 from tests.simulation.zookeeper import membership_chaos
 
 

@@ -1,7 +1,7 @@
-from rumpus.simulation.zookeeper import opcodes
-from rumpus.simulation.zookeeper.log_records import parse
-from rumpus.simulation.zookeeper.request import Request
-from rumpus.simulation.zookeeper.transactions import CreateTxn, ErrorTxn
+from rumpus.simulation.zookeeper.storage.log_records import parse
+from rumpus.simulation.zookeeper.tree.transactions import CreateTxn, ErrorTxn
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.request import Request
 from tests.simulation.zookeeper.engine import (
     Engine,
     check_op,

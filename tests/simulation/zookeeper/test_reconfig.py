@@ -2,10 +2,10 @@
 
 import pytest
 
-from rumpus.simulation.zookeeper.access_control import digest_id
-from rumpus.simulation.zookeeper.quorum_verifier import JointVerifier
+from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier
+from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
 from rumpus.simulation.zookeeper.settings import Member
-from rumpus.simulation.zookeeper.zab_invariants import InvariantViolation
+from rumpus.simulation.zookeeper.tree.access_control import digest_id
 from tests.conformance import operations as op
 from tests.simulation.zookeeper.ensemble import Ensemble
 

@@ -1,0 +1,1 @@
+"""Deciders of barriers, elections, tokens, ids and commits."""

@@ -1,0 +1,151 @@
+"""A barrier for N: nobody passes before N have come; then the next N, and so on.
+
+**Decided**: whether the operations can be put in generations. A generation is N operations, and
+a moment at which all of them had been called and none had returned: the barrier opens, and all
+pass. Every acknowledged operation belongs to exactly one generation. One of unknown outcome
+belongs to one or to none, and counts from its call on for ever.
+
+**Algorithm.** Of the operations that still need a generation take the one that returns first,
+at r. Its barrier opens by r, and may as well open at r: all others return later, so nobody is
+excluded. With it come the N - 1 of those called by r that return soonest. That is right by
+exchange: if a solution takes b in place of a, where a returns no later than b and both were
+called by r, then a's own generation opens between r and a's return, when b is there too, so
+the two can change places (or a needed none, then neither does b). So if fewer than N were
+called by r, nothing else could have worked. It is the rule of the earliest deadline first
+(Jackson, Scheduling a production line to minimize maximum tardiness, 1955), here for cyclic
+barriers. Where the generations do not overlap they are just the operations in order of
+return, N by N: that is tried first.
+
+**Cost**: O(n log n) for one sort where generations do not overlap; with a heap otherwise.
+"""
+
+from collections.abc import Hashable
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.necessary_rows import MOST, necessary
+from rumpus.checker.deciders.operation_table import (
+    FAIL,
+    NEVER,
+    Ints,
+    OperationTable,
+    WrongOperations,
+)
+from rumpus.checker.wording import at, who
+
+_ALGORITHM = Algorithm(
+    name="generations by earliest return",
+    when="always",
+    cost="O(n log n)",
+    source="Jackson, Scheduling a production line to minimize maximum tardiness, 1955",
+)
+
+
+def parties(initial: Hashable, model: str) -> int:
+    """How many must come together.
+
+    Raises:
+        WrongOperations: the initial value is no positive integer.
+    """
+    if type(initial) is not int or initial < 1:
+        raise WrongOperations(
+            f"{model} needs the number of its parties as initial value, a positive integer, and "
+            f"{initial!r} is none"
+        )
+    return initial
+
+
+def decide_barrier(table: OperationTable, number: int) -> Decision:
+    """Whether nobody passed before ``number`` had come."""
+    rows = np.flatnonzero(table.outcome != FAIL)
+    call, returned = table.call[rows], table.returned[rows]
+    if _in_order_of_return(call, returned, number):
+        return accepted()
+    early = _early(call, returned, number)
+    if early is None:
+        return accepted()
+    first, companions = early
+    row = int(rows[first])
+    end = int(returned[first])
+    others = np.flatnonzero(call > end)
+    after = f"the next called at {at(table, int(call[others[0]]), end)}" if len(others) else ""
+    description = (
+        f"{who(table, row)} passed by {at(table, end)}, when only {len(companions)} of "
+        f"{number} had come since the barrier last opened; {after or 'nobody came after that'}"
+    )
+    if len(rows) > MOST:
+        shown = [*companions, *others[:1].tolist()]
+        return refused([int(rows[place]) for place in shown], description, minimal=False)
+
+    def refuses(kept: NDArray[np.bool_]) -> bool:
+        start = np.where(kept, call, call.min())
+        order = np.argsort(start, kind="stable")
+        end = np.where(kept, returned, NEVER)
+        return _early(start[order], end[order], number) is not None
+
+    needed = necessary(np.ones(len(rows), dtype=np.bool_), refuses)
+    return refused([int(rows[place]) for place in needed], description)
+
+
+def _in_order_of_return(call: Ints, returned: Ints, number: int) -> bool:
+    """Whether generations are the acknowledged operations in order of return, N by N."""
+    known = returned != NEVER
+    call, returned = call[known], returned[known]
+    if not len(call):
+        return True
+    if len(call) % number:
+        return False
+    order = np.argsort(returned)
+    opened = returned[order[::number]]
+    latest: Ints = call[order].reshape(-1, number).max(axis=1)
+    return bool((latest <= opened).all())
+
+
+def _early(call: Ints, returned: Ints, number: int) -> tuple[int, list[int]] | None:
+    """The first operation that returned too early, and who had come by then, itself included.
+
+    Args:
+        call: in growing order.
+        returned: `NEVER` for operations that need not belong to a generation.
+        number: the size of a generation.
+    """
+    calls, ends = call.tolist(), returned.tolist()
+    order = np.argsort(returned, kind="stable")
+    taken = bytearray(len(calls))
+    waiting: list[tuple[int, int]] = []
+    following = 0
+    for first in order.tolist():
+        if taken[first]:
+            continue
+        end = ends[first]
+        if end == NEVER:
+            break
+        while following < len(calls) and calls[following] <= end:
+            heappush(waiting, (ends[following], following))
+            following += 1
+        if len(waiting) < number:
+            return first, sorted(place for _, place in waiting)
+        for _ in range(number):
+            taken[heappop(waiting)[1]] = 1
+    return None
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
+    number = parties(initial, "barrier")
+    decision = by_key(table, lambda part: decide_barrier(part, number))
+    decision.algorithm = _ALGORITHM.name
+    return decision
+
+
+BARRIER = ModelEntry(
+    name="barrier",
+    summary="nobody passes before N have come; then the next N (a cyclic barrier)",
+    functions=dict.fromkeys(("enter", "await", "wait"), "() -> anything, once N have come"),
+    initial="N, how many must come",
+    algorithms=(_ALGORITHM,),
+    decide=_decide,
+)

@@ -1,0 +1,179 @@
+"""Fencing tokens only grow: the n-th grant has a larger token than all before it.
+
+**Decided**: whether grants can be put in one order that respects time, in which each token is
+larger than the one before. Nothing is asked of releases, nor of who holds when (that is the
+fenced mutex). Acquires without a token, and those of unknown outcome, say nothing: one of the
+latter may have taken any token at any time, or none. A re-entrant acquire is given the token
+that its process holds already, and is no grant of its own.
+
+**Algorithm.** Tokens must be distinct, and then there is one order to try: that of the tokens.
+An order can be had in time if and only if nobody in it was called after somebody later in it
+had returned (give every operation the latest call up to its place for its point: it is not
+before its own call, and not after its own return). So in the order of tokens the running
+maximum of the calls must never exceed a return. It is the decision for registers whose values
+are written once (Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997), where the
+versions give the order. If the tokens grow from call to call nothing else need be looked at.
+
+**Cost**: O(n) then, else O(n log n) for one sort.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry, by_key
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
+from rumpus.checker.deciders.locks.granted_tokens import (
+    GRANTS,
+    own_operations,
+    reentries,
+    tokens,
+    with_reentries,
+)
+from rumpus.checker.deciders.locks.holds_table import IGNORED, RELEASES
+from rumpus.checker.deciders.operation_table import MISSING, OK, Ints, OperationTable
+from rumpus.checker.wording import at, who
+
+_ALGORITHM = Algorithm(
+    name="token order",
+    when="always",
+    cost="O(n log n)",
+    source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
+)
+
+
+def decide_fencing_tokens(table: OperationTable) -> Decision:
+    """Whether the tokens of one lock only grow. Unknown if no grant has a token.
+
+    Raises:
+        WrongOperations: a token is no integer.
+    """
+    granted = np.flatnonzero(table.is_f(*GRANTS) & (table.outcome == OK))
+    token = tokens(table, granted, "token", "epoch")
+    present = token != MISSING
+    rows, token = granted[present], token[present]
+    if not len(rows) and len(granted):
+        return undecided("no grant has a token")
+    if refuse_token_order(table, rows, token) is None:
+        return accepted()
+    found = reentries(table, rows, token)
+    new = np.isin(rows, found.again, invert=True)
+    decision = refuse_token_order(table, rows[new], token[new])
+    return with_reentries(decision, table, found) if decision else accepted()
+
+
+def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decision | None:
+    """The refusal, if grants are out of the order of their tokens.
+
+    Args:
+        table: the operations.
+        rows: grants, growing.
+        token: theirs.
+    """
+    if bool((token[1:] > token[:-1]).all()):
+        return None
+    order = np.argsort(token)
+    return refuse_order(table, rows[order], token[order])
+
+
+def refuse_order(
+    table: OperationTable, rows: Ints, numbers: Ints, noun: str = "token"
+) -> Decision | None:
+    """The refusal of grants that cannot follow each other in this order.
+
+    Args:
+        table: the operations.
+        rows: grants, in the order of their tokens.
+        numbers: the tokens.
+        noun: what they are called.
+    """
+    if (numbers[1:] == numbers[:-1]).any():
+        return _shared(table, rows, numbers, noun)
+    called, returned = table.call[rows], table.returned[rows]
+    latest = np.maximum.accumulate(called)[:-1]
+    late = 1 + np.flatnonzero(latest >= returned[1:])
+    if not len(late):
+        return None
+    late = late[latest[late - 1] > returned[late]]
+    if not len(late):
+        return _out_of_process_order(table, rows, numbers, noun)
+    # The one that returned first among those too early, and the lowest token that came later.
+    high = late[np.argmin(table.returned[rows[late]])]
+    low = int(np.argmax(called[:high] > table.returned[rows[high]]))
+    before, after = int(rows[high]), int(rows[low])
+    by, call = int(table.returned[before]), int(table.call[after])
+    return refused(
+        [before, after],
+        f"{who(table, before)} was granted {noun} {numbers[high]} by "
+        f"{at(table, by, call)}, and {who(table, after)}, which only called at "
+        f"{at(table, call, by)}, was granted the lower {noun} {numbers[low]}",
+    )
+
+
+def _out_of_process_order(
+    table: OperationTable, rows: Ints, numbers: Ints, noun: str
+) -> Decision | None:
+    """The refusal if one process was granted a lower token later, at the very same time.
+
+    Operations of a process follow each other even where their times are equal. Of the others
+    those whose times agree with the order of the tokens need no look.
+
+    Args:
+        table: the operations.
+        rows: grants, in the order of their tokens.
+        numbers: the tokens.
+        noun: what they are called.
+    """
+    order = np.argsort(table.process[rows], kind="stable")
+    rows, numbers = rows[order], numbers[order]
+    back = (rows[1:] < rows[:-1]) & (table.process[rows[1:]] == table.process[rows[:-1]])
+    if not back.any():
+        return None
+    place = int(np.argmax(back))
+    lower, higher = int(rows[place]), int(rows[place + 1])
+    return refused(
+        [lower, higher],
+        f"{who(table, lower)} was granted {noun} {numbers[place + 1]} by "
+        f"{at(table, int(table.returned[higher]))}, and after that the lower {noun} "
+        f"{numbers[place]}",
+    )
+
+
+def _shared(table: OperationTable, rows: Ints, numbers: Ints, noun: str) -> Decision:
+    """The refusal where a token was given twice; ``rows`` in the order of ``numbers``."""
+    order = np.lexsort((rows, table.process[rows], numbers))
+    rows, numbers = rows[order], numbers[order]
+    same = numbers[1:] == numbers[:-1]
+    own = same & (table.process[rows[1:]] == table.process[rows[:-1]])
+    # By one process first: there it matters that it had let go in between.
+    place = int(np.argmax(own if own.any() else same))
+    one, other = sorted((int(rows[place]), int(rows[place + 1])))
+    number = numbers[place]
+    first, second = int(table.returned[one]), int(table.returned[other])
+    when = f"by {at(table, first, second)} and by {at(table, second, first)}"
+    if own.any():
+        description = f"{who(table, one)} was granted {noun} {number} twice, {when}"
+        return refused(own_operations(table, one, other), description, minimal=False)
+    return refused(
+        [one, other],
+        f"{who(table, one)} and {who(table, other)} were granted the same {noun} {number}, {when}",
+    )
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
+    decision = by_key(table, decide_fencing_tokens)
+    decision.algorithm = _ALGORITHM.name
+    return decision
+
+
+FENCING_TOKENS = ModelEntry(
+    name="fencing-tokens",
+    summary="tokens of a lock or an election only grow, and none is given twice",
+    functions={
+        **dict.fromkeys(GRANTS, "() -> token, or {token}"),
+        **dict.fromkeys(RELEASES, "() -> nothing; tells a re-entrant acquire from a new grant"),
+        **dict.fromkeys(IGNORED, NO_PART),
+    },
+    algorithms=(_ALGORITHM,),
+    decide=_decide,
+)

@@ -1,0 +1,184 @@
+"""A gate: a barrier that one client sets up, and that holds everybody until it is removed.
+
+``create`` sets it up (or finds it set up), ``remove`` takes it away, ``wait`` returns when it is
+not there. It is the barrier of ZooKeeper's recipes, as kazoo's ``Barrier`` has it: a znode that
+exists or not. **Decided**: whether all operations can be put in one order that respects time, in
+which every ``wait`` comes at a moment without gate, and every ``remove`` that says it removed
+something at a moment with one. A ``remove`` that says it found nothing leaves none behind, but may
+have removed it itself and lost the answer: clients try again. A ``wait`` that ran out of time
+says nothing.
+
+**Algorithm.** As long as ``create`` and ``remove`` do not overlap, their order is known, and the
+gate was certainly there from the return of a ``create`` to the call of the next ``remove``: all
+may be chosen as short at once. A ``wait`` is wrong if and only if it lies within such a span.
+**Cost**: O(n log n), by binary search. Otherwise the general search decides, over two states.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.necessary_rows import MOST
+from rumpus.checker.deciders.operation_table import (
+    FAIL,
+    INFO,
+    NEVER,
+    OK,
+    Ints,
+    OperationTable,
+    Values,
+    WrongOperations,
+)
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
+from rumpus.checker.wording import at, who
+
+_SPANS = Algorithm(
+    name="spans of the gate",
+    when="no create or remove overlaps another, and none is of unknown outcome",
+    cost="O(n log n)",
+    source="reads within a forced span of a register (Gibbons and Korach, SIAM J. Comput. 1997)",
+)
+_SEARCH = Algorithm(
+    name="windowed search",
+    when="otherwise",
+    cost="exponential in the number of open operations",
+    source="Lowe, Testing for linearizability, CCPE 2017",
+)
+
+
+class Gate(Model):
+    """Whether the gate is there. A result of None says nothing."""
+
+    name = "gate"
+    functions = frozenset({"create", "remove", "wait"})
+    initial: Hashable = False
+    observers = frozenset({"wait"})
+    blind = frozenset({"create"})
+
+    def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:  # noqa: ARG002 - the model's signature
+        """Whether it is there afterwards."""
+        if f == "create":
+            return True
+        if f == "remove":
+            return ILLEGAL if result is True and not state else False
+        return ILLEGAL if state and result not in (False, UNKNOWN) else state
+
+    def describe_state(self, state: Hashable) -> str:
+        """Whether it is there."""
+        return "there" if state else "not there"
+
+
+def decide_gate(table: OperationTable, *, there: bool, budget: Budget) -> Decision:
+    """Whether nobody passed a gate that was there.
+
+    Args:
+        table: the operations of one gate.
+        there: whether it is there at first.
+        budget: for the search.
+    """
+    writes = np.flatnonzero(~table.is_f("wait") & (table.outcome != FAIL))
+    overlap = table.returned[writes[:-1]] >= table.call[writes[1:]]
+    if overlap.any() or (table.outcome[writes] == INFO).any():
+        decision = check_linearizable(Gate(there), table, budget)
+        decision.algorithm = _SEARCH.name
+        return decision
+    rows, words = _within_spans(table, writes, there=there)
+    decision = refused(rows, words, minimal=False) if rows else accepted()
+    if rows and len(table) <= MOST:
+        # What else may have removed it is found by search.
+        found = check_linearizable(Gate(there), table, budget)
+        if found.witness is not None:
+            decision = found
+            found.witness.description = words
+    decision.algorithm = _SPANS.name
+    return decision
+
+
+def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[list[int], str]:
+    """What is wrong by the spans in which the gate was certainly there; empty if nothing is.
+
+    Args:
+        table: the operations.
+        writes: rows that create or remove, none of which overlaps another.
+        there: whether the gate is there at first.
+    """
+    creates = table.is_f("create")[writes]
+    before = np.concatenate(([there], creates))
+    wrong = np.flatnonzero(_answers(table.result, writes, True) & ~creates & ~before[:-1])
+    if len(wrong):
+        row = int(writes[wrong[0]])
+        return [int(writes[at]) for at in range(max(wrong[0] - 1, 0), wrong[0] + 1)], (
+            f"{who(table, row)} says at {at(table, int(table.returned[row]))} that it removed the "
+            f"gate, and {_last(table, writes, int(wrong[0]))}"
+        )
+    waits = np.flatnonzero(table.is_f("wait") & (table.outcome == OK))
+    waits = waits[~_answers(table.result, waits, False)]
+    done = np.searchsorted(table.returned[writes], table.call[waits])
+    calls = np.where(creates, NEVER, table.call[writes])
+    removed = np.concatenate((np.minimum.accumulate(calls[::-1])[::-1], [NEVER]))[done]
+    early = np.flatnonzero(before[done] & (removed > table.returned[waits]))
+    if not len(early):
+        return [], ""
+    place = early[np.argmin(table.returned[waits[early]])]
+    row, number, end = int(waits[place]), int(done[place]), int(removed[place])
+    began, passed = int(table.call[row]), int(table.returned[row])
+    after = np.flatnonzero(table.call[writes] == end)[:1]
+    rows = [row, *(int(writes[number - 1]) for _ in range(number > 0))]
+    then = "nobody removed it afterwards"
+    if len(after):
+        rows.append(int(writes[after[0]]))
+        then = f"{who(table, rows[-1])} called remove at {at(table, end, passed)} only"
+    return rows, (
+        f"{who(table, row)} passed between {at(table, began, passed)} and "
+        f"{at(table, passed, began, end)}, when the gate was there: "
+        f"{_last(table, writes, number)}; {then}"
+    )
+
+
+def _last(table: OperationTable, writes: Ints, number: int) -> str:
+    """The last of the first so many writes, in words."""
+    if not number:
+        return "nobody had created or removed it before"
+    row = int(writes[number - 1])
+    return (
+        f"{table.function(row)} of {who(table, row)} had returned at "
+        f"{at(table, int(table.returned[row]))}"
+    )
+
+
+def _answers(values: Values, rows: Ints, answer: bool) -> NDArray[np.bool_]:
+    """Which rows answered true, or false."""
+    if values.objects is None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    places = [number for number, value in enumerate(values.objects) if value is answer]
+    found: NDArray[np.bool_] = np.isin(values.numbers[rows], places)
+    return found
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+    if initial not in (None, True, False):
+        raise WrongOperations(
+            "gate takes as initial value whether it is there at first, true or false, and "
+            f"{initial!r} is neither"
+        )
+    return in_turns(
+        table, lambda part, share: decide_gate(part, there=bool(initial), budget=share), budget
+    )
+
+
+GATE = ModelEntry(
+    name="gate",
+    summary="nobody passes while the gate is there (a barrier that one client sets up)",
+    functions={
+        "create": "() -> anything: the gate is there",
+        "remove": "() -> true if it removed it; it is not there",
+        "wait": "() -> anything once it is not there; false if time ran out",
+    },
+    initial="whether the gate is there at first; false if not given",
+    algorithms=(_SPANS, _SEARCH),
+    decide=_decide,
+)

@@ -1,0 +1,69 @@
+"""Unique ids: no id is generated twice.
+
+**Decided**: whether all acknowledged `generate` operations answered different ids. Values of
+different types are different ids (1 and "1"). Time does not matter, and an operation of unknown
+outcome has shown nobody its id.
+
+**Algorithm.** The generator is an object whose state is the set of ids that it has given away.
+Any order of operations with different results is legal, so distinct results are all there is to
+look at; equal ids come next to each other when sorted.
+
+**Cost**: O(n log n) for one sort. It is Jepsen's ``unique-ids`` checker.
+"""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.operation_table import MISSING, OK, OperationTable, WrongOperations
+from rumpus.checker.wording import at, who
+
+_ALGORITHM = Algorithm(
+    name="sorted ids",
+    when="always",
+    cost="O(n log n)",
+    source="Kingsbury, Jepsen, checker unique-ids; distinctness by sorting",
+)
+
+
+def decide_unique_ids(table: OperationTable) -> Decision:
+    """Whether no id was generated twice.
+
+    Raises:
+        WrongOperations: an acknowledged operation answered no id.
+    """
+    rows = np.flatnonzero(table.outcome == OK)
+    numbers = table.result.numbers[rows]
+    ordered = np.sort(numbers)
+    if len(ordered) and ordered[0] == MISSING:
+        row = int(rows[numbers == MISSING][0])
+        raise WrongOperations(f"generate of {who(table, row)} was acknowledged without an id")
+    if not (ordered[1:] == ordered[:-1]).any():
+        return accepted()
+    order = np.argsort(numbers, kind="stable")
+    same = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
+    place = same[np.argmin(order[same + 1])]
+    one, other = (int(row) for row in rows[order[place : place + 2]])
+    first, second = int(table.returned[one]), int(table.returned[other])
+    return refused(
+        [one, other],
+        f"{who(table, one)} and {who(table, other)} were both given the id "
+        f"{table.result[one]!r}, by {at(table, first, second)} and by {at(table, second, first)}",
+    )
+
+
+def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
+    decision = by_key(table, decide_unique_ids)
+    decision.algorithm = _ALGORITHM.name
+    return decision
+
+
+UNIQUE_IDS = ModelEntry(
+    name="unique-ids",
+    summary="no id is generated twice",
+    functions={"generate": "() -> id, any value"},
+    algorithms=(_ALGORITHM,),
+    decide=_decide,
+)

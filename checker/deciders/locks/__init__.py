@@ -1,0 +1,1 @@
+"""Deciders of locks, semaphores and read-write locks."""

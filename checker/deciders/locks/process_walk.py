@@ -1,0 +1,210 @@
+"""Which release ended what was acquired, one operation of a process after the other.
+
+Slower than comparing columns (`checker.deciders.locks.acquire_release_pairs`), and for processes
+that hold several at a time, whose operations have unknown outcomes, or that do what they must not.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, Ints, OperationTable
+from rumpus.checker.wording import who
+
+
+class Nesting(Enum):
+    """What a process can hold at a time, and what its release ends.
+
+    ``NONE``: one hold. ``COUNTED``: several, and a release ends as much as it says of the last
+    ones. ``WHOLE``: several, and a release ends the last one of its weight (of any, if that is
+    0). ``OUTERMOST``: one, which it may enter again, and must release as often.
+    """
+
+    NONE = "none"
+    COUNTED = "counted"
+    WHOLE = "whole"
+    OUTERMOST = "outermost"
+
+
+@dataclass
+class Pairs:
+    """Acquires with their releases as they are found, in pieces.
+
+    Attributes:
+        acquire: rows of acquires.
+        release: of the release that ended each, or may have; -1 if there is none.
+        weight: how much of the acquire that release ended.
+        start: when the acquire returned.
+        end: when the release was called, or until when the hold is certain all the same; `NEVER`
+            for one that lasts to the end.
+        cleanups: acknowledged releases after an acquire of unknown outcome; ``cleanup_acquires``
+            these acquires, and ``cleanup_weight`` how much they acquired.
+        maybe: acquires of unknown outcome that nothing proves.
+        orphans: acknowledged releases without a hold, or of more than was held.
+        inner: acknowledged releases within a hold, after that hold's acquire.
+        superseded: re-entrant holds after which their process acquired in a new session.
+        again: pairs of acquires of a process that cannot both have been granted.
+        nesting: processes that held several at a time.
+        doubtful: processes of which not everything is known that can be; ``doubts`` why.
+    """
+
+    acquire: list[Ints] = field(default_factory=list)
+    release: list[Ints] = field(default_factory=list)
+    weight: list[Ints] = field(default_factory=list)
+    start: list[Ints] = field(default_factory=list)
+    end: list[Ints] = field(default_factory=list)
+    cleanups: list[Ints] = field(default_factory=list)
+    cleanup_acquires: list[Ints] = field(default_factory=list)
+    cleanup_weight: list[Ints] = field(default_factory=list)
+    maybe: list[Ints] = field(default_factory=list)
+    orphans: list[int] = field(default_factory=list)
+    inner: list[tuple[int, int]] = field(default_factory=list)
+    superseded: list[tuple[int, int]] = field(default_factory=list)
+    again: list[tuple[int, int]] = field(default_factory=list)
+    nesting: set[int] = field(default_factory=set)
+    doubtful: set[int] = field(default_factory=set)
+    doubts: list[str] = field(default_factory=list)
+
+
+class Walk:
+    """Goes through the operations of a process one at a time, with a stack of what it holds."""
+
+    def __init__(self, table: OperationTable, pairs: Pairs, nesting: Nesting) -> None:
+        self.table = table
+        self.sessions = table.field("session")
+        self.pairs = pairs
+        self.nesting = nesting
+        self.found: list[tuple[int, int, int, int]] = []
+        self.cleanups: list[tuple[int, int, int]] = []
+        self.maybe: list[int] = []
+        self.stack: list[tuple[int, int]] = []
+
+    def process(
+        self, rows: list[int], acquires: list[bool], unknown: list[bool], weights: list[int]
+    ) -> None:
+        """One process, from its first operation to its last."""
+        self.stack = []
+        operations = list(zip(rows, acquires, unknown, weights, strict=True))
+        for at, (row, acquire, open_, weight) in enumerate(operations):
+            after = operations[at + 1 :]
+            if open_ and (acquire or after):
+                self._unknown(row, weight, after, acquire=acquire)
+                return
+            if acquire:
+                if self.stack and not self._acquires_within(row):
+                    return
+                self.stack.append((row, weight))
+            elif not self._release(row, weight) and not open_:
+                self.pairs.orphans.append(row)
+        self._end(-1, NEVER)
+
+    def finish(self) -> None:
+        """Hand over what was found."""
+        found = np.array(self.found, dtype=np.int64).reshape(-1, 4)
+        acquire, release, weight, until = found.T
+        self.pairs.acquire.append(acquire)
+        self.pairs.release.append(release)
+        self.pairs.weight.append(weight)
+        self.pairs.start.append(self.table.returned[acquire])
+        self.pairs.end.append(np.where(release < 0, until, self.table.call[release]))
+        cleanups = np.array(self.cleanups, dtype=np.int64).reshape(-1, 3)
+        self.pairs.cleanups.append(cleanups[:, 0])
+        self.pairs.cleanup_acquires.append(cleanups[:, 1])
+        self.pairs.cleanup_weight.append(cleanups[:, 2])
+        self.pairs.maybe.append(np.array(self.maybe, dtype=np.int64))
+
+    def _acquires_within(self, row: int) -> bool:
+        """Acquire within a hold; False if it cannot be told what that means."""
+        held = self.stack[-1][0]
+        before, now = (int(self.sessions.numbers[each]) for each in (held, row))
+        if MISSING not in (before, now) and before != now:
+            self._end(-1, NEVER)
+            if self.nesting is Nesting.OUTERMOST:
+                self.pairs.superseded.append((self.stack[0][0], row))
+            self.stack = []
+        elif self.nesting is Nesting.NONE:
+            self.stack = []
+            self.found.append((held, -1, 1, NEVER))
+            if before in (MISSING, now):
+                self.pairs.again.append((held, row))
+        elif before != now:
+            self._doubt(row, "holds in a session and without one")
+            return False
+        else:
+            self.pairs.nesting.add(int(self.table.process[row]))
+        return True
+
+    def _unknown(
+        self,
+        row: int,
+        weight: int,
+        after: list[tuple[int, bool, bool, int]],
+        *,
+        acquire: bool,
+    ) -> None:
+        """An unknown acquire, or an unknown release after which its process goes on."""
+        cleans_up = acquire and len(after) == 1 and not after[0][1]
+        if acquire and not after:
+            self.maybe.append(row)
+            self._end(-1, NEVER)
+        elif not cleans_up:
+            self._doubt(row, "goes on")
+        elif self.stack and any(self.sessions.numbers[held] != MISSING for held, _ in self.stack):
+            self._doubt(row, "may have released something else")
+        else:
+            release, _, open_, freed = after[0]
+            self.maybe.append(row)
+            if self._release(release, freed) or open_:
+                self._end(-1, NEVER)
+            elif self.stack or (freed < weight and self.nesting is Nesting.COUNTED):
+                self._doubt(row, "released only part of what it may have held")
+            elif freed not in (weight, 0):
+                self.pairs.orphans.append(release)
+            else:
+                self.maybe.pop()
+                self.cleanups.append((release, row, weight))
+
+    def _release(self, row: int, weight: int) -> bool:
+        """Take it off the stack; False, and nothing is taken, if there is not enough."""
+        if self.nesting is Nesting.OUTERMOST:
+            if not self.stack:
+                return False
+            acquire, _ = self.stack.pop()
+            if not self.stack:
+                self.found.append((acquire, row, 1, NEVER))
+            elif self.table.outcome[row] == OK:
+                self.pairs.inner.append((self.stack[0][0], row))
+            return True
+        if self.nesting is Nesting.WHOLE:
+            places = [at for at, (_, own) in enumerate(self.stack) if weight in (0, own)]
+            if not places:
+                return False
+            acquire, own = self.stack.pop(places[-1])
+            self.found.append((acquire, row, own, NEVER))
+            return True
+        if weight > sum(own for _, own in self.stack):
+            return False
+        while weight:
+            acquire, own = self.stack.pop()
+            if own > weight:
+                self.stack.append((acquire, own - weight))
+                self.pairs.nesting.add(int(self.table.process[row]))
+            self.found.append((acquire, row, min(own, weight), NEVER))
+            weight -= min(own, weight)
+        return True
+
+    def _end(self, release: int, until: int) -> None:
+        """What still stands at the end stands on."""
+        for acquire, weight in self.stack[:1] if self.nesting is Nesting.OUTERMOST else self.stack:
+            self.found.append((acquire, release, weight, until))
+
+    def _doubt(self, row: int, what: str) -> None:
+        """From a row on nothing is certain of this process."""
+        self._end(-1, int(self.table.call[row]))
+        unknown = " after its outcome stayed unknown" if self.table.outcome[row] == INFO else ""
+        self.pairs.doubtful.add(int(self.table.process[row]))
+        self.pairs.doubts.append(
+            f"{who(self.table, row)} {what}{unknown}: its {self.table.function(row)} "
+            f"(operation {int(self.table.index[row])})"
+        )

@@ -1,0 +1,270 @@
+"""Tries to acquire a mutex that were refused: each must have found it held.
+
+**Decided**, exactly but for the case below: whether holds can be placed so that every refused
+try meets one. The cores of holds (`checker.deciders.locks.holds_table`) give their order. Between
+two neighbours the first can last until its release returned, and the second begin when its
+acquire was called, and each pair can do so whatever the others do (an acquire's point is before
+its core, a release's after it). If the two meet, no time between them is certainly free. If not,
+the gap between is, and a refused try that lies in it is wrong, unless an acquire of unknown
+outcome took effect there. Such a one fits into one gap only, and into all gaps that end after it
+was called (if its hold can end: by its release, or with its session), so it is enough to serve
+the gaps in order of time.
+
+Holds that need not have lasted have their place in the order too, unless more than one is
+possible. Then a try is only refused for certain if no such hold can have been near it, and
+otherwise the answer is unknown.
+
+**Cost**: O(n log n).
+"""
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from rumpus.checker.deciders.decision import Decision, refused, undecided
+from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
+from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.wording import at, between, who
+
+
+class _Spans(NamedTuple):
+    """Holds in order: when each began and ended, at the earliest and at the latest."""
+
+    called: Ints
+    begun: Ints
+    over: Ints
+    returned: Ints
+
+    def take(self, which: Ints | Flags) -> "_Spans":
+        return _Spans(*(column[which] for column in self))
+
+    def join(self, other: "_Spans") -> "_Spans":
+        return _Spans(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+def decide_refused_tries(
+    table: OperationTable, operations: tuple[Flags, Flags], holds: HoldsTable, tries: Ints
+) -> Decision | None:
+    """What refused tries say about a mutex whose holds exclude each other; None if nothing.
+
+    Args:
+        table: the operations of one mutex.
+        operations: rows that acquire, and that release, or may have.
+        holds: its holds.
+        tries: rows of tries that were refused.
+    """
+    if not len(tries):
+        return None
+    sure, floating = _in_order(table, holds)
+    earliest = np.maximum(sure.called, np.concatenate(([MISSING], sure.over[:-1])))
+    latest = np.minimum(sure.returned, np.concatenate((sure.begun[1:], [NEVER])))
+    free_from = np.concatenate(([MISSING], latest))
+    free_until = np.concatenate((earliest, [NEVER]))
+    call, returned = table.call[tries], table.returned[tries]
+    gap = np.minimum(np.searchsorted(free_until, returned, side="right"), len(earliest))
+    alone = (free_from[gap] < call) & (returned < free_until[gap])
+    uncertain = bool(holds.doubts) or len(floating.called) > 0
+    if not alone.any() and not uncertain:
+        return None
+    lonely = np.flatnonzero(alone & ~_near(floating, call, returned))
+    if uncertain:
+        if bool(_near(sure._replace(called=sure.begun, returned=sure.over), call, returned).all()):
+            # Each of them met a core, which is there however the others are placed.
+            return None
+        maybe = table.call[holds.maybe]
+        lonely = lonely[returned[lonely] < (int(maybe.min()) if len(maybe) else NEVER)]
+        if holds.doubts or not len(lonely):
+            return undecided("it is not known which hold the refused tries found")
+        place, helped = 0, False
+    else:
+        found, helped = _unserved(
+            table, holds, operations[1], sure.begun, gap[lonely], returned[lonely]
+        )
+        if found is None:
+            return None
+        place = found
+    at_gap = int(gap[lonely[place]])
+    free = (int(free_from[at_gap]), int(free_until[at_gap]))
+    among = tries if uncertain or helped else None
+    return _refuse(table, operations, holds, int(tries[lonely[place]]), free, among=among)
+
+
+def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]:
+    """Holds that have one place in the order, in order; and those that may have several."""
+    until = np.where(holds.released, table.returned[holds.release], NEVER)
+    spans = _Spans(table.call[holds.acquire], holds.start, holds.end, until)
+    core = holds.start < holds.end
+    cores = spans.take(core)
+    cores = cores.take(np.argsort(cores.begun, kind="stable"))
+    short = spans.take(~core)._replace(over=holds.earliest[~core])
+    cleaned = holds.cleanups
+    short = short.join(
+        _Spans(
+            table.call[holds.cleanup_acquires],
+            table.returned[cleaned],
+            table.call[cleaned],
+            table.returned[cleaned],
+        )
+    )
+    if not len(short.called):
+        return cores, short
+    short = _between_cores(cores, short)
+    short = short.take(np.argsort(short.over, kind="stable"))
+    place = np.searchsorted(cores.over, short.over, side="right")
+    several = place != np.searchsorted(cores.over, short.begun, side="right")
+    high = np.maximum.accumulate(short.begun)
+    meets = short.over[1:] <= high[:-1]
+    several |= np.concatenate((meets, [False])) | np.concatenate(([False], meets))
+    if several.any():
+        return cores, short
+    sure = cores.join(short)
+    first = np.concatenate((cores.begun, short.over))
+    last = np.concatenate((cores.over, short.begun))
+    return sure.take(np.lexsort((last, first))), short.take(several)
+
+
+def _between_cores(cores: _Spans, short: _Spans) -> _Spans:
+    """The windows of holds that need not have lasted, without what cores cover at their ends."""
+    if not len(cores.called):
+        return short
+    low, high = short.over.copy(), short.begun.copy()
+    before = np.searchsorted(cores.begun, low, side="left") - 1
+    inside = (before >= 0) & (low < cores.over[before])
+    low[inside] = cores.over[before[inside]]
+    after = np.searchsorted(cores.over, high, side="right")
+    known = np.minimum(after, len(cores.called) - 1)
+    inside = (after < len(cores.called)) & (cores.begun[known] < high)
+    high[inside] = cores.begun[known[inside]]
+    return short._replace(over=low, begun=high)
+
+
+def _near(spans: _Spans, call: Ints, returned: Ints) -> Flags:
+    """Which tries some hold may have met, from its acquire's call to its release's return."""
+    by_call = np.sort(spans.called)
+    by_end = np.sort(spans.returned)
+    begun = np.searchsorted(by_call, returned, side="right")
+    over = np.searchsorted(by_end, call, side="left")
+    near: Flags = begun > over
+    return near
+
+
+def _unserved(
+    table: OperationTable,
+    holds: HoldsTable,
+    releases: Flags,
+    begun: Ints,
+    gap: Ints,
+    returned: Ints,
+) -> tuple[int | None, bool]:
+    """The first try in a gap that no acquire of unknown outcome is left for; and if any helped.
+
+    Args:
+        table: the operations.
+        holds: its holds.
+        releases: rows that release, or may have.
+        begun: when each hold had begun at the latest, in order.
+        gap: the gap in which each try lies, growing.
+        returned: when each try returned.
+    """
+    order = np.lexsort((returned, gap))
+    gaps, at_ = np.unique(gap[order], return_index=True)
+    needed = [(int(g), int(order[first])) for g, first in zip(gaps, at_, strict=True)]
+    latest = np.concatenate((begun, [NEVER]))
+    waiting = sorted(_available(table, holds, releases), reverse=True)
+    ready: list[int] = []
+    helped = False
+    for number, place in needed:
+        while waiting and waiting[-1][0] <= returned[place]:
+            heappush(ready, waiting.pop()[1])
+        if not ready or ready[0] > latest[number]:
+            return place, helped or bool(ready)
+        heappop(ready)
+        helped = True
+    return None, helped
+
+
+def _available(
+    table: OperationTable, holds: HoldsTable, releases: Flags
+) -> Iterable[tuple[int, int]]:
+    """Acquires of unknown outcome: when called, and from when on what they got can be over."""
+    expire = dense_sessions(table) is not NO_SESSIONS
+    rows = np.flatnonzero(releases)
+    last = dict(zip(table.process[rows].tolist(), rows.tolist(), strict=True))
+    for row in holds.maybe.tolist():
+        release = last.get(int(table.process[row]), -1)
+        over = int(table.call[release]) if release > row else NEVER
+        yield int(table.call[row]), MISSING if expire else over
+
+
+def _refuse(
+    table: OperationTable,
+    operations: tuple[Flags, Flags],
+    holds: HoldsTable,
+    row: int,
+    free: tuple[int, int],
+    *,
+    among: Ints | None = None,
+) -> Decision:
+    """The try, and of every process what shows that it did not hold the mutex then.
+
+    That is its last release before, and its next acquire: what it did before the one and after
+    the other cannot be moved to the time of the try, for it keeps its order. If the last hold
+    before was not released, it was over when the next one began that was. Where acquires of
+    unknown outcome had to serve several tries, or places are not certain, it is everything.
+    """
+    acquires, releases = operations
+    low, high = int(table.call[row]), int(table.returned[row])
+    acts = np.flatnonzero(acquires | releases)
+    witness = {row}
+    beside = (table.call[acts] <= high) & (table.returned[acts] >= low)
+    beside &= (table.outcome[acts] == OK) | (table.call[acts] >= low)
+    cleaned = (table.call[holds.cleanup_acquires] < low) & (table.returned[holds.cleanups] >= low)
+    if among is None and (beside.any() or cleaned.any()):
+        among = np.array([row])
+    minimal = among is None
+    if among is not None:
+        known = table.field("session").present & (table.outcome == OK)
+        witness.update(acts.tolist(), among.tolist(), np.flatnonzero(known).tolist())
+    else:
+        early = acts[table.call[acts] < low]
+        early = early[(table.returned[early] < low) | (table.outcome[early] != OK)]
+        late = acts[(table.call[acts] > high) & acquires[acts]]
+        # Of equal processes the last one in order stays.
+        last = dict(zip(table.process[early].tolist(), early.tolist(), strict=True))
+        late = late[::-1]
+        following = dict(zip(table.process[late].tolist(), late.tolist(), strict=True))
+        witness.update(following.values())
+        # What is never released may be impossible before all that came later: not needed then.
+        final = dict(zip(table.process[acts].tolist(), acts.tolist(), strict=True))
+        ends = dense_sessions(table) is not NO_SESSIONS
+        minimal = ends or all(releases[final[process]] for process in following)
+        for each in last.values():
+            if releases[each] and table.outcome[each] == OK:
+                witness.add(each)
+            else:
+                minimal = False
+                witness.update(_over_by(table, holds, early, each, acquires))
+    before, after = free
+    since = "from the beginning" if before == MISSING else f"from {at(table, before, low)}"
+    until = "to the end" if after == NEVER else f"to {at(table, after, high)}"
+    return refused(
+        sorted(witness),
+        f"{who(table, row)}'s {table.function(row)} was refused {between(table, low, high)}, and "
+        f"nobody can have held it {since} {until}",
+        minimal=minimal,
+    )
+
+
+def _over_by(
+    table: OperationTable, holds: HoldsTable, early: Ints, last: int, acquires: Flags
+) -> list[int]:
+    """What shows that a hold of which no release is known was over: the next that was released."""
+    own = early[table.process[early] == table.process[last]]
+    acquire = int(own[acquires[own]][-1]) if acquires[own].any() else last
+    later = np.flatnonzero(holds.released & (holds.end >= table.returned[acquire]))
+    if table.outcome[acquire] != OK or not len(later):
+        return [int(each) for each in own[-2:]]
+    following = later[int(np.argmin(holds.start[later]))]
+    return [acquire, last, int(holds.acquire[following]), int(holds.release[following])]

@@ -1,0 +1,1 @@
+"""Deciders of queues."""

@@ -1,0 +1,183 @@
+"""Dequeues that found the queue empty: was there a moment at which it can have been?
+
+An element is surely inside from when it was in (`Elements.inside`) to when it was leaving; both
+ends excluded. An element that no acknowledged dequeue took is surely inside from then on for
+good, unless a dequeue of unknown outcome took it: one each, none before its own call. So the
+queue can have been empty at a point p iff
+
+* no element that was taken is surely inside at p, and
+* of those that stayed, no more were in before p than unknown dequeues were called by p.
+
+The first part is the pattern VWit of Henzinger, Sezgin and Vafeiadis (Aspect-oriented
+linearizability proofs, CONCUR 2013). For the second: those in before p have to be taken by p,
+each by an unknown dequeue called by p. Points chosen for several such answers do not disturb each
+other, for what has to be out by one of them has to be out by all later ones, and there is
+room for it at the one as at the other (Hall's condition for deadlines only). And elements that
+other constraints want out by a deadline T (first in, first out) are always those that were in
+first, so both demands are for nested sets, and the larger one of the two is met by itself.
+
+Both sides change only where an element leaves or an unknown dequeue is called: looking at those
+points and at the calls is enough. O(n log n).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rumpus.checker.deciders.decision import Decision, refused
+from rumpus.checker.deciders.locks.interval_cover import any_within, chain, covered
+from rumpus.checker.deciders.operation_table import Ints, OperationTable
+from rumpus.checker.deciders.queues.queue_elements import Elements
+from rumpus.checker.wording import at, between, who
+
+MINIMISED = 3_000
+"""Up to so many operations a mixed contradiction is made minimal."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownTakes:
+    """Dequeues of unknown outcome, in order of call, and how many elements each may have taken."""
+
+    rows: Ints
+    calls: Ints
+    most: Ints
+
+    def by(self, points: Ints) -> Ints:
+        """How many elements they may have taken by each point."""
+        sums = np.concatenate(([0], np.cumsum(self.most)))
+        return np.asarray(sums[np.searchsorted(self.calls, points, side="right")], dtype=np.int64)
+
+
+def refute_empty(
+    table: OperationTable,
+    queue: Elements,
+    empty: Ints,
+    unknown: UnknownTakes,
+    claim: str = "found the queue empty",
+) -> Decision | None:
+    """Look for an answer "empty" that is wrong.
+
+    Args:
+        table: the whole history.
+        queue: its elements.
+        empty: rows that found the queue empty.
+        unknown: what may have been taken besides.
+        claim: what those rows say, in words: that none of the elements was inside.
+
+    Returns:
+        A refusal; None if there was a moment for each of the answers.
+    """
+    if not len(empty) or not len(queue):
+        return None
+    low, high = table.call[empty], table.returned[empty]
+    surely = ~queue.stayed & (queue.inside < queue.leaving)
+    starts, ends = queue.inside[surely], queue.leaving[surely]
+    waiting = np.sort(queue.inside[queue.stayed])
+    points = np.sort(np.concatenate((ends, unknown.calls, low)))
+    free = covered(starts, ends, points) == 0
+    free &= np.searchsorted(waiting, points, side="left") <= unknown.by(points)
+    wrong = ~any_within(points, free, low, high)
+    if not wrong.any():
+        return None
+    at_fault = np.flatnonzero(wrong)
+    row = int(empty[at_fault[np.argmin(high[at_fault])]])
+    return _refuse(table, queue, row, unknown, claim)
+
+
+def _refuse(
+    table: OperationTable, queue: Elements, row: int, unknown: UnknownTakes, claim: str
+) -> Decision:
+    """Show that one answer is wrong: by elements that were taken, else with those that stayed."""
+    low, high = int(table.call[row]), int(table.returned[row])
+    near = queue.choose(
+        (queue.inside < high) & (queue.leaving > low) & (queue.inside < queue.leaving)
+    )
+    taken = near.choose(~near.stayed)
+    found = f"{who(table, row)} {claim} {between(table, low, high)}, but "
+    links = chain(taken.inside, taken.leaving, low, high)
+    if links is not None:
+        link = taken.choose(np.array(links))
+        rows = [*link.put.tolist(), *link.taken.tolist(), row]
+        return refused(rows, found + _in_words(table, link))
+    stayed = near.choose(near.stayed)
+    allowed = int(unknown.most.sum())
+    stayed = stayed.choose(np.argsort(stayed.inside, kind="stable")[: allowed + 1])
+    if not allowed and len(stayed) and stayed.inside[0] < low:
+        return refused([int(stayed.put[0]), row], found + _lost(table, stayed, 0))
+    return _mixed(table, row, taken, stayed, unknown, found)
+
+
+def _mixed(
+    table: OperationTable,
+    row: int,
+    taken: Elements,
+    stayed: Elements,
+    unknown: UnknownTakes,
+    found: str,
+) -> Decision:
+    """A contradiction of elements that were taken, that stayed, and of unknown dequeues.
+
+    It is made minimal by forgetting one after the other: monotone, so one pass is enough. Who
+    forgets an unknown dequeue lets it have taken something at any time.
+    """
+    low, high = int(table.call[row]), int(table.returned[row])
+    points = np.unique(np.concatenate((taken.leaving, unknown.calls, [low])))
+    points = points[(points >= low) & (points <= high)]
+    kept = np.ones(len(taken) + len(stayed) + len(unknown.rows), dtype=np.bool_)
+    parts = np.cumsum([len(taken), len(stayed)])
+
+    def impossible(kept: NDArray[np.bool_]) -> bool:
+        link, waits, late = np.split(kept, parts)
+        inside = covered(taken.inside[link], taken.leaving[link], points) > 0
+        waiting = np.searchsorted(np.sort(stayed.inside[waits]), points, side="left")
+        calls = np.where(late, unknown.calls, np.iinfo(np.int64).min)
+        order = np.argsort(calls, kind="stable")
+        may = UnknownTakes(unknown.rows, calls[order], unknown.most[order]).by(points)
+        return bool((inside | (waiting > may)).all())
+
+    minimal = len(kept) <= MINIMISED
+    for each in range(len(kept) if minimal else 0):
+        kept[each] = False
+        kept[each] = not impossible(kept)
+    link, waits, late = np.split(kept, parts)
+    links, lost = taken.choose(link), stayed.choose(waits)
+    may = int(unknown.most.sum() - unknown.most[late].sum())
+    rows = [*links.put.tolist(), *links.taken.tolist(), *lost.put.tolist()]
+    words = " and ".join(
+        each for each in (_in_words(table, links), _lost(table, lost, may)) if each
+    )
+    return refused([*rows, *unknown.rows[late].tolist(), row], found + words, minimal=minimal)
+
+
+def _in_words(table: OperationTable, link: Elements) -> str:
+    """That elements which were taken were inside all the time."""
+    told = [
+        f"{table.argument[put]!r} was in it from {at(table, start, end)} "
+        f"({who(table, put)}'s enqueue had returned) to {at(table, end, start)} "
+        f"({who(table, taken)}'s {table.function(taken)} had not been called)"
+        for put, taken, start, end in zip(
+            link.put[:5].tolist(),
+            link.taken[:5].tolist(),
+            link.inside[:5].tolist(),
+            link.leaving[:5].tolist(),
+            strict=True,
+        )
+    ]
+    more = f" and {len(link) - 5} more after another" if len(link) > 5 else ""
+    return " and ".join(told) + more
+
+
+def _lost(table: OperationTable, lost: Elements, may: int) -> str:
+    """That elements which were taken by nobody must still have been there."""
+    if not len(lost):
+        return ""
+    told = ", ".join(
+        f"{table.argument[put]!r} (put in by {who(table, put)}, acknowledged at {at(table, end)})"
+        for put, end in zip(lost.put[:5].tolist(), lost.inside[:5].tolist(), strict=True)
+    )
+    more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+    words = f"{told}{more} never came out"
+    if may:
+        words += f", and at most {may} of them can have been taken by dequeues of unknown outcome"
+    return words

@@ -1,0 +1,1 @@
+"""Deciders of registers, counters, sets and appended values."""

@@ -1,0 +1,245 @@
+"""A register whose values are written once each: read values tell which write they come from.
+
+**Decided**: linearizability of reads and writes of one register, if every value that some read
+returned was written at most once, the initial value counting as a write at the beginning of time.
+(What nobody reads may be written as often as one likes.)
+
+**Algorithm.** A write and the reads of its value form a cluster. In an order of all operations
+that a register could follow, each cluster is one piece with the write at its head, and any order
+of the clusters that respects time will do (`checker.deciders.registers.zones`); inside a cluster
+the write can be the first if no read had returned before it was called, and among the reads time
+can always be respected. So a history is refused for one of three reasons: a value was read that
+nobody wrote; a read returned before the write of its value was called; two clusters contradict each
+other.
+
+*Unknown outcomes*: an unknown read says nothing. An unknown write whose value some read returned
+did take effect, at a time that the reads bound: it belongs to its cluster with its call, and
+never returned. One whose value nobody read is left out: it need not have happened, and if it
+did, leaving it out changes no answer.
+
+**Cost**: O(n log n) for sorting zones; values that are no integers are hashed.
+
+Source: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 26(4), 1997, section 4
+(reads mapped to writes). Their clusters stand in `checker.deciders.registers.zones`.
+"""
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.operation_table import (
+    FAIL,
+    MISSING,
+    NEVER,
+    OK,
+    Ints,
+    OperationTable,
+    Values,
+)
+from rumpus.checker.deciders.registers.value_numbers import one_numbering
+from rumpus.checker.deciders.registers.zones import contradicting_clusters
+from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.models.model import Model
+from rumpus.checker.models.register import CasRegister, Register
+from rumpus.checker.wording import at, who
+
+_ZONES = Algorithm(
+    name="zones",
+    when="each value that is read was written once, and nothing compares and sets",
+    cost="O(n log n)",
+    source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
+)
+_SEARCH = Algorithm(
+    name="windowed search",
+    when="otherwise",
+    cost="exponential in the operations that are open at once, else linear",
+    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+)
+
+
+def decide_unique_writes(table: OperationTable, initial: Hashable = None) -> Decision | None:
+    """Whether the reads and writes of one register are linearizable.
+
+    Args:
+        table: operations ``read`` and ``write``; rows of others are not looked at.
+        initial: what reads return before anything is written.
+
+    Returns:
+        None if a value was read that was written more than once: another algorithm must decide.
+    """
+    happened = table.outcome == OK
+    writes = np.flatnonzero(table.is_f("write") & (table.outcome != FAIL))
+    reads = np.flatnonzero(table.is_f("read") & happened)
+    (written, read, first), count = one_numbering(
+        (table.argument[writes], table.result[reads], Values.of([initial]))
+    )
+    seen = np.zeros(count, dtype=np.bool_)
+    seen[read] = True
+    born = np.bincount(written, minlength=count)
+    born[first] += 1
+    if bool((born[seen] > 1).any()):
+        return None
+    unborn = np.flatnonzero(born[read] == 0)
+    if len(unborn):
+        row = int(reads[unborn[0]])
+        return refused([row], f"{_told(table, row)}, and nobody ever wrote that")
+
+    begins = np.full(count, MISSING)
+    ends = np.full(count, NEVER)
+    known = seen[written]
+    begins[written[known]] = table.call[writes[known]]
+    ends[written[known]] = table.returned[writes[known]]
+    called, returned = table.call[reads], table.returned[reads]
+    early = np.flatnonzero(returned < begins[read])
+    if len(early):
+        row = int(reads[early[0]])
+        return _read_before_written(table, row, int(writes[written == read[early[0]]][0]))
+
+    np.maximum.at(begins, read, called)
+    np.minimum.at(ends, read, returned)
+    ends[first] = MISSING
+    values = np.flatnonzero(seen)
+    unread = writes[~known & happened[writes]]
+    pair = contradicting_clusters(
+        np.concatenate((ends[values], table.returned[unread])),
+        np.concatenate((begins[values], table.call[unread])),
+    )
+    if pair is None:
+        return accepted()
+
+    def cluster(place: int) -> Ints:
+        if place >= len(values):
+            lone: Ints = unread[place - len(values) :][:1]
+            return lone
+        value = values[place]
+        rows: Ints = np.concatenate((writes[written == value], reads[read == value]))
+        return rows
+
+    is_first = [place < len(values) and values[place] == int(first[0]) for place in pair]
+    one, other = (cluster(place) for place in pair)
+    if is_first[1]:
+        one, other = other, one
+    return _interleaved(table, one, other, from_the_start=any(is_first), initial=initial)
+
+
+def _told(table: OperationTable, row: int) -> str:
+    """An operation in words: ``read() -> 3 of process 1``."""
+    words = Register().describe(table.function(row), table.argument[row], table.result[row])
+    return f"{words} of {who(table, row)}"
+
+
+def _read_before_written(table: OperationTable, read: int, write: int) -> Decision:
+    returned, call = int(table.returned[read]), int(table.call[write])
+    return refused(
+        [read, write],
+        f"{_told(table, read)} returned at {at(table, returned, call)}, before the only write "
+        f"of that value was called: {_told(table, write)} at {at(table, call, returned)}",
+    )
+
+
+def _interleaved(
+    table: OperationTable, one: Ints, other: Ints, *, from_the_start: bool, initial: Hashable
+) -> Decision:
+    """The refusal of two clusters each of which must come before the other.
+
+    Args:
+        table: the operations.
+        one: rows of a cluster.
+        other: rows of another.
+        from_the_start: whether the first is that of the initial value.
+        initial: that value.
+    """
+
+    def ends(rows: list[int]) -> tuple[int, int]:
+        """Who returned first, and who was called last."""
+        return min(rows, key=lambda row: int(table.returned[row])), max(
+            rows, key=lambda row: int(table.call[row])
+        )
+
+    def contradict(rows: list[int], others: list[int]) -> bool:
+        # An unknown write is known to have happened by the reads of its value only.
+        if any(not (table.outcome[each] == OK).any() for each in (rows, others)):
+            return False
+        (first, last), (first_other, last_other) = ends(rows), ends(others)
+        before = from_the_start or table.returned[first] < table.call[last_other]
+        return bool(before and table.returned[first_other] < table.call[last])
+
+    kept = [sorted(set(ends(rows.tolist()))) for rows in (one, other)]
+    for part in kept:
+        for row in list(part):
+            part.remove(row)
+            if not all(kept) or not contradict(*kept):
+                part.append(row)
+    (first, last), (first_other, last_other) = map(ends, kept)
+
+    def then(row: int, later: int) -> str:
+        returned, call = int(table.returned[row]), int(table.call[later])
+        return (
+            f"{_told(table, row)} returned at {at(table, returned, call)}, before "
+            f"{_told(table, later)} was called at {at(table, call, returned)}"
+        )
+
+    if from_the_start:
+        description = (
+            f"{then(first_other, last)}; but {initial!r} was only there at the beginning, and "
+            "nobody wrote it"
+        )
+    else:
+        description = (
+            f"{then(first, last_other)}; but {then(first_other, last)}; and each of the two "
+            "values was written only once"
+        )
+    return refused([*kept[0], *kept[1]], description)
+
+
+def _decider(
+    model: Callable[[Hashable], Model],
+) -> Callable[[OperationTable, Hashable, Budget], Decision]:
+    """Zones where they apply, else the search."""
+
+    def decide_(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+        return in_turns(
+            table, lambda part, share: _decide_part(part, initial, share, model), budget
+        )
+
+    return decide_
+
+
+def _decide_part(
+    table: OperationTable,
+    initial: Hashable,
+    budget: Budget,
+    model: Callable[[Hashable], Model],
+) -> Decision:
+    compared = table.is_f("cas") & ((table.outcome != FAIL) | table.refused)
+    decision = None if compared.any() else decide_unique_writes(table, initial)
+    if decision is None:
+        return check_linearizable(model(initial), table, budget)
+    decision.algorithm = _ZONES.name
+    return decision
+
+
+_VOCABULARY = {"read": "() -> value", "write": "(value)"}
+_INITIAL = "the value before anything is written (null)"
+
+REGISTER = ModelEntry(
+    name="register",
+    summary="one value that is read and written",
+    functions=_VOCABULARY,
+    initial=_INITIAL,
+    algorithms=(_ZONES, _SEARCH),
+    decide=_decider(Register),
+)
+CAS_REGISTER = ModelEntry(
+    name="cas-register",
+    summary="a register with compare-and-set",
+    functions={
+        **_VOCABULARY,
+        "cas": "([old, new]); failed without an error: the value was not the old one",
+    },
+    initial=_INITIAL,
+    algorithms=(_ZONES, _SEARCH),
+    decide=_decider(CasRegister),
+)

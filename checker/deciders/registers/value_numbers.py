@@ -1,0 +1,69 @@
+"""What was written and what was read, under one numbering."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from rumpus.checker.deciders.operation_table import MISSING, Ints, Values
+
+
+def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:
+    """The values of several columns as numbers from 0: equal numbers for equal values.
+
+    Values are equal if they are and have the same type; the absent value is a value too.
+
+    Returns:
+        The numbers of each column, and how many there may be at most (the largest, plus one).
+        They are below four times the number of values, and a few.
+    """
+    if all(column.objects is None for column in columns):
+        numbers = [column.numbers for column in columns]
+    else:
+        known = _Known()
+        numbers = [known.numbered(column) for column in columns]
+    whole = np.concatenate(numbers)
+    present = whole != MISSING
+    some = whole if bool(present.all()) else whole[present]
+    if not len(some):
+        return [np.zeros(len(each), dtype=np.int64) for each in numbers], 1
+    low, high = int(some.min()), int(some.max())
+    if high - low <= 4 * len(whole):
+        dense = [np.where(each == MISSING, 0, each - low + 1) for each in numbers]
+        return dense, high - low + 2
+    distinct, inverse = np.unique(whole, return_inverse=True)
+    ends = np.cumsum([len(each) for each in numbers])[:-1]
+    return np.split(inverse, ends), len(distinct)
+
+
+class _Known:
+    """The values seen so far, by type, and their numbers."""
+
+    def __init__(self) -> None:
+        self._of_type: dict[type, dict[Hashable, int]] = {}
+        self._count = 0
+
+    def numbered(self, column: Values) -> Ints:
+        """A column's values by their numbers; `MISSING` stays."""
+        absent = column.numbers == MISSING
+        if column.objects is None:
+            objects, places = np.unique(column.numbers, return_inverse=True)
+            numbers = self._add(int, objects.tolist())
+        else:
+            places = np.where(absent, 0, column.numbers)
+            numbers = self._add_all(column.objects)
+        table = np.array(numbers or [MISSING], dtype=np.int64)
+        return np.where(absent, MISSING, table[places])
+
+    def _add_all(self, values: Sequence[Hashable]) -> list[int]:
+        types = set(map(type, values))
+        if len(types) == 1:
+            return self._add(types.pop(), values)
+        return [self._add(type(value), [value])[0] for value in values]
+
+    def _add(self, kind: type, values: Sequence[Hashable]) -> list[int]:
+        """The numbers of distinct values of one type."""
+        known = self._of_type.setdefault(kind, {})
+        new = [value for value in values if value not in known] if known else values
+        known.update(zip(new, range(self._count, self._count + len(new)), strict=True))
+        self._count += len(new)
+        return [known[value] for value in values]

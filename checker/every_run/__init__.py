@@ -1,0 +1,1 @@
+"""What every run is asked, whatever its workload."""

@@ -1,0 +1,288 @@
+"""Whether the parts of a run's record belong together.
+
+A seal tells that a file was changed; whoever changes a file can seal it again. What is asked here
+needs no seal: each part of the record says something that another part says, too. Nothing that a
+client, a server or a fault does makes the two differ, so where they do the record is damaged, or
+parts of it are another run's.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History, Op
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.txnlog import session_hex
+
+TOLERANCE_NS = 50_000_000
+"""How much earlier a client may learn of something than the servers' logs say that it was."""
+
+SLOWEST_NS = 1_000_000_000
+"""How much later the first client of all may learn of its session than the logs say it began."""
+
+DYING_NS = 1_000_000_000
+"""A session that is younger when its client is killed may have acted and not been told of."""
+
+_OF_SESSIONS = frozenset({"createSession", "closeSession"})
+_WRITES = frozenset({"create", "delete", "set-data", "set-acl", "multi", "reconfig"})
+_EPOCH_BITS = 32
+_INDEX = attrgetter("index")
+
+
+@dataclass
+class Contradictions:
+    """What does not fit together, in words, by what cannot be relied on then."""
+
+    history: list[str] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    clock: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*self.history, *self.logs, *self.clock)
+
+
+def contradictions(
+    history: History,
+    *,
+    plan: Sequence[Mapping[str, Any]] | None = None,
+    truth: ServerTruth | None = None,
+    clock: WallClock | None = None,
+    lossy: bool = False,
+) -> Contradictions:
+    """What in the record of a run contradicts itself.
+
+    Args:
+        history: all of its records.
+        plan: the entries of its fault plan; None if nobody knows it.
+        truth: what the servers' logs say, if they are at hand.
+        clock: lays their times on the history's clock.
+        lossy: whether servers may have lost what they acknowledged (disks that lie, servers with a
+            mistake on purpose): then logs may lack what clients saw.
+    """
+    found = Contradictions(
+        history=[
+            *_missing_records(history),
+            *_foreign_clients(history),
+            *_unclaimed_actions(history),
+            *_lost_watch_events(history),
+            *(_unplanned_faults(history, plan) if plan is not None else ()),
+        ]
+    )
+    if truth is None or lossy:
+        return found
+    found.logs += _unknown_to_logs(history, truth)
+    if found.logs:
+        return found
+    found.history += _unknown_to_history(history, truth, clock)
+    if clock is not None:
+        found.clock += _apart(history, truth, clock)
+    return found
+
+
+def _missing_records(history: History) -> Iterator[str]:
+    """The writer numbers records from 0, without a gap."""
+    indices = sorted(map(_INDEX, history))
+    if indices == list(range(len(indices))):
+        return
+    for before, after in pairwise([-1, *indices]):
+        if after == before + 2:
+            yield f"record {before + 1} is missing from the history"
+        elif after > before + 2:
+            yield f"records {before + 1} to {after - 1} are missing from the history"
+
+
+def _foreign_clients(history: History) -> Iterator[str]:
+    """Every client is told of, no other is, and processes are those of their clients."""
+    connected = set()
+    for op in history.events("session"):
+        client, process = op.value["client"], op.value.get("process")
+        if client >= history.clients:
+            yield f"record {op.index} is of client c{client}, and there were {history.clients}"
+            return
+        if process is not None and history.client_of(process) != client:
+            yield (
+                f"record {op.index} says that process {process} is client c{client}'s, and it is "
+                f"c{history.client_of(process)}'s"
+            )
+            return
+        if op.f == "connected":
+            connected.add(client)
+    acting = {history.client_of(op.process) for op in history if isinstance(op.process, int)}
+    for client in sorted(acting - connected):
+        yield f"client c{client} called operations and never had a session"
+    if not history.truncated:
+        for client in sorted(set(range(history.clients)) - connected - acting):
+            yield f"the history has nothing of client c{client}"
+
+
+def _unclaimed_actions(history: History) -> Iterator[str]:
+    """The witness numbers actions; each lies inside an operation, which counts those it did.
+
+    By the order of the file, in which a client's call is written before its actions and its
+    completion after them, whatever their times are.
+    """
+    orders = [
+        order for op in history.events("witness") if (order := op.value.get("order")) is not None
+    ]
+    if sorted(orders) != list(range(len(orders))):
+        yield "some actions at the witness are missing: their numbers have gaps"
+    accepted: dict[int, int] = {}  # in the operation that a process has open
+    for op in sorted(history, key=_INDEX):
+        if op.process == "witness":
+            process = op.value["process"]
+            if process not in accepted:
+                yield f"record {op.index}: no operation of process {process} claims this action"
+                return
+            accepted[process] += op.value["accepted"]
+        elif isinstance(op.process, int):
+            if op.type == "invoke":
+                accepted[op.process] = 0
+                continue
+            done = accepted.pop(op.process, 0)
+            answer = op.value if op.type != "info" and isinstance(op.value, dict) else {}
+            claimed = answer.get("acts")
+            if isinstance(claimed, int) and claimed > done:
+                yield f"record {op.index}: {op.f} did {claimed} actions, and the witness saw {done}"
+                return
+
+
+def _lost_watch_events(history: History) -> Iterator[str]:
+    """The run's end counts the watch events of each client."""
+    seen = Counter(op.value["client"] for op in history.events("link", "watch"))
+    counted = {
+        op.value["client"]: op.value.get("watch_events")
+        for op in history.events("link", "requests")
+    }
+    if not history.truncated and (missing := set(range(history.clients)) - counted.keys()):
+        yield f"the requests of c{min(missing)} were not counted at the run's end"
+    for client, events in counted.items():
+        if events is not None and events != seen[client]:
+            yield (
+                f"{events} watch events reached c{client} by the count at the run's end, and the "
+                f"history has {seen[client]}"
+            )
+
+
+def _unplanned_faults(history: History, plan: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Each fault that began is one of the plan, and each of the plan began if there was time."""
+    planned = {entry.get("id"): entry for entry in plan}
+    began = set()
+    for op in history.events("nemesis"):
+        if op.type != "invoke" or op.f not in ("start", "stop"):
+            continue
+        value = op.value or {}
+        if value.get("id") not in planned:
+            yield f"record {op.index}: fault {value.get('id')} is not in the plan"
+            return
+        if planned[value["id"]].get("kind") != value.get("kind"):
+            yield (
+                f"record {op.index}: fault {value['id']} is {value.get('kind')}, and in the plan "
+                f"it is {planned[value['id']].get('kind')}"
+            )
+            return
+        if op.f == "start":
+            began.add(value["id"])
+    if any(history.events("control", "phase-end")):  # the run had the time for all of it
+        for number in planned.keys() - began:
+            yield f"fault {number} of the plan, {planned[number].get('kind')}, never began"
+
+
+def _unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
+    """Sessions that clients had, and zxids that they were shown, are in the logs."""
+    proposals = [*truth.committed, *truth.uncertain, *truth.forked]
+    opened = {
+        session_hex(effect.session)
+        for txn in proposals
+        for effect in txn.effects
+        if effect.name in _OF_SESSIONS
+    }
+    for session, client in history.clients_of_sessions().items():
+        if session not in opened:
+            yield f"c{client}'s session {session} is not in the servers' logs"
+            return
+    yield from _unasked_writes(history, truth)
+    last = max((txn.zxid for txn in proposals), default=0)
+    for op in history.events("link", "requests"):
+        shown = op.value.get("shown") or 0
+        begins_an_epoch = shown & ((1 << _EPOCH_BITS) - 1) == 0
+        if shown > last and not begins_an_epoch:
+            yield f"the servers' logs end at 0x{last:x}, and c{op.value['client']} saw 0x{shown:x}"
+            return
+
+
+def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
+    """A transaction, refused ones included, is one request that links carried."""
+    owners = history.clients_of_sessions()
+    logged = Counter(
+        owners[session]
+        for txn in truth.committed
+        if txn.name not in _OF_SESSIONS and (session := session_hex(txn.session)) in owners
+    )
+    for op in history.events("link", "requests"):
+        client, requests = op.value["client"], op.value["requests"]
+        carried = sum(number for kind, number in requests.items() if kind in _WRITES)
+        if logged[client] > carried:
+            yield (
+                f"c{client} sent {carried} requests to write, and the servers' logs have "
+                f"{logged[client]} of it"
+            )
+            return
+
+
+def _unknown_to_history(
+    history: History, truth: ServerTruth, clock: WallClock | None
+) -> Iterator[str]:
+    """Sessions that changed something are those of clients."""
+    known = history.clients_of_sessions()
+    deaths = sorted(op.time for op in history.events("session", "exited"))
+    lives = truth.sessions()
+    told = set()
+    for txn in truth.committed:
+        session = session_hex(txn.session)
+        server = txn.session == 0
+        if server or txn.name in _OF_SESSIONS or session in known or session in told:
+            continue
+        told.add(session)
+        opened = lives[session].opened_ms if session in lives else None
+        if opened is None or (clock is not None and _died_young(clock.monotonic(opened), deaths)):
+            continue
+        yield f"session {session} made changes by the servers' logs, and the history has it not"
+        return
+
+
+def _died_young(opened: int, deaths: Sequence[int]) -> bool:
+    """Whether a client died so soon after a session began that it may not have told of it."""
+    return bisect_left(deaths, opened) < bisect_right(deaths, opened + DYING_NS)
+
+
+def _apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[str]:
+    """Clients learn of their sessions after the servers opened them, and soon after."""
+    lives = truth.sessions()
+    delays: list[tuple[int, Op]] = []
+    seen = set()
+    for op in history.events("session", "connected"):
+        session = op.value.get("session")
+        if session is None or session in seen:
+            continue
+        seen.add(session)
+        opened = lives[session].opened_ms if session in lives else None
+        if opened is not None and clock.sure_of(opened):
+            delays.append((op.time - clock.monotonic(opened), op))
+    if not delays:
+        return
+    least, op = min(delays, key=itemgetter(0))
+    if least < -TOLERANCE_NS:
+        yield (
+            f"record {op.index} tells of a session {-least / 1e6:.0f} ms before the servers' logs "
+            "have it, by the readings of the clocks"
+        )
+    elif least > SLOWEST_NS:
+        yield (
+            f"no client learned of its session within {least / 1e9:.1f} s after the servers' logs "
+            "have it, by the readings of the clocks"
+        )

@@ -1,0 +1,298 @@
+"""What a run measured besides its verdict: spread, handovers, wake-ups and messages.
+
+Measures judge nothing. They show what a recipe costs and how it treats its clients, so that two
+recipes, or a claim about one, can be compared. The main operation of a workload is the one that
+gets what the workload is about (``Words.acquire``: ``acquire``, ``campaign``, ``dequeue`` ...).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from rumpus.checker.history import History, Op, final_phase
+from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.quantile import quantile
+
+Cause = Literal["release", "death", "loss"]
+"""What ended a hold.
+
+``release``: the holder called release, and the release was acknowledged.
+``death``: the holder's process was killed, or declared itself dead (``die``).
+``loss``: the holder stopped believing by itself, because its session was in doubt.
+"""
+
+HEARTBEATS = "ping"
+"""The kind of request that keeps a session alive: it depends on time, not on the recipe."""
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """How evenly the main operation succeeded over the clients that called it, during the load.
+
+    ``jain`` is Jain's fairness index (Jain, Chiu and Hawe 1984), the square of the sum over
+    ``clients`` times the sum of the squares: 1 if all got equally much, 1 / ``clients`` if one
+    got all; None if nobody got anything. The final phase is left out: there each gets one.
+    """
+
+    f: str
+    clients: int
+    grants: int
+    least: int
+    most: int
+    jain: float | None
+
+
+class Handovers(msgspec.Struct, frozen=True, kw_only=True):
+    """How long it took until a client that was waiting held, from the end of the hold before.
+
+    Milliseconds. The clock starts at ``after``: the call of the release, the end of the process,
+    or the moment at which the holder stopped believing. It stops when the next holder's call
+    returns. Only grants to a client that was waiting when the clock started count.
+    """
+
+    after: Cause
+    count: int
+    median: float
+    p95: float
+    longest: float
+
+
+class Wakeups(msgspec.Struct, frozen=True, kw_only=True):
+    """Watch events that reached clients while they waited in the main operation.
+
+    ``per_grant`` divides ``events`` by the number of holds. The ends of waiters that gave up, or
+    died, wake their successors too: ``per_release`` is what the ends of holds alone woke, each
+    client once (``checker.exclusion.herd``); None where nobody counted that.
+    """
+
+    events: int
+    per_grant: float | None
+    per_release: float | None = None
+
+
+class Messages(msgspec.Struct, frozen=True, kw_only=True):
+    """What passed between clients and servers, over the whole run.
+
+    ``requests`` are those that the links carried to servers, by kind, without handshakes;
+    ``watch_events`` those that they carried to clients. ``total`` is both, without heartbeats.
+    Divided by all operations that ended ok, and by those of the main operation alone.
+    """
+
+    requests: dict[str, int]
+    watch_events: int
+    total: int
+    per_operation: float | None
+    per_grant: float | None
+
+
+class Measures(msgspec.Struct, frozen=True, kw_only=True):
+    """All measures of a run; None, or empty, where one makes no sense or was not recorded."""
+
+    spread: Spread | None
+    handovers: list[Handovers]
+    wakeups: Wakeups | None
+    messages: Messages | None
+
+
+def measure(
+    history: History, words: Words, *, contended: bool, per_release: float | None = None
+) -> Measures:
+    """The measures of a run. O(n log n) in the number of records.
+
+    Args:
+        history: the run.
+        words: names of the workload's operations; an empty ``acquire`` if there is no main one.
+        contended: whether a grant lasts until it ends and keeps others waiting: then there are
+            holds, handovers and wake-ups.
+        per_release: wake-ups a release, as ``checker.exclusion.herd`` counts them.
+
+    Raises:
+        ValueError: the history's records do not fit together.
+    """
+    holds = extract_holds(history, words) if contended else []
+    return Measures(
+        spread=spread(history, words.acquire, holds if contended else None),
+        handovers=handovers(history, holds),
+        wakeups=wakeups(history, words.acquire, len(holds), per_release) if contended else None,
+        messages=messages(history, words.acquire, len(holds) if contended else None),
+    )
+
+
+def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spread | None:
+    """How evenly ``f`` succeeded; None if nobody called it during the load.
+
+    Args:
+        history: the run.
+        f: the main operation.
+        holds: what counts in its place, where entering again what one holds is no grant.
+    """
+    final = final_phase(history)
+    end = final.time if final is not None else history.end + 1
+    grants: dict[int, int] = {}
+    for operation in history.operations():
+        if operation.invoke.f == f and operation.invoke.time < end:
+            client = history.client_of(int(operation.invoke.process))
+            counts = holds is None and operation.outcome == "ok"
+            grants[client] = grants.get(client, 0) + counts
+    for hold in holds or ():
+        if hold.called < end:
+            grants[hold.client] += 1
+    if not grants:
+        return None
+    total = sum(grants.values())
+    squares = sum(number**2 for number in grants.values())
+    return Spread(
+        f=f,
+        clients=len(grants),
+        grants=total,
+        least=min(grants.values()),
+        most=max(grants.values()),
+        jain=round(total**2 / (len(grants) * squares), 4) if squares else None,
+    )
+
+
+def handovers(history: History, holds: Sequence[Hold]) -> list[Handovers]:
+    """Handovers by what ended the hold before, in the order of ``Cause``.
+
+    Grants are walked in order of time. Before a grant lie the ends of holds since the last grant
+    that stood in the way of others: of several (readers) the last one counts, but the one that
+    was no release where there is one.
+    """
+    lengths: dict[Cause, list[float]] = {"release": [], "death": [], "loss": []}
+    events: list[tuple[int, int, Hold, Cause | None]] = []
+    for hold, (time, cause) in zip(holds, _ends(history, holds), strict=True):
+        events.append((hold.granted, 1, hold, None))
+        if time is not None:
+            events.append((time, 0, hold, cause))
+    before: list[tuple[int, Cause | None]] = []
+    for time, granted, hold, cause in sorted(events, key=lambda event: event[:2]):
+        if not granted:
+            before.append((time, cause))
+            continue
+        if before and all(cause is not None for _, cause in before):
+            failures = [end for end in before if end[1] != "release"]
+            start, why = (failures or before)[-1]
+            if why is not None and hold.called < start:
+                lengths[why].append((time - start) / 1e6)
+        if not hold.shared:
+            before = []
+    return [_summary(cause, sorted(found)) for cause, found in lengths.items() if found]
+
+
+def wakeups(history: History, f: str, holds: int, per_release: float | None = None) -> Wakeups:
+    """Watch events that reached clients with an ``f`` open, in all and for each hold."""
+    waiting = _Waiting(history, f)
+    events = sum(waiting.at(op.value["client"], op.time) for op in history.events("link", "watch"))
+    return Wakeups(events=events, per_grant=_share(events, holds), per_release=per_release)
+
+
+def messages(history: History, f: str, grants: int | None = None) -> Messages | None:
+    """What passed on the wire; None if nobody counted (the run was killed, or is of others).
+
+    Args:
+        history: the run.
+        f: the main operation.
+        grants: how often it succeeded; counted from the operations if not given.
+    """
+    counted = history.events("link", "requests")
+    if not counted:
+        return None
+    requests: dict[str, int] = {}
+    for op in counted:
+        for kind, number in op.value["requests"].items():
+            requests[kind] = requests.get(kind, 0) + number
+    watch_events = len(history.events("link", "watch"))
+    total = sum(requests.values()) - requests.get(HEARTBEATS, 0) + watch_events
+    done = [operation for operation in history.operations() if operation.outcome == "ok"]
+    if grants is None:
+        grants = sum(operation.invoke.f == f for operation in done)
+    return Messages(
+        requests=dict(sorted(requests.items())),
+        watch_events=watch_events,
+        total=total,
+        per_operation=_share(total, len(done)),
+        per_grant=_share(total, grants),
+    )
+
+
+def _ends(history: History, holds: Sequence[Hold]) -> Iterable[tuple[int | None, Cause | None]]:
+    """When each hold ended and by what; no time if it did not, no cause if nobody knows.
+
+    A loss, a death or a release of unknown outcome that came after another had been granted ended
+    nothing: the servers had passed the lock on before.
+    """
+    deaths = _deaths(history)
+    following: dict[int, int] = {}
+    overtaken: list[int | None] = []
+    for hold in reversed(holds):
+        later = [t for shared, t in following.items() if not (hold.shared and shared)]
+        overtaken.append(min(later, default=None))
+        following[hold.shared] = hold.granted
+    for hold, passed in zip(holds, reversed(overtaken), strict=True):
+        if hold.released:
+            yield hold.release_called, "release"
+            continue
+        if hold.release_called is not None:
+            known = passed is None or hold.release_called < passed
+            yield hold.release_called if known else None, None
+            continue
+        times = deaths.get(hold.client, [])
+        place = bisect_right(times, hold.granted)
+        died = times[place] if place < len(times) else None
+        lost = hold.believed_until if hold.believed_until < history.end else None
+        cause: Cause = "loss"
+        if died is not None and (lost is None or died <= lost):
+            lost, cause = died, "death"
+        if lost is not None and (passed is None or lost < passed):
+            yield lost, cause
+        else:
+            yield None, None
+
+
+def _deaths(history: History) -> dict[int, list[int]]:
+    """For each client, when its process was killed or declared itself dead, in order of time."""
+    found: dict[int, list[int]] = {}
+    for op in history.events("session", "exited"):
+        found.setdefault(op.value["client"], []).append(op.time)
+    for operation in history.operations():
+        if operation.invoke.f == "die" and operation.outcome == "ok":
+            client = history.client_of(int(operation.invoke.process))
+            found.setdefault(client, []).append(operation.invoke.time)
+    return {client: sorted(times) for client, times in found.items()}
+
+
+class _Waiting:
+    """When each client had an operation open; asks in logarithmic time."""
+
+    def __init__(self, history: History, f: str) -> None:
+        self._called: dict[int, list[int]] = {}
+        self._returned: dict[int, list[int]] = {}
+        for call, done in history.operations():
+            if call.f == f:
+                client = history.client_of(int(call.process))
+                self._called.setdefault(client, []).append(call.time)
+                self._returned.setdefault(client, []).append(_time(done, history.end))
+
+    def at(self, client: int, time: int) -> bool:
+        """Whether a client had the operation open at that time."""
+        place = bisect_right(self._called.get(client, []), time) - 1
+        return place >= 0 and time <= self._returned[client][place]
+
+
+def _time(op: Op | None, otherwise: int) -> int:
+    return otherwise if op is None else op.time
+
+
+def _summary(after: Cause, ordered: Sequence[float]) -> Handovers:
+    return Handovers(
+        after=after,
+        count=len(ordered),
+        median=quantile(ordered, 0.5) or 0.0,
+        p95=quantile(ordered, 0.95) or 0.0,
+        longest=ordered[-1],
+    )
+
+
+def _share(total: int, number: int) -> float | None:
+    return round(total / number, 3) if number else None

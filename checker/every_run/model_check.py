@@ -1,0 +1,54 @@
+"""A run's operations held against a model, as one check of a verdict."""
+
+from collections.abc import Collection, Hashable
+
+from rumpus.checker.deciders.decide import ModelEntry, decide
+from rumpus.checker.deciders.decision import Budget
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+SECONDS = 10.0
+BYTES = 512 << 20
+"""What a search may take: histories of runs need a fraction of a second."""
+
+
+def check_model(
+    history: History,
+    entry: ModelEntry,
+    anomaly: str,
+    *,
+    functions: Collection[str] | None = None,
+    initial: Hashable = None,
+) -> CheckResult:
+    """Decide whether a history follows a model.
+
+    Args:
+        history: the run.
+        entry: the model.
+        anomaly: the kind of anomaly that a contradiction is.
+        functions: names of the operations that count; all that the model knows by default.
+        initial: the model's initial value, as for ``rumpus check --initial``.
+
+    Raises:
+        WrongOperations: the model does not know a value.
+    """
+    table = OperationTable.from_history(history)
+    part = table.only(*(entry.functions if functions is None else functions))
+    decision = decide(entry, part, initial, Budget(SECONDS, BYTES))
+    result = CheckResult(name=entry.name, unknown=list(decision.unknown))
+    result.stats = {"operations": len(part), "algorithm": decision.algorithm}
+    if decision.witness is not None:
+        rows = decision.witness.operations
+        ends = [int(part.completion[row]) for row in rows]
+        result.anomalies.append(
+            Anomaly(
+                kind=anomaly,
+                description=decision.witness.description,
+                ops=sorted({*(int(part.index[row]) for row in rows), *ends} - {-1}),
+                clients=sorted({history.client_of(int(part.process[row])) for row in rows}),
+                start=int(part.call[rows].min()),
+                end=min(int(part.returned[rows].max()), history.end),
+            )
+        )
+    return result

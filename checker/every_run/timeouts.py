@@ -1,0 +1,187 @@
+"""Whether calls that were given a timeout took it, and ended in time while servers were in reach.
+
+A call with a ``timeout`` (seconds, in its value) may go on for that long and a grace more: for
+answers on their way, and for taking away what it has left on the servers. A client that is frozen
+or cut off cannot keep to that. So what counts is the longest calm stretch of the overrun: after
+the timeout, while the client ran, its connection stood, the ensemble had a leader, and no fault
+lay on the servers or on this client. A stretch longer than the grace makes the call overdue.
+Faults on other clients are no excuse: what the call waits for may not come, but it can give up.
+
+A call that says that its time was up (an error of ``TIMED_OUT``) must have taken that time. That is
+asked of every such call, for nothing that happens can make its time shorter.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rumpus.checker.every_run.exercise import fault_windows
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import patience, pauses
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+USUAL_GRACE_S = 2.0
+"""By how much recipes may run over their timeouts unless they are told otherwise, in seconds."""
+
+MARGIN_NS = 500_000_000
+"""How much longer a call may overrun its timeout in calm than its recipe is allowed to."""
+
+TIMED_OUT = "timed out"
+"""The error of an operation whose call gave up because its time was up, and for nothing else."""
+
+EARLY = 0.9
+"""What part of its timeout a call must have taken: a client's clock may run fast."""
+
+EARLY_NS = 100_000_000
+"""How much sooner than that it may end: who has so little time may only try."""
+
+Span = tuple[int, int]
+
+
+def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
+    """Judge every call whose value has a ``timeout``; see the module.
+
+    Args:
+        history: the run.
+        grace: seconds by which the recipe may run over a timeout.
+
+    Cost: O(n log n), and as much again for each disturbance that an overrun meets.
+    """
+    result = CheckResult(name="timeouts")
+    spans = disturbances(history)
+    longest = 0
+    timed = 0
+    for operation in history.operations():
+        call, done = operation
+        timeout = patience(call)
+        if timeout is None:
+            continue
+        timed += 1
+        due = call.time + round(timeout * 1e9)
+        end = done.time if done is not None else history.end
+        client = history.client_of(int(call.process))
+        if end <= due:
+            took = end - call.time
+            if (
+                done is not None
+                and done.error == TIMED_OUT
+                and took < EARLY * timeout * 1e9 - EARLY_NS
+            ):
+                result.anomalies.append(_early(operation, client, timeout))
+            continue
+        start, stop = _longest_calm(spans.get(client, []), due, end)
+        longest = max(longest, stop - start)
+        if stop - start > grace * 1e9 + MARGIN_NS:
+            result.anomalies.append(
+                Anomaly(
+                    kind="overdue-call",
+                    description=(
+                        f"c{client} called {call.f} with a timeout of {timeout:g} s at "
+                        f"{(call.time - history.start) / 1e9:.3f} s, and it went on for "
+                        f"{(end - call.time) / 1e9:.1f} s; for {(stop - start) / 1e9:.1f} s of the "
+                        "overrun its process ran, it was connected, and no fault was in its way"
+                    ),
+                    ops=operation.indices,
+                    clients=[client],
+                    start=start,
+                    end=stop,
+                    length_ms=(stop - start) / 1e6,
+                )
+            )
+    result.stats = {"calls_with_a_timeout": timed, "longest_calm_overrun_ms": longest / 1e6}
+    return result
+
+
+def _early(operation: Operation, client: int, timeout: float) -> Anomaly:
+    call, done = operation
+    assert done is not None, "it said so"
+    return Anomaly(
+        kind="early-timeout",
+        description=(
+            f"c{client} called {call.f} with a timeout of {timeout:g} s, and it gave up after "
+            f"{(done.time - call.time) / 1e9:.2f} s"
+        ),
+        ops=operation.indices,
+        clients=[client],
+        start=call.time,
+        end=done.time,
+    )
+
+
+def disturbances(history: History) -> dict[int, list[Span]]:
+    """Client -> when something was in its way (nanoseconds), in order and without overlap.
+
+    Faults on the servers, the lack of a leader, faults on the client itself, its pauses, and the
+    times in which its connection did not stand.
+    """
+    everybody = _leaderless(history)
+    spans: dict[int, list[Span]] = defaultdict(list)
+    for window in fault_windows(history):
+        span = (window.begun, window.ended if window.ended is not None else history.end)
+        if not window.kind.startswith("client-"):
+            everybody.append(span)
+            continue
+        for target in window.targets:
+            if target.startswith("c") and target[1:].isdigit():
+                spans[int(target[1:])].append(span)
+        if window.in_force is None:  # whom it struck is not known
+            everybody.append(span)
+    for client, frozen in pauses(history).items():
+        spans[client] += frozen
+    for client, down in _disconnected(history).items():
+        spans[client] += down
+    return {
+        client: _merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
+    }
+
+
+def _leaderless(history: History) -> list[Span]:
+    """When the control process saw no leader."""
+    found = []
+    since: int | None = None
+    for op in history.events("control", "leader"):
+        if op.value["leader"] is None:
+            since = op.time if since is None else since
+        elif since is not None:
+            found.append((since, op.time))
+            since = None
+    return found if since is None else [*found, (since, history.end)]
+
+
+def _disconnected(history: History) -> dict[int, list[Span]]:
+    """Client -> when its connection did not stand; from the start until it first did."""
+    found: dict[int, list[Span]] = defaultdict(list)
+    down: dict[int, int] = {}
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f == "connected":
+            since = down.pop(client, None if client in found else history.start)
+            if since is not None:
+                found[client].append((since, op.time))
+        elif op.f in ("suspended", "lost", "exited", "closed"):
+            down.setdefault(client, op.time)
+    for client, since in down.items():
+        found[client].append((since, history.end))
+    return found
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
+    """The longest stretch between two times that no span touches."""
+    first = bisect_left(spans, since, key=lambda span: span[1])
+    last = bisect_right(spans, until, key=lambda span: span[0])
+    best = (since, since)
+    for start, end in [*spans[first:last], (until, until)]:
+        if start - since > best[1] - best[0]:
+            best = (since, start)
+        since = max(since, end)
+    return best

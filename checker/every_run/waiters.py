@@ -1,0 +1,98 @@
+"""Liveness of those who wait for others: once what they wait for has come, everybody proceeds.
+
+Asked in the final phase (``checker.every_run.liveness``), when every fault has been healed and a
+quorum serves. There a client may also find a call of the load that it gave up waiting for and that
+sleeps on, though what it waits for has come: a waiter left over.
+"""
+
+from collections.abc import Sequence
+
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_waiters(
+    history: History, functions: Sequence[str], *, opened: str = "", left_over: str = ""
+) -> CheckResult:
+    """Judge the final phase.
+
+    Args:
+        history: the run.
+        functions: the operations that wait, each of which every client must have completed once.
+        opened: the operation that brings what they wait for; without an ok of it in the final
+            phase nothing can be said. Empty: being there is all it takes.
+        left_over: the operation that looks for waiters left over; its result has ``waiting``, how
+            many it found. Empty: there is none.
+    """
+    result = CheckResult(name="waiters")
+    asked, phase = judged_phase(
+        history, result, "clients asked to proceed once every fault was healed"
+    )
+    if phase is None:
+        return result
+    if not history.events("control", "phase-end"):
+        result.unknown.append("the final phase was cut short")
+        return result
+    final = [call for call in history.operations() if call.invoke.time >= phase.time]
+    if opened and not any(call.invoke.f == opened and call.outcome == "ok" for call in final):
+        result.unknown.append(f"nobody could {opened} in the final phase")
+        return result
+    for function in functions:
+        tries = _by_client(history, [call for call in final if call.invoke.f == function])
+        if function == functions[0]:
+            asked.observed = len(tries)
+        for client, calls in sorted(tries.items()):
+            if not any(call.outcome == "ok" for call in calls):
+                result.anomalies.append(_stuck(client, function, calls))
+    for call in final:
+        if call.invoke.f == left_over and call.outcome == "ok":
+            result.anomalies += _left_over(history, phase, call)
+    result.stats = {"final clients": asked.observed, "stuck": len(result.anomalies)}
+    return result
+
+
+def _by_client(history: History, calls: Sequence[Operation]) -> dict[int, list[Operation]]:
+    found: dict[int, list[Operation]] = {}
+    for call in calls:
+        found.setdefault(history.client_of(int(call.invoke.process)), []).append(call)
+    return found
+
+
+def _stuck(client: int, function: str, calls: Sequence[Operation]) -> Anomaly:
+    last = calls[-1].completion or calls[-1].invoke
+    waited = (last.time - calls[0].invoke.time) / 1e9
+    return Anomaly(
+        kind="stuck-waiter",
+        description=(
+            f"c{client} could not {function} in {waited:.1f} s with every fault healed, though "
+            f"nothing was in its way ({calls[-1].outcome}: {last.error or 'no answer'})"
+        ),
+        ops=[index for call in calls for index in call.indices],
+        clients=[client],
+        start=calls[0].invoke.time,
+        end=last.time,
+    )
+
+
+def _left_over(history: History, phase: Op, call: Operation) -> list[Anomaly]:
+    done = call.completion
+    assert done is not None, "it ended with ok"
+    waiting = done.value["waiting"]
+    if not waiting:
+        return []
+    client = history.client_of(int(call.invoke.process))
+    return [
+        Anomaly(
+            kind="stuck-waiter",
+            description=(
+                f"{waiting} call(s) that c{client} began during the load still slept "
+                f"{(done.time - phase.time) / 1e9:.1f} s after every fault was healed, though what "
+                "they waited for had come"
+            ),
+            ops=call.indices,
+            clients=[client],
+            start=phase.time,
+            end=done.time,
+        )
+    ]

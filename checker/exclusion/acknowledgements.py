@@ -1,0 +1,292 @@
+"""Whether what followers were told of their leader is true: who leads, and whether it knows it.
+
+Two sources. The history: who campaigned with success, when it began to act (and so said that it
+knows), and what observers saw. The servers' logs: when acknowledgements were made and removed,
+and by whom, against when each node was first in line.
+
+Observers ask for fresh answers, so epochs are linearizable as a register that only grows: an
+observation that was called after another had returned, or after a leader's acknowledgement had,
+shows no older epoch. One pass in order of time, O(n log n); compare ``checker.exclusion.grants``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
+from rumpus.checker.history import History, Operation
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Somebody learned that an epoch has begun: between the call and the return."""
+
+    epoch: int
+    operation: Operation
+
+    @property
+    def called(self) -> int:
+        return self.operation.invoke.time
+
+    @property
+    def returned(self) -> int:
+        assert self.operation.completion is not None
+        return self.operation.completion.time
+
+
+def check_observations(history: History, *, campaign: str, lead: str, observe: str) -> CheckResult:
+    """Judge what observers saw, by the history alone.
+
+    Args:
+        history: the run.
+        campaign: the operation whose ok has the epoch as ``token``.
+        lead: the operation with which a leader acknowledges; its value says ``acknowledged``
+            (the epoch) when that was confirmed.
+        observe: its ok has ``epoch``, ``name`` and ``acknowledged`` (true or false), or null.
+    """
+    result = CheckResult(name="observations")
+    leaders: dict[int, int] = {}
+    led: dict[int, str] = {}
+    said: dict[int, int] = {}
+    told: list[_Told] = []
+    seen: list[_Told] = []
+    for operation in history.operations():
+        call, done = operation
+        process = int(call.process)
+        value = done.value if done is not None and isinstance(done.value, dict) else {}
+        if call.f == campaign and operation.outcome == "ok" and value.get("token") is not None:
+            leaders[process] = value["token"]
+            led[value["token"]] = f"c{history.client_of(process)}"
+        elif call.f == lead and process in leaders:
+            said.setdefault(leaders[process], call.time)
+            if value.get("acknowledged") is not None:
+                told.append(_Told(value["acknowledged"], operation))
+        elif call.f == observe and operation.outcome == "ok" and value:
+            seen.append(_Told(value["epoch"], operation))
+    for sight in seen:
+        _believe(history, sight, led, said, result)
+    _in_order(history, told, seen, result)
+    result.stats = {
+        "observations of a leader": len(seen),
+        "of one that had acknowledged": sum(_value(sight)["acknowledged"] for sight in seen),
+    }
+    return result
+
+
+def _value(sight: _Told) -> dict[str, object]:
+    assert sight.operation.completion is not None
+    value: dict[str, object] = sight.operation.completion.value
+    return value
+
+
+def _believe(
+    history: History, sight: _Told, led: dict[int, str], said: dict[int, int], result: CheckResult
+) -> None:
+    """An acknowledged leader had campaigned with success, and had begun to act."""
+    value = _value(sight)
+    if not value["acknowledged"]:
+        return
+    since = said.get(sight.epoch)
+    if since is not None and since <= sight.returned and led[sight.epoch] == value["name"]:
+        return
+    if since is None or since > sight.returned:
+        why = "which had not said so" if sight.epoch in led else "which never learned that it led"
+    else:
+        why = f"although {led[sight.epoch]} was the one"
+    result.anomalies.append(
+        Anomaly(
+            kind="false-acknowledgement",
+            description=(
+                f"c{_client(history, sight)} was told at {_at(history, sight.returned)} that "
+                f"{value['name']} had acknowledged epoch {sight.epoch}, {why}"
+            ),
+            ops=sight.operation.indices,
+            clients=[_client(history, sight)],
+            start=sight.called,
+            end=sight.returned,
+        )
+    )
+
+
+def _in_order(
+    history: History, told: Sequence[_Told], seen: Sequence[_Told], result: CheckResult
+) -> None:
+    """Nobody sees an older epoch than what somebody knew before the look was called."""
+    events = sorted(
+        [(sight.called, 0, number) for number, sight in enumerate(seen)]
+        + [(each.returned, 1, number) for number, each in enumerate([*seen, *told])]
+    )
+    known = [*seen, *told]
+    newest: _Told | None = None
+    for _, returned, number in events:
+        if returned:
+            if newest is None or known[number].epoch > newest.epoch:
+                newest = known[number]
+        elif newest is not None and seen[number].epoch < newest.epoch:
+            sight = seen[number]
+            result.anomalies.append(
+                Anomaly(
+                    kind="epoch-regression",
+                    description=(
+                        f"c{_client(history, sight)} looked at {_at(history, sight.called)} and "
+                        f"saw epoch {sight.epoch}, although c{_client(history, newest)} knew of "
+                        f"epoch {newest.epoch} at {_at(history, newest.returned)}"
+                    ),
+                    ops=[*newest.operation.indices, *sight.operation.indices],
+                    clients=sorted({_client(history, sight), _client(history, newest)}),
+                    start=newest.returned,
+                    end=sight.returned,
+                )
+            )
+
+
+def acknowledgements_of(truth: ServerTruth, path: str) -> list[tuple[int, ZnodeLife]]:
+    """The nodes below ``path`` whose data begins with an epoch, each with that."""
+    lives = [(_epoch(life), life) for life in truth.znodes(path)]
+    return [(epoch, life) for epoch, life in lives if epoch is not None]
+
+
+def check_acknowledgements(
+    history: History,
+    truth: ServerTruth,
+    clock: WallClock,
+    owners: Sequence[Ownership],
+    path: str,
+    *,
+    lead: str,
+) -> CheckResult:
+    """Judge the acknowledgements by the servers' logs.
+
+    Each was made while its epoch's node was first in line, or had been; none was removed by
+    another client while its leader's node stood; and who was told that it is acknowledged has
+    one. The leader's own client may remove it in a later session: a client that was told that its
+    session is over withdraws its acknowledgement, though the session, and with it the leader's
+    node, may live on at the servers for a while.
+
+    Args:
+        history: the run.
+        truth: what was committed.
+        owners: whose node was first when.
+        clock: lays its times on the run's clock.
+        path: below it stand the acknowledgements; their data begins with the epoch.
+        lead: the operation whose value says ``acknowledged`` when that was confirmed.
+    """
+    result = CheckResult(name="acknowledgements")
+    reigns = {owner.czxid: owner for owner in owners}
+    clients = history.clients_of_sessions()
+    acknowledgements = acknowledgements_of(truth, path)
+    for epoch, life in acknowledgements:
+        reign = reigns.get(epoch)
+        if reign is None and (truth.reasons or truth.uncertain or truth.forked):
+            result.unknown.append(
+                f"{life.path} acknowledges epoch {epoch}, and the servers' logs at hand do not "
+                "tell whether that was ever first in line"
+            )
+        elif reign is None or life.czxid < reign.grant:
+            early = "which was never first in line" if reign is None else "which was not first yet"
+            result.anomalies.append(
+                Anomaly(
+                    kind="false-acknowledgement",
+                    description=(
+                        f"{life.path} of session {life.created_by} was made (zxid "
+                        f"0x{life.czxid:x}) for epoch {epoch}, {early}"
+                    ),
+                    start=history.start,
+                    end=history.end,
+                )
+            )
+        elif _deleted_early(life, reign):
+            owner, remover = (clients.get(s or "") for s in (life.created_by, life.deleted_by))
+            if owner is not None and owner == remover:
+                continue
+            what = (
+                f"{life.path}, the acknowledgement of epoch {epoch} by {_whose(owner)} (session "
+                f"{life.created_by}), was deleted by {_whose(remover)} (session "
+                f"{life.deleted_by}, zxid 0x{life.deleted_zxid or 0:x}) while its leader's node "
+                "stood"
+            )
+            if owner is None or remover is None:
+                result.unknown.append(f"{what}; the history does not tell whose session that was")
+                continue
+            result.anomalies.append(
+                Anomaly(
+                    kind="lost-acknowledgement",
+                    description=what,
+                    clients=sorted({owner, remover}),
+                    start=reign.start,
+                    end=reign.end if reign.end is not None else history.end,
+                )
+            )
+    first: dict[int, int] = {}
+    for epoch, life in acknowledgements:
+        made = clock.monotonic(life.created_ms)
+        first[epoch] = min(made, first.get(epoch, made))
+    open_to_doubt = any(each.startswith(f"{path}/") for each in truth.contested())
+    settled = clock.steady and not truth.reasons and not open_to_doubt
+    _written(history, first, lead, result, settled=settled)
+    result.stats = {"acknowledgements": len(acknowledgements)}
+    return result
+
+
+def _written(
+    history: History, first: Mapping[int, int], lead: str, result: CheckResult, *, settled: bool
+) -> None:
+    """Whoever was told that its epoch is acknowledged had a node that says so by then.
+
+    ``first``: when each epoch's was made first; ``settled``: no others may have been.
+    """
+    for operation in history.operations():
+        call, done = operation
+        value = done.value if done is not None and isinstance(done.value, dict) else {}
+        told = value.get("acknowledged")
+        if call.f != lead or done is None or told is None:
+            continue
+        if told in first and first[told] - CLOCK_SLACK_NS <= done.time:
+            continue
+        client = history.client_of(int(call.process))
+        what = (
+            f"c{client} was told by {(done.time - history.start) / 1e9:.3f} s that its epoch "
+            f"{told} is acknowledged, and no node said so by then"
+        )
+        if not settled:
+            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="lost-acknowledgement",
+                description=what,
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+
+
+def _deleted_early(life: ZnodeLife, reign: Ownership) -> bool:
+    """Whether a request in another session deleted it before its leader's node was gone."""
+    return (
+        life.how in ("deleted", "multi")
+        and life.deleted_by != life.created_by
+        and life.deleted_zxid is not None
+        and (reign.loss is None or life.deleted_zxid < reign.loss)
+    )
+
+
+def _whose(client: int | None) -> str:
+    return "an unknown client" if client is None else f"c{client}"
+
+
+def _epoch(life: ZnodeLife) -> int | None:
+    first = (life.data or b"").split(b" ")[0]
+    return int(first) if first.isdigit() else None
+
+
+def _client(history: History, told: _Told) -> int:
+    return history.client_of(int(told.operation.invoke.process))
+
+
+def _at(history: History, time: int) -> str:
+    return f"{(time - history.start) / 1e9:.3f} s"

@@ -1,0 +1,105 @@
+"""Whether clients whose sessions were put on a blacklist ended them, and soon.
+
+A session on the list has to end by the hand of its own client. Faults may hold that up; so what
+counts is a time in which there was none.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.every_run.exercise import fault_windows
+from rumpus.checker.history import History
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+OBEDIENCE_NS: Final = 4_000_000_000
+"""How long a client may take to end its session, without any fault on the run meanwhile."""
+
+
+@dataclass(frozen=True)
+class Blacklisting:
+    """A session is on the list from ``time`` (nanoseconds) on; ``node`` stood first then."""
+
+    time: int
+    session: str
+    node: str
+
+
+def check_blacklisting(
+    history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
+) -> CheckResult:
+    """Every session on the list ended soon after, whenever nothing was in the way.
+
+    Args:
+        history: the run.
+        named: what was put on the list, and acknowledged.
+        truth: what was committed.
+        clock: lays the servers' times on the run's clock.
+    """
+    result = CheckResult(name="blacklisting")
+    lives = truth.sessions()
+    by_client = 0
+    for entry in named:
+        life = lives.get(entry.session)
+        closed = life.closed_ms if life is not None else None
+        end = clock.monotonic(closed) if closed is not None else history.end
+        by_client += life is not None and closed is not None and not life.expired
+        for start, stop in _calm(history):
+            since, until = max(start, entry.time), min(stop, end)
+            if until - since > OBEDIENCE_NS:
+                result.anomalies.append(
+                    Anomaly(
+                        kind="missed-revocation",
+                        description=(
+                            f"session {entry.session} was put on the blacklist, and lived on for "
+                            f"{(until - since) / 1e9:.1f} s in which there was no fault"
+                        ),
+                        start=since,
+                        end=until,
+                    )
+                )
+                break
+    result.stats = {
+        "sessions put on the list": len(named),
+        "ended by their clients": by_client,
+        "obeyed within their hang": _within_hang(history, named, truth, clock),
+    }
+    return result
+
+
+def _calm(history: History) -> Iterator[tuple[int, int]]:
+    """The times of a run in which no fault lay on it."""
+    since = history.start
+    for window in fault_windows(history):
+        if window.begun > since:
+            yield since, window.begun
+        since = max(since, window.ended if window.ended is not None else history.end)
+    if history.end > since:
+        yield since, history.end
+
+
+def _within_hang(
+    history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
+) -> int:
+    """Nodes that went with their session, ended by its client, while the holder still hung."""
+    gone = {
+        life.path: clock.monotonic(life.deleted_ms)
+        for life in truth.znodes()
+        if life.how == "closed" and life.deleted_ms is not None
+    }
+    listed = {entry.node for entry in named if entry.node in gone}
+    holding: dict[int, str] = {}
+    count = 0
+    for call, done in history.operations():
+        client = history.client_of(int(call.process))
+        if done is not None and done.type == "ok" and isinstance(done.value, dict):
+            node = done.value.get("node")
+            if call.f == "acquire" and node is not None:
+                holding[client] = node
+        if call.f == "work" and "hang" in (call.value or {}):
+            node = holding.get(client, "")
+            end = done.time if done is not None else history.end
+            count += node in listed and call.time < gone[node] < end
+    return count

@@ -1,0 +1,175 @@
+"""Whether a grant is worth something: its holder believes in it, and may enter again.
+
+- ``unbelieving-holder``: a client was granted it and stopped believing so without a reason.
+- ``refused-reentry``: a holder that asked again was refused, or was given another grant in place
+  of its own.
+
+A holder has a reason to stop believing when, between a moment before its grant and a moment after
+the doubt, its connection was lost, its process was frozen or ended, its belief had come to the end
+that it was said to have (``until``), it did something that is neither work nor an acquire (a
+declaration that it is dead, say), or the servers' logs show that its node or its session had ended
+by then. A client that ends its session by itself stops believing before it does so.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.holds import Hold, Words
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+NOTICE_NS = 1_000_000_000
+"""How far from a grant or a doubt its reason may be recorded: who learns of it first varies."""
+
+CLOSING_NS = 5_000_000_000
+"""How long a client that ends its session by itself may take for that."""
+
+REASONS = frozenset({"suspended", "lost", "exited", "closed", "paused", "resumed"})
+
+
+def check_entitlement(
+    history: History,
+    holds: Sequence[Hold],
+    server: ServerView | None,
+    words: Words,
+    *,
+    dismissed: Collection[str] = (),
+) -> CheckResult:
+    """Judge what grants were worth; see the module. O(n log n).
+
+    Args:
+        history: the run.
+        holds: its holds.
+        server: None when the servers' logs are not at hand.
+        words: names of the operations.
+        dismissed: sessions whose clients were asked to let go; they have a reason.
+    """
+    result = CheckResult(name="entitlement")
+    held = [hold for hold in holds if hold.session not in dismissed]
+    known = _Known(history, held, server, words)
+    for op in history.events("session", "doubts"):
+        hold = known.hold_at(op.value["client"], op.time)
+        if hold is None or op.index not in hold.ops or known.reason(hold, op.time):
+            continue
+        result.anomalies.append(_unbelieving(history, hold, op, words))
+    again = 0
+    for operation in history.operations():
+        call, done = operation
+        if call.f != words.acquire or done is None:
+            continue
+        hold = known.hold_at(history.client_of(int(call.process)), call.time)
+        if hold is None or not any(start <= call.time < end for start, end in hold.beliefs):
+            continue
+        again += 1
+        # A hold that begins with this very call is another grant.
+        same = done.type == "ok" and known.hold_at(hold.client, done.time) is hold
+        if not same and not known.reason(hold, done.time):
+            result.anomalies.append(_refused(history, hold, operation, words))
+    result.stats = {"entered_again": again}
+    return result
+
+
+class _Known:
+    """What is known of each client's holds, and of reasons to let go of them."""
+
+    def __init__(
+        self, history: History, holds: Sequence[Hold], server: ServerView | None, words: Words
+    ) -> None:
+        self._server = server
+        self._nodes = NodesOfHolds(server) if server is not None else None
+        self._holds: dict[int, list[Hold]] = defaultdict(list)
+        for hold in holds:
+            self._holds[hold.client].append(hold)
+        self._reasons: dict[int, list[int]] = defaultdict(list)
+        self._ends: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for op in history:
+            if isinstance(op.process, int):
+                client = history.client_of(op.process)
+                if op.f == words.acquire and op.type == "ok":
+                    self._note_end(client, op)
+                elif op.type == "invoke" and op.f not in (words.acquire, words.work, words.release):
+                    self._reasons[client].append(op.time)
+            elif op.process == "session":
+                client = op.value["client"]
+                self._note_end(client, op)
+                if op.f in REASONS:
+                    self._reasons[client].append(op.time)
+
+    def _note_end(self, client: int, op: Op) -> None:
+        until = op.value.get("until") if isinstance(op.value, dict) else None
+        if until is not None:
+            self._ends[client].append((op.time, until))
+
+    def hold_at(self, client: int, time: int) -> Hold | None:
+        """The client's latest hold that had been granted by then, if it had not released it."""
+        holds = self._holds[client]
+        place = bisect_right(holds, time, key=lambda hold: hold.granted) - 1
+        if place < 0:
+            return None
+        hold = holds[place]
+        return hold if hold.release_called is None or hold.release_called > time else None
+
+    def reason(self, hold: Hold, time: int) -> bool:
+        """Whether it had a reason not to believe at that time."""
+        happened = self._reasons[hold.client]
+        first = bisect_left(happened, hold.granted - NOTICE_NS)
+        if first < len(happened) and happened[first] <= time + NOTICE_NS:
+            return True
+        ends = self._ends[hold.client]
+        last = bisect_right(ends, (time, time)) - 1
+        if last >= 0 and ends[last][0] >= hold.granted and ends[last][1] <= time:
+            return True
+        return self._server is not None and self._ended(hold, time)
+
+    def _ended(self, hold: Hold, time: int) -> bool:
+        """Whether its session or its node had ended on the servers, or that cannot be told."""
+        assert self._server is not None
+        assert self._nodes is not None
+        if not self._server.tells(hold.session, time):
+            return True
+        end = self._server.ended(hold.session)
+        if end is not None and end.time <= time + (NOTICE_NS if end.expired else CLOSING_NS):
+            return True
+        node = self._nodes.node_of(hold)
+        if node is None or node.end is None or node.end > time + CLOCK_SLACK_NS:
+            return False
+        return hold.release_called is None or node.end < hold.release_called
+
+
+def _unbelieving(history: History, hold: Hold, doubt: Op, words: Words) -> Anomaly:
+    return Anomaly(
+        kind="unbelieving-holder",
+        description=(
+            f"c{hold.client} was granted the {words.thing} at {_at(history, hold.granted)} and did "
+            f"not believe so any more at {_at(history, doubt.time)}, although it was connected all "
+            "the time and had not let go"
+        ),
+        ops=list(hold.ops),
+        clients=[hold.client],
+        start=hold.granted,
+        end=doubt.time,
+    )
+
+
+def _refused(history: History, hold: Hold, operation: Operation, words: Words) -> Anomaly:
+    call, done = operation
+    assert done is not None, "only what has ended is judged"
+    what = "was given another grant" if done.type == "ok" else f"got {done.type} ({done.error})"
+    return Anomaly(
+        kind="refused-reentry",
+        description=(
+            f"c{hold.client} held the {words.thing} since {_at(history, hold.granted)}, asked for "
+            f"it again at {_at(history, call.time)} and {what} at {_at(history, done.time)}, "
+            "although it was connected all the time and had not let go"
+        ),
+        ops=sorted({*hold.ops, *operation.indices}),
+        clients=[hold.client],
+        start=call.time,
+        end=done.time,
+    )
+
+
+def _at(history: History, time: int) -> str:
+    return f"{(time - history.start) / 1e9:.3f} s"

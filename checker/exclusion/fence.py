@@ -1,0 +1,125 @@
+"""Whether a fence held: tokens that pass never go back, and the highest is never refused.
+
+What is judged is the protected data itself. Each write leaves its token there; the servers' logs
+tell in which order, and the versions that were answered tell it too, for the writes whose answer
+arrived.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.txnlog import session_hex
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write that was carried out: its token, its place among all, and who tells of it."""
+
+    token: int
+    place: int
+    teller: str
+    ops: tuple[int, ...] = ()
+    client: int | None = None
+    time: int = 0
+
+
+def check_fence(
+    history: History, holds: Sequence[Hold], work: str, truth: ServerTruth | None, path: str
+) -> CheckResult:
+    """Judge the writes to one znode, whose data is the token of whoever wrote it.
+
+    Args:
+        history: the run; ``writes`` in what an operation ``work`` returned are pairs of token and
+            the znode's version, ``refused`` the token of one that was refused.
+        holds: its holds.
+        work: name of the operation that writes.
+        truth: what the servers' logs say; None when they are not at hand.
+        path: the znode.
+    """
+    result = CheckResult(name="fence")
+    told = sorted(_told(history, work), key=lambda write: write.place)
+    logged = list(_logged(truth, path)) if truth is not None else []
+    for writes in (told, logged):
+        result.anomalies += _regressions(writes)
+    refusals = list(_refusals(history, work))
+    result.anomalies += [
+        _groundless(refusal) for refusal in refusals if not _higher(holds, refusal)
+    ]
+    result.stats = {
+        "writes": len(told),
+        "refused": len(refusals),
+        "writes_in_the_logs": len(logged) if truth else None,
+    }
+    return result
+
+
+def _told(history: History, work: str) -> Iterator[Write]:
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f != work or done is None or not isinstance(done.value, dict):
+            continue
+        client = history.client_of(int(operation.invoke.process))
+        for token, version in done.value.get("writes", ()):
+            yield Write(token, version, f"c{client}", tuple(operation.indices), client, done.time)
+
+
+def _refusals(history: History, work: str) -> Iterator[Write]:
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f == work and done is not None and isinstance(done.value, dict):
+            client = history.client_of(int(operation.invoke.process))
+            if (token := done.value.get("refused")) is not None:
+                yield Write(token, 0, f"c{client}", tuple(operation.indices), client, done.time)
+
+
+def _higher(holds: Sequence[Hold], refusal: Write) -> bool:
+    """Whether somebody had been granted a higher token: only who was granted one writes."""
+    return any(
+        hold.token is not None and hold.token > refusal.token and hold.granted < refusal.time
+        for hold in holds
+    )
+
+
+def _groundless(refusal: Write) -> Anomaly:
+    return Anomaly(
+        kind="refused-sequencer",
+        description=(
+            f"the fence refused a write of {refusal.teller} under token {refusal.token}, although "
+            "nobody had been granted a higher one"
+        ),
+        ops=list(refusal.ops),
+        clients=[refusal.client] if refusal.client is not None else [],
+        start=refusal.time,
+        end=refusal.time,
+    )
+
+
+def _logged(truth: ServerTruth, path: str) -> Iterator[Write]:
+    for txn in truth.committed:
+        for effect in txn.effects:
+            if effect.name == "setData" and effect.path == path and effect.data:
+                teller = f"session {session_hex(txn.session)}"
+                yield Write(int(effect.data), txn.zxid, f"{teller} at zxid 0x{txn.zxid:x}")
+
+
+def _regressions(writes: list[Write]) -> Iterator[Anomaly]:
+    highest: Write | None = None
+    for write in writes:
+        if highest is None or write.token >= highest.token:
+            highest = write
+            continue
+        yield Anomaly(
+            kind="stale-action",
+            description=(
+                f"{write.teller} wrote under token {write.token} after {highest.teller} had "
+                f"written under token {highest.token}: the fence let it pass"
+            ),
+            ops=sorted({*highest.ops, *write.ops}),
+            clients=sorted({w.client for w in (highest, write) if w.client is not None}),
+            start=highest.time,
+            end=max(highest.time, write.time),
+        )

@@ -1,0 +1,217 @@
+"""The herd effect: how many waiting clients one release wakes.
+
+**Definition.** A *release* is the end of a node with which somebody held: deleted by its client, or
+gone with its session. It *wakes* a client if a server sends the client a watch event because of it
+while the client waits, with an acquire open: ``deleted`` for the node itself, or ``child`` for the
+folder of the line. One release wakes a client at most once, and never its own. ``per_release`` is
+the number of wake-ups of all releases by the number of releases.
+
+Events are counted on the wire (records of process ``link``). To which release an event belongs:
+
+- Nodes of a sequential line have unique names.
+- Where all contenders make the same path, the event belongs to the latest end of that path before
+  it. The servers' logs tell when that was; without them the call of the release does.
+- An event of the folder belongs to the latest change of the line before it, and counts if that was
+  a release. Without the servers' logs such events are left out.
+
+Not every wake-up breaks a promise. A client that had given up an earlier attempt while the node
+stood may have left a watch behind, and a watch cannot be taken back. So may one whose attempt has
+used up its timeout and is about to fail: whoever stood behind it already watches what it watched.
+Where several may hold at once an attempt that was granted may have left one too. Such wake-ups are
+counted (``left_over``), but are not held against the recipe. Waiters who share what they wait for
+(readers) are let in together: they are judged as one.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Hold, Words, patience, shares
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(eq=False, slots=True)
+class _Release:
+    """The end of a hold's node: when it was made, when it was gone, and whom that woke."""
+
+    hold: Hold
+    made: int
+    gone: int
+    woken: dict[int, Op] = field(default_factory=dict)
+
+
+def check_herd(
+    history: History,
+    holds: Sequence[Hold],
+    words: Words,
+    wakeups: int | None,
+    server: ServerView | None = None,
+    *,
+    permits: int = 1,
+) -> CheckResult:
+    """Judge the wake-ups of each release; see the module. O(n log n).
+
+    Args:
+        history: the run.
+        holds: its holds.
+        words: names of the operations.
+        wakeups: how many waiters one release may wake; None counts without judging.
+        server: None when the servers' logs are not at hand.
+        permits: how many may hold at once.
+    """
+    result = CheckResult(name="herd")
+    attempts: dict[int, _Attempts] = defaultdict(_Attempts)
+    for operation in history.operations():
+        if operation.invoke.f == words.acquire:
+            of_client = attempts[history.client_of(int(operation.invoke.process))]
+            end = operation.completion.time if operation.completion else history.end
+            # An attempt that was granted leaves no watch on what another holds.
+            gave_up = operation.outcome != "ok" or permits > 1
+            of_client.add(operation.invoke, end, gave_up=gave_up)
+            limit = patience(operation.invoke)
+            if operation.outcome != "ok" and limit is not None:
+                of_client.give_up(operation.invoke.time + round(limit * 1e9))
+    releases = _releases(holds, server)
+    lines: dict[str, dict[str, list[Change]]] = {}
+    folders = {_folder(release) for release in releases}
+    by_leavers = 0
+    for op in history.events("link", "watch"):
+        value = op.value
+        event, path, client = value["event"], value["path"], value["client"]
+        if not attempts[client].waits(op.time):
+            continue
+        if event not in lines:
+            lines[event] = _lines(event, server, releases)
+        changes = lines[event].get(path)
+        if changes is None:
+            by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
+            continue
+        latest = bisect_right(changes, op.time + CLOCK_SLACK_NS, key=lambda change: change[0]) - 1
+        release = changes[max(0, latest)][1]
+        if release is not None and client != release.hold.client:
+            release.woken.setdefault(client, op)
+    in_all = left_over = largest = 0
+    for release in releases:
+        sure = {
+            client: op
+            for client, op in release.woken.items()
+            if not attempts[client].gave_up_since(release.made, op.time)
+        }
+        sharing = sum(attempts[client].shares_at(op.time) for client, op in sure.items())
+        count = len(sure) - max(0, sharing - 1)
+        largest = max(largest, count)
+        in_all += len(release.woken)
+        left_over += len(release.woken) - len(sure)
+        if wakeups is not None and count > wakeups:
+            result.anomalies.append(_anomaly(history, release.hold, sure, wakeups))
+    result.stats = {
+        "releases": len(releases),
+        "wakeups": in_all,
+        "per_release": round(in_all / len(releases), 3) if releases else None,
+        "largest": largest,
+        "left_over": left_over,
+        "by_waiters_that_left": by_leavers,
+    }
+    return result
+
+
+def _anomaly(history: History, hold: Hold, woken: dict[int, Op], promised: int) -> Anomaly:
+    ops = list(woken.values())
+    names = ", ".join(f"c{client}" for client in sorted(woken))
+    return Anomaly(
+        kind="herd",
+        description=(
+            f"the end of c{hold.client}'s node {hold.node} woke {len(woken)} waiting clients "
+            f"({names}) at {(ops[0].time - history.start) / 1e9:.3f} s; at most {promised} was "
+            "promised"
+        ),
+        ops=[*hold.ops, *(op.index for op in ops)],
+        clients=sorted(woken),
+        start=ops[0].time,
+        end=ops[-1].time,
+    )
+
+
+def _releases(holds: Sequence[Hold], server: ServerView | None) -> list[_Release]:
+    """The end of each hold's node. Without the servers' logs its bounds are those of the hold."""
+    nodes = NodesOfHolds(server) if server is not None else None
+    found = []
+    for hold in holds:
+        if hold.node is None:
+            continue
+        owner = nodes.node_of(hold) if nodes is not None else None
+        made = hold.called if owner is None else owner.created - CLOCK_SLACK_NS
+        gone = hold.granted if hold.release_called is None else hold.release_called
+        if owner is not None and owner.end is not None:
+            gone = owner.end
+        found.append(_Release(hold, made, gone))
+    return found
+
+
+Change = tuple[int, _Release | None]
+"""A change of a node or of a line: when (nanoseconds), and which release it was, if any."""
+
+
+def _lines(
+    event: str, server: ServerView | None, releases: Sequence[_Release]
+) -> dict[str, list[Change]]:
+    """Path -> the changes that a kind of event may tell of, in order of time."""
+    found: dict[str, list[Change]] = defaultdict(list)
+    if event == "deleted":
+        for release in releases:
+            found[release.hold.node or ""].append((release.gone, release))
+    elif event == "child" and server is not None:
+        for owner in server.owners:
+            found[owner.path.rpartition("/")[0]].append((owner.created, None))
+        for release in releases:
+            found[_folder(release)].append((release.gone, release))
+    for changes in found.values():
+        changes.sort(key=lambda change: change[0])
+    return found
+
+
+def _folder(release: _Release) -> str:
+    return (release.hold.node or "").rpartition("/")[0]
+
+
+class _Attempts:
+    """One client's attempts, which follow one another: when each was called, and returned."""
+
+    def __init__(self) -> None:
+        self._called: list[int] = []
+        self._returned: list[int] = []
+        self._shared: list[bool] = []
+        self._given_up: list[int] = []  # by number
+        self._gives_up: dict[int, int] = {}  # by number
+
+    def add(self, call: Op, returned: int, *, gave_up: bool) -> None:
+        """Enter an attempt; ``gave_up``: it may have left a watch on what stood when it ended."""
+        self._called.append(call.time)
+        self._returned.append(returned)
+        self._shared.append(shares(call))
+        if gave_up:
+            self._given_up.append(len(self._called) - 1)
+
+    def give_up(self, time: int) -> None:
+        """The attempt entered last is given up at that time, though it may return later."""
+        self._gives_up[len(self._called) - 1] = time
+
+    def waits(self, time: int) -> bool:
+        """Whether an attempt is open."""
+        last = bisect_right(self._called, time) - 1
+        return last >= 0 and self._returned[last] >= time
+
+    def gave_up_since(self, start: int, time: int) -> bool:
+        """Whether one was given up after the start and before that time."""
+        present = bisect_right(self._called, time) - 1
+        if self._gives_up.get(present, time) < time:
+            return True
+        before = bisect_left(self._given_up, present) - 1
+        return before >= 0 and self._returned[self._given_up[before]] >= start
+
+    def shares_at(self, time: int) -> bool:
+        """Whether the last that was called by then is for something shared."""
+        return self._shared[bisect_right(self._called, time) - 1]

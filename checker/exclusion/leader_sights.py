@@ -1,0 +1,168 @@
+"""Whether observers were told who led at some moment of their look, by the servers' logs.
+
+A look is fresh where what was committed before its call is seen. So who had been first in line
+since before it, and was until after its return, is who it names; who it names was first at some
+moment between; and so with the acknowledgement. Servers stamp whole milliseconds: what began or
+ended nearer than that to the call or the return is left open. O(n log n).
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
+from rumpus.checker.history import History, Op
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_leader_sights(
+    history: History,
+    truth: ServerTruth,
+    clock: WallClock,
+    owners: Sequence[Ownership],
+    acknowledgements: Sequence[tuple[int, ZnodeLife]],
+    *,
+    observe: str,
+) -> CheckResult:
+    """Judge what observers saw: ``false-observation``.
+
+    Args:
+        history: the run.
+        truth: what was committed.
+        clock: lays its times on the run's clock.
+        owners: whose node was first when.
+        acknowledgements: the nodes by which leaders said that they knew, each with its epoch.
+        observe: the operation whose ok has ``epoch``, ``name`` and ``acknowledged``, or null.
+    """
+    result = CheckResult(name="sights")
+    known = _Known(history, truth, clock, owners, acknowledgements)
+    judged = 0
+    for operation in history.operations():
+        call, done = operation
+        if call.f != observe or done is None or done.type != "ok":
+            continue
+        judged += 1
+        wrong = known.contradiction(call, done)
+        if wrong is None:
+            continue
+        client = history.client_of(int(call.process))
+        what = f"c{client} looked at {_at(history, call.time)} and was told {wrong.words}"
+        if not (wrong.certain and clock.steady) or truth.reasons:
+            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="false-observation",
+                description=what,
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"looks": judged}
+    return result
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    """What was told, in words, and was so at no moment; whether the logs say so for certain."""
+
+    words: str
+    certain: bool
+
+
+class _Known:
+    """Who led when, and when that was acknowledged."""
+
+    def __init__(
+        self,
+        history: History,
+        truth: ServerTruth,
+        clock: WallClock,
+        owners: Sequence[Ownership],
+        acknowledgements: Sequence[tuple[int, ZnodeLife]],
+    ) -> None:
+        self._clients = history.clients_of_sessions()
+        self._reigns = sorted(owners, key=lambda owner: owner.start)
+        self._starts = [owner.start for owner in self._reigns]
+        self._by_epoch = {owner.czxid: owner for owner in owners}
+        self._contested = truth.contested()
+        self._said: dict[int, list[_Said]] = defaultdict(list)
+        for epoch, life in acknowledgements:
+            gone = None if life.deleted_ms is None else clock.monotonic(life.deleted_ms)
+            made = clock.monotonic(life.created_ms)
+            self._said[epoch].append(_Said(made, gone, life.path in self._contested))
+
+    def contradiction(self, call: Op, done: Op) -> _Wrong | None:
+        """What was told and was so at no moment from the call to the return."""
+        told: dict[str, Any] | None = done.value
+        stood = self._led_throughout(call.time, done.time)
+        if stood is not None and (told is None or told["epoch"] != stood.czxid):
+            what = "that nobody led" if told is None else f"of epoch {told['epoch']}"
+            words = f"{what}, although {self._who(stood)} led all the time"
+            return _Wrong(words, stood.path not in self._contested)
+        if told is None:
+            return None
+        epoch = told["epoch"]
+        reign = self._by_epoch.get(epoch)
+        if reign is None or reign.start - CLOCK_SLACK_NS > done.time:
+            # Its node, or the end of one before it, may be in what did not become history.
+            return _Wrong(f"of epoch {epoch}, which did not lead yet", not self._contested)
+        if reign.end is not None and reign.end + CLOCK_SLACK_NS < call.time:
+            return _Wrong(f"of epoch {epoch}, which had ended before", certain=True)
+        client = self._clients.get(reign.session)
+        if client is not None and told["name"] != f"c{client}":
+            return _Wrong(f"that {told['name']} led, although {self._who(reign)} did", certain=True)
+        return self._misjudged(epoch, bool(told["acknowledged"]), call.time, done.time)
+
+    def _led_throughout(self, called: int, returned: int) -> Ownership | None:
+        place = bisect_left(self._starts, called - CLOCK_SLACK_NS)
+        reign = self._reigns[place - 1] if place else None
+        return None if reign is None or _ended(reign.end, returned) else reign
+
+    def _misjudged(self, epoch: int, told: bool, called: int, returned: int) -> _Wrong | None:
+        said = self._said[epoch]
+        throughout = [
+            each
+            for each in said
+            if each.made < called - CLOCK_SLACK_NS and not _ended(each.gone, returned)
+        ]
+        if not told and throughout:
+            words = f"that epoch {epoch} was not acknowledged, although it was all the time"
+            return _Wrong(words, not any(each.contested for each in throughout))
+        if told and not any(
+            each.made - CLOCK_SLACK_NS <= returned
+            and (each.gone is None or each.gone + CLOCK_SLACK_NS >= called)
+            for each in said
+        ):
+            words = f"that epoch {epoch} was acknowledged, and it was not"
+            return _Wrong(words, not self._contested)
+        return None
+
+    def _who(self, reign: Ownership) -> str:
+        client = self._clients.get(reign.session)
+        name = reign.session if client is None else f"c{client}"
+        return f"{name} (epoch {reign.czxid})"
+
+
+@dataclass(frozen=True)
+class _Said:
+    """An acknowledgement: from when to when, and whether some of that may not be history."""
+
+    made: int
+    gone: int | None
+    contested: bool
+
+
+def _ended(end: int | None, time: int) -> bool:
+    """Whether what ended then may have by that time."""
+    return end is not None and end - CLOCK_SLACK_NS <= time
+
+
+def _at(history: History, time: int) -> str:
+    return f"{(time - history.start) / 1e9:.3f} s"

@@ -1,0 +1,132 @@
+"""The lock-delay: nobody is granted the lock for a while after a holder has failed.
+
+That a holder failed is told by the servers' logs: its node went with its session, and was not
+deleted by its client. After a release nobody has to wait; that is asked in the final phase, where
+nothing else can be in the way.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.grants import sequence_number
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History, final_phase
+from rumpus.checker.holds import Hold
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_lock_delay(
+    history: History,
+    holds: Sequence[Hold],
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+    path: str,
+    delay: float,
+) -> CheckResult:
+    """Judge grants after failures, and those after releases.
+
+    Args:
+        history: the run.
+        holds: its holds.
+        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
+        clock: see ``truth``.
+        path: where contenders stand.
+        delay: seconds that were promised.
+    """
+    result = CheckResult(name="lock-delay")
+    length = int(delay * 1e9)
+    waits = []
+    if truth is None or clock is None:
+        result.unknown.append("without the servers' logs nobody can tell which holders failed")
+    else:
+        for failed, end, sure in _failures(holds, truth, clock, path):
+            after = [
+                hold
+                for hold in holds
+                if sequence_number(hold.node) > sequence_number(failed.node) and hold.granted > end
+            ]
+            successor = min(after, key=lambda hold: hold.granted, default=None)
+            if successor is None:
+                continue
+            waited = successor.granted - end
+            waits.append(waited)
+            if waited >= length - CLOCK_SLACK_NS:
+                continue
+            if not sure:
+                result.unknown.append(
+                    f"c{successor.client} may have been granted too early after c{failed.client} "
+                    "failed: a wall clock was set just then"
+                )
+                continue
+            result.anomalies.append(_early(history, failed, successor, end, delay))
+    result.anomalies += _late(history, holds, length)
+    result.stats = {
+        "failed_holders_with_successors": len(waits),
+        "shortest_wait_ms": round(min(waits) / 1e6, 1) if waits else None,
+    }
+    return result
+
+
+def _failures(
+    holds: Sequence[Hold], truth: ServerTruth, clock: WallClock, path: str
+) -> list[tuple[Hold, int, bool]]:
+    """Holds whose node went with its session: the hold, when, and whether that is certain."""
+    lives = {(life.path, life.czxid): life for life in truth.znodes(path)}
+    found = []
+    for hold in holds:
+        life = lives.get((hold.node or "", hold.token or 0))
+        if life is not None and life.deleted_ms is not None and life.how in ("expired", "closed"):
+            end = clock.monotonic(life.deleted_ms)
+            found.append((hold, end, clock.sure_of(life.deleted_ms)))
+    return found
+
+
+def _early(history: History, failed: Hold, successor: Hold, end: int, delay: float) -> Anomaly:
+    waited = (successor.granted - end) / 1e6
+    return Anomaly(
+        kind="early-grant",
+        description=(
+            f"c{successor.client} was granted it {waited:.0f} ms after the session of "
+            f"c{failed.client}, who held it, had ended at {(end - history.start) / 1e9:.3f} s; "
+            f"{delay:g} s were promised"
+        ),
+        ops=sorted({*failed.ops, *successor.ops}),
+        clients=sorted({failed.client, successor.client}),
+        start=end,
+        end=successor.granted,
+        length_ms=waited,
+    )
+
+
+def _late(history: History, holds: Sequence[Hold], length: int) -> list[Anomaly]:
+    """Whether everybody had to wait for the delay although everybody had released."""
+    final = final_phase(history)
+    if final is None:
+        return []
+    handovers = [
+        (later, later.granted - earlier.release_called)
+        for earlier, later in pairwise(sorted(holds, key=lambda hold: hold.granted))
+        if earlier.called >= final.time
+        and earlier.released
+        and earlier.release_called is not None
+        and later.called < earlier.release_called
+    ]
+    if len(handovers) < 2 or min(waited for _, waited in handovers) < length:
+        return []
+    first, waited = handovers[0]
+    return [
+        Anomaly(
+            kind="stuck-waiter",
+            description=(
+                f"c{first.client} waited {waited / 1e6:.0f} ms after a release, with every fault "
+                f"healed, and so did everybody else: the lock-delay is for failures"
+            ),
+            ops=first.ops,
+            clients=[first.client],
+            start=first.called,
+            end=first.granted,
+            length_ms=waited / 1e6,
+        )
+    ]

@@ -1,0 +1,82 @@
+"""Who has come to own on the server and is not granted for long, though nothing is in its way.
+
+A waiter that is not told when its turn has come sleeps on, and a later event, or its own timeout,
+hides that. The servers' logs show it: from when on its node owned. From then, or from when the
+last fault was over, its connection stood and its process ran, whichever was latest, its acquire
+may take a bounded time to return.
+"""
+
+from collections import defaultdict
+
+from rumpus.checker.every_run.exercise import fault_windows
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
+from rumpus.checker.history import History
+from rumpus.checker.holds import Words, pauses
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+BOUND_NS = 2_500_000_000
+"""How long an acquire may go on after its turn has come: a waiter needs a few milliseconds."""
+
+
+def check_overdue(
+    history: History, server: ServerView | None, words: Words, bound: int = BOUND_NS
+) -> CheckResult:
+    """Judge waiters whose turn had come. Without whole logs there is nothing to judge by.
+
+    O(n log n), and as much again for each fault that a wait runs into.
+    """
+    result = CheckResult(name="overdue")
+    if server is None:
+        return result
+    clients = history.clients_of_sessions()
+    connections: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f in ("connected", "suspended", "lost", "exited", "closed"):
+            connections[client].append((op.time, op.f == "connected"))
+    turns = defaultdict(list)
+    for owner in server.owners:
+        if owner.path in server.turns and owner.session in clients:
+            turns[clients[owner.session]].append(owner)
+    windows = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
+    frozen = pauses(history)
+    longest = 0
+    for operation in history.operations():
+        call, done = operation
+        if call.f != words.acquire:
+            continue
+        client = history.client_of(int(call.process))
+        returned = done.time if done is not None else history.end
+        for owner in turns[client]:
+            if not call.time - CLOCK_SLACK_NS <= owner.created <= returned:
+                continue
+            end = min(returned, owner.end if owner.end is not None else returned)
+            since = max(owner.start, call.time)
+            for start, over in sorted([*windows, *frozen.get(client, ())]):
+                if start < end and over > since:
+                    since = over
+            before = [change for change in connections[client] if change[0] <= end]
+            if not before or not before[-1][1]:
+                continue
+            since = max(since, before[-1][0])
+            longest = max(longest, end - since)
+            if end - since > bound:
+                result.anomalies.append(
+                    Anomaly(
+                        kind="stuck-waiter",
+                        description=(
+                            f"c{client} could have had the {words.thing} from "
+                            f"{(owner.start - history.start) / 1e9:.3f} s on, when its node "
+                            f"{owner.path} came to own, and was still waiting at "
+                            f"{(end - history.start) / 1e9:.3f} s; for the last "
+                            f"{(end - since) / 1e9:.1f} s it was connected and there was no fault"
+                        ),
+                        ops=operation.indices,
+                        clients=[client],
+                        start=since,
+                        end=end,
+                        length_ms=(end - since) / 1e6,
+                    )
+                )
+    result.stats = {"longest_wait_in_turn_ms": longest / 1e6}
+    return result

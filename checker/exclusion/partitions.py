@@ -1,0 +1,260 @@
+"""Who owns which part of a shared set: each part is an exclusion of its own.
+
+An ``acquire`` that is ok has ``parts``: name -> {node, token, session}. Its hold is one of every
+part in it. ``shared-partition`` is what ``checker.exclusion.mutual_exclusion`` calls split-brain or
+double grant for one part. ``own`` {round} of the final phase -> {parts}, each asked when every
+member has had time to take its share and nobody comes or goes: together they must be the whole set,
+and no part may be named twice. Between two rounds some members leave.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.exclusion.grants import check_tokens
+from rumpus.checker.exclusion.mutual_exclusion import (
+    CLOCK_SLACK_NS,
+    ServerView,
+    check_exclusion,
+    expired_while_holding,
+)
+from rumpus.checker.exclusion.session_proofs import lives_by_grants
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.servers.server_truth import ServerTruth, touched
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
+    """Part -> the holds of it, in order of grant; without the actions, which name no part."""
+    records = {op.index: op for op in history}
+    found: dict[str, list[Hold]] = defaultdict(list)
+    for hold in extract_holds(history, words):
+        parts = records[hold.ops[1]].value.get("parts") or {}
+        for part, grant in parts.items():
+            session = grant["session"] or hold.session
+            found[part].append(
+                replace(hold, session=session, token=grant["token"], node=grant["node"], acts=[])
+            )
+    return dict(found)
+
+
+def check_shares(
+    history: History,
+    parts: Sequence[str],
+    server: Callable[[str], ServerView | None],
+    words: Words,
+    *,
+    tokens: bool,
+    lateness_matters: bool,
+) -> list[CheckResult]:
+    """Judge every part by itself.
+
+    Args:
+        history: the run.
+        parts: the whole set.
+        server: the server's timeline for a part; None when the logs are not at hand.
+        words: names of the operations.
+        tokens: whether grants come with tokens that only grow.
+        lateness_matters: see ``check_exclusion``.
+    """
+    every = holds_of_parts(history, words)
+    handovers = expiries = 0
+    shares = CheckResult(name="shares")
+    results = [shares]
+    for part in parts:
+        holds, view = every.get(part, []), server(part)
+        named = Words(words.acquire, words.work, words.release, f"part {part}")
+        result = check_exclusion(
+            history,
+            holds,
+            view or lives_by_grants(holds),
+            named,
+            lateness_matters=lateness_matters,
+        )
+        for anomaly in result.anomalies:
+            if anomaly.kind in ("split-brain", "double-grant"):
+                anomaly.kind = "shared-partition"
+        shares.anomalies += result.anomalies
+        shares.unknown += result.unknown
+        shares.intervals += result.intervals
+        handovers += sum(later.client != earlier.client for earlier, later in pairwise(holds))
+        if view is not None:
+            expiries += len(expired_while_holding(holds, view))
+        if tokens:
+            ordered = check_tokens(history, holds)
+            ordered.name = f"tokens of {part}"
+            results.append(ordered)
+    shares.stats = {
+        "holds": sum(map(len, every.values())),
+        "handovers": handovers,
+        "expiries_while_holding": expiries,
+    }
+    return results
+
+
+def members_at_once(
+    truth: ServerTruth, clock: WallClock, path: str, lines: str, stale: int
+) -> Callable[[int, int], int] | None:
+    """How many members a list may have named that was used in a span of time.
+
+    Members are the ephemerals of the group that do not stand in the lines for its parts.
+
+    Args:
+        truth: what the servers' logs say.
+        clock: lays the servers' times on the run's clock.
+        path: the group's znode.
+        lines: the znode, below ``path``, of the lines for the parts.
+        stale: for how long a list may have been out of date when it was used (ns).
+
+    Returns:
+        From when until when (ns) -> a number that is not too small; None if the logs do not tell.
+        A call costs O(k log n), with n members ever and k of them that came in its span.
+    """
+    if truth.reasons or not clock.steady:
+        return None
+
+    def named(node: str) -> bool:
+        return node.startswith(f"{path}/") and not node.startswith(f"{lines}/")
+
+    spans = [
+        (
+            clock.monotonic(life.created_ms),
+            inf if life.deleted_ms is None else clock.monotonic(life.deleted_ms),
+        )
+        for life in truth.znodes(path)
+        if life.owner is not None and named(life.path)
+    ]
+    # What did not become history for certain may stand in the tree of some server for good.
+    spans += [
+        (clock.monotonic(txn.time_ms), inf)
+        for txn in truth.uncertain + truth.forked
+        for node in sorted(touched(txn.effects))
+        if named(node)
+    ]
+
+    births = sorted(born for born, _ in spans)
+    deaths = sorted(gone for _, gone in spans)
+
+    def members(begun: int, ended: int) -> int:
+        since, until = begun - stale - CLOCK_SLACK_NS, ended + CLOCK_SLACK_NS
+        came = births[bisect_right(births, since) : bisect_right(births, until)]
+        return max(bisect_right(births, at) - bisect_left(deaths, at) for at in (since, *came))
+
+    return members
+
+
+def check_sizes(
+    history: History, parts: Sequence[str], members: Callable[[int, int], int] | None, words: Words
+) -> CheckResult:
+    """Judge that nobody is told that its share is complete when it is too small: ``partial-share``.
+
+    With at most n members, as the i-th of whom one gets the i-th, (i+n)-th, ... part, everybody's
+    share is at least the n-th part of the set, rounded down.
+
+    Args:
+        history: the run.
+        parts: the whole set.
+        members: from when until when (ns) -> how many members may have been listed at once; None
+            when the logs are not at hand, and then nothing can be said.
+        words: names of the operations.
+    """
+    result = CheckResult(name="sizes")
+    sizes = []
+    for operation in history.operations():
+        call, done = operation
+        if call.f != words.acquire or operation.outcome != "ok" or done is None:
+            continue
+        own = len(done.value.get("parts") or {})
+        sizes.append(own)
+        if members is None:
+            continue
+        at_most = members(call.time, done.time)
+        least = len(parts) // max(1, at_most)
+        if own >= least:
+            continue
+        client = history.client_of(int(call.process))
+        result.anomalies.append(
+            Anomaly(
+                kind="partial-share",
+                description=(
+                    f"c{client} was told that its share was complete with {own} of {len(parts)} "
+                    f"parts, though with at most {at_most} members it was at least {least}"
+                ),
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"shares": len(sizes), "empty shares": sizes.count(0)}
+    return result
+
+
+def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
+    """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
+
+    What all own is asked in rounds, and before the second one some have left. The round is not
+    judged if one of them could not.
+    """
+    result = CheckResult(name="ownership")
+    asked, final = judged_phase(
+        history, result, "members asked what they own once every fault was healed"
+    )
+    if final is None:
+        return result
+    answers: dict[int, dict[int, Operation]] = defaultdict(dict)
+    leaving: dict[int, bool] = {}
+    for operation in history.operations():
+        call = operation.invoke
+        if call.time < final.time:
+            continue
+        client = history.client_of(int(call.process))
+        if call.f == "leave":
+            leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
+        elif call.f == "own" and operation.outcome == "ok":
+            number = (call.value or {}).get("round", 0)
+            if not number:
+                leaving.clear()  # they have come back since
+            if number and not all(leaving.values()):
+                who = ", ".join(f"c{one}" for one, left in sorted(leaving.items()) if not left)
+                result.unknown.append(f"{who} could not leave, so that shares may be waited for")
+                break
+            answers[number][client] = operation
+    asked.observed = min((len(own) for own in answers.values()), default=0)
+    for own in answers.values():
+        if len(own) == history.clients:
+            result.anomalies += _dealt_wrongly(own, parts)
+    result.stats = {"members": len(answers[0])}
+    return result
+
+
+def _dealt_wrongly(answers: Mapping[int, Operation], parts: Sequence[str]) -> Iterator[Anomaly]:
+    """Parts that have no owner, or several, by what every client told."""
+    for part in parts:
+        owners = {
+            client: op
+            for client, op in answers.items()
+            if op.completion is not None and part in op.completion.value["parts"]
+        }
+        if len(owners) == 1:
+            continue
+        told = list((owners or answers).values())
+        who = ", ".join(f"c{client}" for client in sorted(owners))
+        yield Anomaly(
+            kind="shared-partition" if owners else "unowned-partition",
+            description=(
+                f"{who} all said that they own part {part}"
+                if owners
+                else f"every member had time to take its share, and nobody owned part {part}"
+            ),
+            ops=[index for op in told for index in op.indices],
+            clients=sorted(owners or answers),
+            start=min(op.invoke.time for op in told),
+            end=max((op.completion or op.invoke).time for op in told),
+        )

@@ -1,0 +1,158 @@
+"""Whose hand removed the contenders' nodes: nobody may take away what a live holder has.
+
+A node in the line may be deleted by its own session, or with it. Another's hand may remove it
+only when the process that made it is dead: it was killed, or it had declared itself dead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A node that another session than its owner's deleted, at ``time`` (nanoseconds).
+
+    Whose sessions these are the history tells (``check_removals``): a client may well remove, in
+    its next session, what it made in the one before.
+    """
+
+    life: ZnodeLife
+    time: int
+
+
+def removals(truth: ServerTruth, clock: WallClock, path: str, mark: str = "") -> list[Removal]:
+    """The nodes of a line that were deleted by sessions that did not own them.
+
+    Args:
+        truth: what was committed.
+        clock: lays the servers' times on the run's clock.
+        path: where the line stands.
+        mark: what the names of its nodes contain.
+    """
+    return [
+        Removal(life, clock.monotonic(life.deleted_ms))
+        for life in truth.znodes(path)
+        if life.owner is not None
+        and mark in life.path.rpartition("/")[2]
+        and life.how in ("deleted", "multi")
+        and life.deleted_by != life.owner
+        and life.deleted_ms is not None
+    ]
+
+
+def ends_of_processes(history: History) -> dict[str, int]:
+    """Session -> when (nanoseconds) the client's process that had it was killed."""
+    having: dict[int, set[str]] = {}
+    ends: dict[str, int] = {}
+    for op in history.events("session"):
+        client = op.value["client"]
+        if op.f == "exited":
+            for session in having.pop(client, ()):
+                ends[session] = op.time
+        elif op.value.get("session"):
+            having.setdefault(client, set()).add(op.value["session"])
+    return ends
+
+
+def check_removals(
+    history: History,
+    found: Sequence[Removal],
+    declared: Mapping[int, int],
+) -> CheckResult:
+    """Nobody removed the node of a process that lived.
+
+    Args:
+        history: the run.
+        found: what was removed by others, see ``removals``.
+        declared: czxid of a node -> when (nanoseconds) its maker began to declare itself dead.
+    """
+    result = CheckResult(name="removals")
+    clients = history.clients_of_sessions()
+    own = 0
+    killed = ends_of_processes(history)
+    rightful = 0
+    for removal in found:
+        life, time = removal.life, removal.time + CLOCK_SLACK_NS
+        assert life.owner is not None, "only ephemeral nodes are looked at"
+        if declared.get(life.czxid, time) < time or killed.get(life.owner, time) < time:
+            rightful += 1
+            continue
+        owner, remover = clients.get(life.owner), clients.get(life.deleted_by or "")
+        if owner is not None and owner == remover:
+            own += 1
+            continue
+        if owner is None or remover is None:
+            result.unknown.append(
+                f"{life.path} of session {life.owner} was deleted by session {life.deleted_by}, "
+                "and the history does not tell whose sessions these were"
+            )
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="freed-live-holder",
+                description=(
+                    f"{life.path} of c{owner} (session {life.owner}) was deleted by c{remover} "
+                    f"(session {life.deleted_by}) at {(removal.time - history.start) / 1e9:.3f} s, "
+                    "although the process that had made it was not dead"
+                ),
+                clients=sorted({owner, remover}),
+                start=removal.time,
+                end=removal.time,
+            )
+        )
+    result.stats = {"removed by others": len(found) - own, "of dead processes": rightful}
+    return result
+
+
+def check_told_removals(
+    history: History, truth: ServerTruth, clock: WallClock, path: str, free: str
+) -> CheckResult:
+    """Whoever was told that it removed a node did, by the servers' logs: ``false-removal``.
+
+    Args:
+        history: the run.
+        truth: what was committed.
+        clock: lays the servers' times on the run's clock.
+        path: where the line stands.
+        free: the operation whose ok has ``node`` and says whether it was ``removed``.
+    """
+    result = CheckResult(name="told removals")
+    clients = history.clients_of_sessions()
+    removed: dict[tuple[str, int | None], list[int]] = {}
+    for life in truth.znodes(path):
+        if life.how in ("deleted", "multi") and life.deleted_ms is not None:
+            remover = (life.path, clients.get(life.deleted_by or ""))
+            removed.setdefault(remover, []).append(clock.monotonic(life.deleted_ms))
+    contested = truth.contested()
+    told = 0
+    for operation in history.operations():
+        call, done = operation
+        if call.f != free or done is None or done.type != "ok" or not done.value["removed"]:
+            continue
+        told += 1
+        node, client = done.value["node"], history.client_of(int(call.process))
+        first, last = call.time - CLOCK_SLACK_NS, done.time + CLOCK_SLACK_NS
+        if any(first <= time <= last for time in removed.get((node, client), ())):
+            continue
+        what = f"c{client} was told that it had removed {node}, and somebody else had, or nobody"
+        if truth.reasons or not clock.steady or node in contested:
+            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            continue
+        result.anomalies.append(
+            Anomaly(
+                kind="false-removal",
+                description=what,
+                ops=operation.indices,
+                clients=[client],
+                start=call.time,
+                end=done.time,
+            )
+        )
+    result.stats = {"told of": told}
+    return result

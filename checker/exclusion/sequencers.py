@@ -1,0 +1,130 @@
+"""Whether sequencers were called valid while their hold stood, and only then.
+
+An answer speaks of some moment during its call. It is wrong if there is no such moment: *valid*,
+although the hold had ended before the call; *stale*, although it stood from before the call until
+after the return. When a hold ended is told by the servers' logs, or by its release: it stood until
+an acknowledged release was called, and had ended when that returned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History, Operation
+from rumpus.checker.holds import Hold, Words
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class _Stand:
+    """A hold stood at least until ``at_least``, and not after ``at_most`` (nanoseconds)."""
+
+    hold: Hold
+    at_least: float
+    at_most: float
+
+
+def check_sequencers(
+    history: History,
+    holds: Sequence[Hold],
+    words: Words,
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+    path: str,
+) -> CheckResult:
+    """Judge every ``verify`` {sequencer} -> {valid} of a sequencer that an acquire gave out.
+
+    Args:
+        history: the run.
+        holds: its holds.
+        words: names of the operations.
+        truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
+        clock: see ``truth``.
+        path: where contenders stand.
+    """
+    result = CheckResult(name="sequencers")
+    stands = _stands(history, holds, words, truth, clock, path)
+    answers = {True: 0, False: 0}
+    for operation in history.operations():
+        call, done = operation
+        if call.f != "verify" or done is None or done.type != "ok":
+            continue
+        stand = stands.get(call.value["sequencer"])
+        if stand is None:
+            continue
+        valid = done.value["valid"]
+        answers[valid] += 1
+        if valid and stand.at_most < call.time:
+            result.anomalies.append(_wrong(history, operation, stand, "stale-sequencer"))
+        elif not valid and stand.at_least > done.time:
+            result.anomalies.append(_wrong(history, operation, stand, "refused-sequencer"))
+    result.stats = {"called_valid": answers[True], "called_stale": answers[False]}
+    return result
+
+
+def _stands(
+    history: History,
+    holds: Sequence[Hold],
+    words: Words,
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+    path: str,
+) -> dict[str, _Stand]:
+    """Sequencer -> how long its hold stood."""
+    by_grant = {hold.ops[1]: hold for hold in holds}
+    lives = {(life.path, life.czxid): life for life in truth.znodes(path)} if truth else {}
+    ends = _releases(history, words)
+    stands = {}
+    for operation in history.operations():
+        done = operation.completion
+        if operation.invoke.f != words.acquire or done is None or done.type != "ok":
+            continue
+        hold = by_grant.get(done.index)
+        sequencer = (done.value or {}).get("sequencer")
+        if hold is None or sequencer is None:
+            continue
+        at_least, at_most = float(hold.granted), inf
+        if hold.released and hold.release_called is not None:
+            at_least = hold.release_called
+            at_most = ends.get((hold.process, hold.release_called), inf)
+        life = lives.get((hold.node or "", hold.token or 0))
+        deleted_ms = life.deleted_ms if life is not None else None
+        if clock is not None and deleted_ms is not None and clock.sure_of(deleted_ms):
+            end = clock.monotonic(deleted_ms)
+            at_least = max(at_least, end - CLOCK_SLACK_NS)
+            at_most = min(at_most, end + CLOCK_SLACK_NS)
+        stands[sequencer] = _Stand(hold, at_least, at_most)
+    return stands
+
+
+def _releases(history: History, words: Words) -> dict[tuple[int, int], int]:
+    """Process and call of each release that was acknowledged -> when it returned."""
+    return {
+        (int(call.process), call.time): done.time
+        for call, done in history.operations()
+        if call.f == words.release and done is not None and done.type == "ok"
+    }
+
+
+def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> Anomaly:
+    call, done = operation
+    assert done is not None, "only answers are judged"
+    hold, stale = stand.hold, kind == "stale-sequencer"
+    end = (stand.at_most if stale else stand.at_least) - history.start
+    verifier = history.client_of(int(call.process))
+    return Anomaly(
+        kind=kind,
+        description=(
+            f"c{verifier} was told between {(call.time - history.start) / 1e9:.3f} s and "
+            f"{(done.time - history.start) / 1e9:.3f} s that c{hold.client}'s sequencer (token "
+            f"{hold.token}) is {'valid' if stale else 'stale'}, although its hold "
+            f"{'had ended by' if stale else 'stood until'} {end / 1e9:.3f} s"
+        ),
+        ops=[*hold.ops, *operation.indices],
+        clients=sorted({verifier, hold.client}),
+        start=call.time,
+        end=done.time,
+    )

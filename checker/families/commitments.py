@@ -1,0 +1,262 @@
+"""Transactions of a two-phase commit: at most one decision, rightly made, and an end for all.
+
+Operations: ``begin`` {key, participants}, called by the coordinator; ``vote`` {key, value: yes or
+no} by a participant, whose name is ``c<client>``; ``decide`` {key} -> {key, value: commit or
+abort} by anybody; and, once every fault is healed, ``outcomes`` -> {outcomes: {key: decision},
+blocked: [key]} by everybody. The model ``atomic-commitment`` judges the same votes and decisions;
+this names what went wrong, knows who had to vote, and asks for an end.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rumpus.checker.every_run.final_phase import healed_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass
+class _Transaction:
+    """What a history tells of one; ``decided`` maps a decision to the operations that say so."""
+
+    key: str
+    begun: Operation | None = None
+    votes: list[Operation] = field(default_factory=list)
+    decided: dict[str, list[Operation]] = field(default_factory=dict)
+
+
+class Standing(NamedTuple):
+    """A vote as the servers' logs leave it: the ballot, and who cast it; empty if it is gone."""
+
+    ballot: str
+    author: str
+
+
+class Decided(NamedTuple):
+    """A decision in the servers' logs: ``commit`` or ``abort``, and the session that wrote it."""
+
+    decision: str
+    session: str
+
+
+def check_commitments(
+    history: History, on_servers: Mapping[str, Iterable[Decided]] | None = None
+) -> CheckResult:
+    """Judge agreement and validity.
+
+    Args:
+        history: the run.
+        on_servers: key -> the decisions that the servers' logs have, each once, in their order;
+            None without logs, and then nobody knows which site decided.
+    """
+    result = CheckResult(name="commitments")
+    transactions = _transactions(history)
+    for transaction in transactions.values():
+        commits = transaction.decided.get("commit", [])
+        if len(transaction.decided) > 1:
+            _two_decisions(history, transaction, result)
+        if commits:
+            _validity(history, transaction, commits, result)
+    for key, decisions in (on_servers or {}).items():
+        several = [each.decision for each in decisions]
+        if len(several) > 1:
+            result.anomalies.append(
+                Anomaly(
+                    kind="two-decisions",
+                    description=f"{key}: the servers' logs say {', then '.join(several)}",
+                    start=history.start,
+                    end=history.end,
+                )
+            )
+    outcomes = [tuple(transaction.decided) for transaction in transactions.values()]
+    result.stats = {
+        "transactions": sum(t.begun is not None for t in transactions.values()),
+        "commits": outcomes.count(("commit",)),
+        "aborts": outcomes.count(("abort",)),
+        "coordinators dead to the end": sum(map(_orphaned, transactions.values())),
+        "decided without the coordinator": None
+        if on_servers is None
+        else _without_coordinator(history, transactions, on_servers),
+    }
+    return result
+
+
+def check_votes(
+    history: History, standing: Mapping[tuple[str, str], Standing] | None
+) -> CheckResult:
+    """Judge that every vote that was acknowledged stands: ``lost-vote``.
+
+    Args:
+        history: the run.
+        standing: key and site -> the vote that the servers' logs leave there, of the sites whose
+            votes they have; None without logs.
+    """
+    result = CheckResult(name="votes")
+    compared = 0
+    for operation in history.operations():
+        call = operation.invoke
+        if call.f != "vote" or operation.outcome != "ok":
+            continue
+        site = f"c{history.client_of(int(call.process))}"
+        found = (standing or {}).get((call.value["key"], site))
+        if found is None:
+            continue
+        compared += 1
+        if found.ballot == call.value["value"]:
+            continue
+        instead = f"{found.author}'s {found.ballot} stands" if found.ballot else "there is none"
+        what = f"{call.value['key']}: the {call.value['value']} of {site} was acknowledged"
+        result.anomalies.append(
+            _anomaly(history, "lost-vote", f"{what}, and {instead}", [operation])
+        )
+    result.stats = {"votes compared": None if standing is None else compared}
+    return result
+
+
+def check_ends(history: History) -> CheckResult:
+    """Judge the final phase: every transaction that exists has an end, and everybody learns it."""
+    result = CheckResult(name="ends")
+    final = healed_phase(history, result)
+    if final is None:
+        return result
+    operations = history.operations()
+    asked = [o for o in operations if o.invoke.f == "outcomes" and o.invoke.time >= final.time]
+    begun = {
+        str(o.invoke.value["key"]): o
+        for o in operations
+        if o.invoke.f == "begin" and o.outcome == "ok"
+    }
+    cut_short = not history.events("control", "phase-end")
+    for client in sorted({history.client_of(int(o.invoke.process)) for o in asked}):
+        own = [o for o in asked if history.client_of(int(o.invoke.process)) == client]
+        told = [o.completion for o in own if o.outcome == "ok" and o.completion is not None]
+        if not told and cut_short:
+            result.unknown.append(f"the final phase was cut short before c{client} was told")
+            continue
+        outcomes = told[-1].value["outcomes"] if told else {}
+        blocked = set(begun) - set(outcomes) if told else {"every transaction"}
+        blocked |= set(told[-1].value["blocked"]) if told else set()
+        result.anomalies += [
+            Anomaly(
+                kind="blocked-transaction",
+                description=f"{key}: c{client} could not learn its end with every fault healed",
+                ops=[index for o in own for index in o.indices],
+                clients=[client],
+                start=own[0].invoke.time,
+                end=history.end,
+            )
+            for key in sorted(blocked)
+        ]
+    return result
+
+
+def _transactions(history: History) -> dict[str, _Transaction]:
+    found: dict[str, _Transaction] = {}
+
+    def of(key: str) -> _Transaction:
+        return found.setdefault(key, _Transaction(key))
+
+    for operation in history.operations():
+        call, done = operation
+        if call.f == "begin":
+            of(call.value["key"]).begun = operation
+        elif call.f == "vote":
+            of(call.value["key"]).votes.append(operation)
+        elif call.f == "decide" and operation.outcome == "ok" and done is not None:
+            of(call.value["key"]).decided.setdefault(done.value["value"], []).append(operation)
+        elif call.f == "outcomes" and operation.outcome == "ok" and done is not None:
+            for key, decision in done.value["outcomes"].items():
+                of(key).decided.setdefault(decision, []).append(operation)
+    return found
+
+
+def _two_decisions(history: History, transaction: _Transaction, result: CheckResult) -> None:
+    firsts = [operations[0] for operations in transaction.decided.values()]
+    words = [
+        f"c{history.client_of(int(first.invoke.process))} learned {decision}"
+        for decision, first in zip(transaction.decided, firsts, strict=True)
+    ]
+    result.anomalies.append(
+        _anomaly(history, "two-decisions", f"{transaction.key}: {' and '.join(words)}", firsts)
+    )
+
+
+def _validity(
+    history: History, transaction: _Transaction, commits: list[Operation], result: CheckResult
+) -> None:
+    """Every participant has called a yes before the first commit was told, and none said no."""
+    begun = transaction.begun
+    if begun is None:
+        result.unknown.append(f"{transaction.key}: it was committed, and nobody began it")
+        return
+    first = min(commits, key=_returned)
+    yes: set[int] = set()
+    refusals: list[Operation] = []
+    for vote in transaction.votes:
+        client = history.client_of(int(vote.invoke.process))
+        ballot = vote.invoke.value["value"]
+        if ballot == "no" and vote.outcome == "ok":
+            refusals.append(vote)
+        in_time = vote.invoke.time <= _returned(first)
+        if ballot == "yes" and vote.outcome != "fail" and in_time:
+            yes.add(client)
+    participants = {int(name.removeprefix("c")) for name in begun.invoke.value["participants"]}
+    missing = sorted(participants - yes)
+    if not missing and not refusals:
+        return
+    without = ", ".join(f"c{client}" for client in missing)
+    if refusals:
+        without = f"c{history.client_of(int(refusals[0].invoke.process))}, which voted no"
+    result.anomalies.append(
+        _anomaly(
+            history,
+            "invalid-commit",
+            f"{transaction.key}: committed without a yes of {without}",
+            [begun, *refusals[:1], first],
+        )
+    )
+
+
+def _orphaned(transaction: _Transaction) -> bool:
+    """Whether it was begun for certain by a site that died of it."""
+    begun = transaction.begun
+    if begun is None or begun.outcome != "ok":
+        return False
+    coordinator = begun.invoke.value.get("coordinator")
+    return bool(begun.invoke.value.get("site", coordinator) != coordinator)
+
+
+def _without_coordinator(
+    history: History,
+    transactions: Mapping[str, _Transaction],
+    on_servers: Mapping[str, Iterable[Decided]],
+) -> int:
+    """The number of transactions whose decision another client wrote than had begun them."""
+    clients = {
+        op.value["session"]: op.value["client"]
+        for op in history.events("session", "connected")
+        if op.value.get("session")
+    }
+    count = 0
+    for key, decisions in on_servers.items():
+        begun = transactions[key].begun if key in transactions else None
+        writers = {clients.get(each.session) for each in decisions} - {None}
+        if begun is not None and writers:
+            count += history.client_of(int(begun.invoke.process)) not in writers
+    return count
+
+
+def _returned(operation: Operation) -> int:
+    return (operation.completion or operation.invoke).time
+
+
+def _anomaly(history: History, kind: str, description: str, operations: list[Operation]) -> Anomaly:
+    return Anomaly(
+        kind=kind,
+        description=description,
+        ops=sorted(index for operation in operations for index in operation.indices),
+        clients=sorted({history.client_of(int(o.invoke.process)) for o in operations}),
+        start=min(operation.invoke.time for operation in operations),
+        end=max(_returned(operation) for operation in operations),
+    )

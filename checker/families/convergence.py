@@ -1,0 +1,132 @@
+"""Watched views: do they become what the servers hold, and do they ever go back?
+
+``converge`` operations of the final phase wait until the client's view shows what a fresh read of
+the servers shows, for at most a bound, while nobody writes. Their value has ``seen`` and
+``there``. ``look`` operations of the load tell what a view shows: ``nodes`` is name -> zxid of the
+last change that was seen (null where a view shows none), ``view`` tells views of a client apart.
+"""
+
+from typing import Any
+
+from rumpus.checker.every_run.exercise import count_lost_sessions
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_convergence(history: History) -> CheckResult:
+    """Judge the final phase: ``stale-view`` for each view that did not become what is there.
+
+    In one round of the phase several clients converge; a client whose reads went unanswered
+    throughout leaves a question open.
+    """
+    result = CheckResult(name="convergence")
+    asked, final = judged_phase(
+        history, result, "views asked to converge once every fault was healed"
+    )
+    if final is None:
+        return result
+    told: set[int] = set()
+    silent: dict[int, Operation] = {}
+    waits: list[float] = []
+    for operation in history.operations():
+        if operation.invoke.f != "converge" or operation.invoke.time < final.time:
+            continue
+        client = history.client_of(int(operation.invoke.process))
+        if operation.outcome != "ok" or operation.completion is None:
+            silent[client] = operation
+            continue
+        told.add(client)
+        value = operation.completion.value
+        waits.append((operation.completion.time - operation.invoke.time) / 1e6)
+        if value["seen"] != value["there"]:
+            result.anomalies.append(_stale(client, operation, value))
+    asked.observed = len(told | silent.keys())
+    for client in sorted(silent.keys() - told):
+        why = (silent[client].completion or silent[client].invoke).error or "no answer"
+        result.unknown.append(f"c{client} could not read what its view should show ({why})")
+    result.stats = {"converged": len(waits) - len(result.anomalies), "stale": len(result.anomalies)}
+    if waits:
+        result.stats["longest_ms"] = round(max(waits), 1)
+    return result
+
+
+def _stale(client: int, operation: Operation, value: dict[str, Any]) -> Anomaly:
+    done = operation.completion
+    assert done is not None
+    waited = (done.time - operation.invoke.time) / 1e9
+    return Anomaly(
+        kind="stale-view",
+        description=(
+            f"with every fault healed and nobody writing, c{client}'s view still showed "
+            f"{_differing(value['seen'], value['there'])} after {waited:.1f} s"
+        ),
+        ops=operation.indices,
+        clients=[client],
+        start=operation.invoke.time,
+        end=done.time,
+    )
+
+
+def _differing(seen: Any, there: Any) -> str:
+    if not isinstance(seen, dict) or not isinstance(there, dict):
+        return f"{seen!r} where the servers held {there!r}"
+    apart = sorted(
+        name
+        for name in {*seen, *there}
+        if (name in seen) != (name in there) or seen.get(name) != there.get(name)
+    )
+    shown = {name: seen.get(name, "nothing") for name in apart}
+    held = {name: there.get(name, "nothing") for name in apart}
+    return f"{shown} where the servers held {held}"
+
+
+def check_view_order(history: History) -> CheckResult:
+    """Judge the load: ``session-order`` for each view that went back to an earlier change.
+
+    Looks of one client come one after another, so that their order is that of the calls.
+    """
+    result = CheckResult(name="view order")
+    latest: dict[tuple[int, Any, str], tuple[int, Operation]] = {}
+    shown: dict[tuple[int, Any], dict[str, Any]] = {}
+    news = 0
+    for operation in history.operations():
+        if operation.invoke.f != "look" or operation.outcome != "ok":
+            continue
+        done = operation.completion
+        assert done is not None
+        client = history.client_of(int(operation.invoke.process))
+        view = done.value["view"]
+        nodes: dict[str, int | None] = done.value["nodes"] or {}
+        news += shown.get((client, view), {}) != nodes
+        shown[client, view] = nodes
+        for name, zxid in nodes.items():
+            if zxid is None:
+                continue
+            before = latest.get((client, view, name))
+            if before is not None and zxid < before[0]:
+                result.anomalies.append(
+                    Anomaly(
+                        kind="session-order",
+                        description=(
+                            f"c{client}'s view of {name} went back from zxid 0x{before[0]:x} "
+                            f"to 0x{zxid:x}"
+                        ),
+                        ops=[*before[1].indices, *operation.indices],
+                        clients=[client],
+                        start=before[1].invoke.time,
+                        end=done.time,
+                    )
+                )
+            latest[client, view, name] = (zxid, operation)
+    result.stats = {"looks_with_news": news}
+    return result
+
+
+def count_expiries(history: History, truth: ServerTruth | None) -> int:
+    """How many of the clients' sessions the servers let expire; without logs: clients lost."""
+    if truth is None:
+        return count_lost_sessions(history)
+    ours = history.clients_of_sessions()
+    return sum(life.expired and life.session in ours for life in truth.sessions().values())

@@ -1,0 +1,255 @@
+"""Jobs: each that was handed in has its effect once, and whoever asks learns of it.
+
+Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` -> {key, undone}; ``await``
+{key} -> {key, result: who did it}; ``ask`` {key} -> {key, known: whether there is such a job}, none
+being forgotten; and, once every fault is healed, ``drain``, ``collect`` -> {told: [key], untold:
+[key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left: [key]}. Effects are what
+counts: they are looked at in the end, and in the servers' logs where these are at hand.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from rumpus.checker.every_run.final_phase import healed_phase
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_job_effects(
+    history: History, makers: Mapping[str, Sequence[str | None]] | None = None
+) -> CheckResult:
+    """Judge the effects, and whether everybody was told.
+
+    Args:
+        history: the run.
+        makers: key -> the session that made each effect which the servers' logs have.
+    """
+    result = CheckResult(name="job effects")
+    logged = {key: len(sessions) for key, sessions in (makers or {}).items()}
+    operations = history.operations()
+    submitted = {o.invoke.value["key"]: o for o in operations if o.invoke.f == "submit"}
+    seen = [done for o in operations if (done := _ok(o)) is not None and done.f == "audit"]
+    effects = Counter(logged)
+    for look in seen:
+        effects |= Counter(look.value["effects"])
+    for key, count in sorted(effects.items()):
+        if count > 1:
+            result.anomalies.append(
+                _anomaly(history, "repeated-effect", f"{key}: {count} effects", submitted.get(key))
+            )
+    if seen:
+        _lost(history, submitted, effects, seen[-1], result)
+    elif healed_phase(history, result) is not None:
+        result.unknown.append("nobody could look which effects there were")
+    for done in filter(None, map(_ok, operations)):
+        if done.f == "collect":
+            result.anomalies += [
+                _anomaly(
+                    history,
+                    "unnotified-submitter",
+                    f"{key} was done, and its submitter c{history.client_of(int(done.process))} "
+                    "did not learn of it with every fault healed",
+                    submitted.get(key),
+                    done,
+                )
+                for key in done.value["untold"]
+                if effects[key]
+            ]
+    if seen:
+        result.anomalies += _false_completions(history, operations, submitted, effects)
+    result.anomalies += _done_by_others(history, operations, submitted, makers or {})
+    result.anomalies += _denials(history, operations, submitted)
+    claims = [done for o in operations if (done := _ok(o)) is not None and done.f == "claim"]
+    result.anomalies += _tokens_that_do_not_grow(history, operations)
+    result.stats = {
+        "submitted": sum(o.outcome == "ok" for o in submitted.values()),
+        "effects": effects.total(),
+        "claims": len(claims),
+        "claimed again": sum(done.value["token"] > 1 for done in claims),
+        "asked": sum(o.outcome == "ok" for o in operations if o.invoke.f == "ask"),
+        "told": sum(o.outcome == "ok" for o in operations if o.invoke.f == "await"),
+    }
+    return result
+
+
+def _denials(
+    history: History, operations: Sequence[Operation], submitted: Mapping[str, Operation]
+) -> list[Anomaly]:
+    """Who asked for a job after its submission had been acknowledged, and was told of none."""
+    return [
+        _anomaly(
+            history,
+            "denied-job",
+            f"c{history.client_of(int(done.process))} was told that there was no job {key}, "
+            "although it had been handed in before",
+            submission,
+            done,
+        )
+        for asked in operations
+        if asked.invoke.f == "ask" and (done := _ok(asked)) is not None and not done.value["known"]
+        if (submission := submitted.get(key := done.value["key"])) is not None
+        and (acknowledged := _ok(submission)) is not None
+        and acknowledged.time <= asked.invoke.time
+    ]
+
+
+def _false_completions(
+    history: History,
+    operations: Sequence[Operation],
+    submitted: Mapping[str, Operation],
+    effects: Mapping[str, int],
+) -> list[Anomaly]:
+    """Jobs whose submitter was told that they were done, and whose effect never came.
+
+    An effect comes with the completion or before it, so what is not there in the end was not
+    there when the submitter was told.
+    """
+    found: dict[str, Op] = {}
+    for done in filter(None, map(_ok, operations)):
+        told: list[str] = []
+        if done.f == "await":
+            told = [done.value["key"]]
+        elif done.f == "collect":
+            told = done.value["told"]
+        for key in told:
+            if not effects.get(key):
+                found.setdefault(key, done)
+    return [
+        _anomaly(
+            history,
+            "false-completion",
+            f"c{history.client_of(int(done.process))} was told that {key} was done, and it never "
+            "had its effect",
+            submitted.get(key),
+            done,
+        )
+        for key, done in found.items()
+    ]
+
+
+def _done_by_others(
+    history: History,
+    operations: Sequence[Operation],
+    submitted: Mapping[str, Operation],
+    makers: Mapping[str, Sequence[str | None]],
+) -> list[Anomaly]:
+    """Who was told that a client had completed a job whose effect is another's.
+
+    That client may be the worker itself. By the logs; where these do not tell whose session made an
+    effect, nothing is said.
+    """
+    clients = history.clients_of_sessions()
+    found = []
+    for done in filter(None, map(_ok, operations)):
+        if done.f == "complete" and not done.value["undone"]:
+            said = f"c{history.client_of(int(done.process))}"
+        elif done.f == "await" and done.value.get("result"):
+            said = done.value["result"]
+        else:
+            continue
+        key = done.value["key"]
+        did = [clients.get(session or "") for session in makers.get(key, ())]
+        if not did or None in did or said in {f"c{client}" for client in did}:
+            continue
+        others = ", ".join(f"c{client}" for client in did)
+        found.append(
+            _anomaly(
+                history,
+                "false-completion",
+                f"c{history.client_of(int(done.process))} was told that {said} had done {key}, and "
+                f"it was {others} who did",
+                submitted.get(key),
+                done,
+            )
+        )
+    return found
+
+
+def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) -> list[Anomaly]:
+    """Claims of one job, the later of which has no larger token, or whose token is another's.
+
+    A client that claims again what it has in hand is told the same token.
+    """
+    claims: dict[str, list[tuple[Op, Op]]] = defaultdict(list)
+    for operation in operations:
+        done = _ok(operation)
+        if done is not None and done.f == "claim":
+            claims[done.value["key"]].append((operation.invoke, done))
+    found = []
+    for key, own in claims.items():
+        holders: dict[int, Op] = {}
+        highest: Op | None = None
+        for call, done in sorted(own, key=lambda claim: claim[1].time):
+            token = done.value["token"]
+            other = holders.setdefault(token, done)
+            if history.client_of(int(other.process)) == history.client_of(int(done.process)):
+                other = done
+            if highest is not None and token < highest.value["token"] and highest.time < call.time:
+                other = highest
+            if highest is None or token > highest.value["token"]:
+                highest = done
+            if other is done:
+                continue
+            found.append(
+                Anomaly(
+                    kind="token-regression",
+                    description=(
+                        f"c{history.client_of(int(done.process))} claimed {key} with token {token} "
+                        f"after c{history.client_of(int(other.process))} had claimed it with "
+                        f"{other.value['token']}"
+                    ),
+                    ops=sorted({other.index, call.index, done.index}),
+                    clients=sorted({history.client_of(int(op.process)) for op in (other, done)}),
+                    start=other.time,
+                    end=done.time,
+                )
+            )
+    return found
+
+
+def _lost(
+    history: History,
+    submitted: Mapping[str, Operation],
+    effects: Mapping[str, int],
+    look: Op,
+    result: CheckResult,
+) -> None:
+    """Acknowledged, and without effect in the end."""
+    if healed_phase(history, result) is None:
+        return
+    result.anomalies += [
+        _anomaly(
+            history,
+            "lost-job",
+            f"{key} was handed in and never done, though every fault was healed "
+            + ("(it is still on the board)" if key in look.value["left"] else "(it is gone)"),
+            operation,
+            look,
+        )
+        for key, operation in submitted.items()
+        if operation.outcome == "ok" and not effects.get(key)
+    ]
+
+
+def _ok(operation: Operation) -> Op | None:
+    done = operation.completion
+    return done if done is not None and done.type == "ok" else None
+
+
+def _anomaly(
+    history: History,
+    kind: str,
+    description: str,
+    operation: Operation | None,
+    *more: Op,
+) -> Anomaly:
+    """An anomaly of one job, whose submission is known or not."""
+    submission = operation.indices if operation else []
+    return Anomaly(
+        kind=kind,
+        description=description,
+        ops=sorted([*submission, *(op.index for op in more)]),
+        clients=[history.client_of(int(operation.invoke.process))] if operation else [],
+        start=operation.invoke.time if operation else history.start,
+        end=max((op.time for op in more), default=history.end),
+    )

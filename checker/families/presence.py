@@ -1,0 +1,252 @@
+"""Service discovery: is everybody listed who is there, and nobody else, and nobody twice?
+
+Operations: ``register`` {address}, ``deregister`` {address}, ``discover`` -> {addresses, settled},
+``look`` -> {addresses}, and in the final phase ``gather`` -> {discovered, seen}. No address is
+registered by two ``register`` calls of different intentions.
+
+**During the load** the servers' logs say when an address was there. A reader who has written
+before it reads sees every transaction that a leader had begun by the time of its call and that was
+committed: its own write has a larger zxid. So what had gone by then must not be listed, and what
+was there by then and for the whole call must be. No session makes a second entry for an address,
+and a ``register`` is acknowledged only if the entry was there. Nodes whose fate differs between
+servers (``ServerTruth.forked``, ``uncertain``) are left out.
+
+**In the final phase** everybody registers or leaves, and every session of the dead has had time to
+expire: discovered and watched lists must be exactly those who have registered.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
+from rumpus.checker.history import History, Operation
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+def check_lists(history: History) -> CheckResult:
+    """``ghost-entry`` for an address that a list names twice, discovered or seen."""
+    result = CheckResult(name="lists")
+    lists = 0
+    for operation in history.operations():
+        if operation.outcome != "ok" or operation.invoke.f not in ("discover", "look", "gather"):
+            continue
+        assert operation.completion is not None
+        value = operation.completion.value
+        for field in ("addresses", "discovered", "seen"):
+            names = value.get(field) or []
+            lists += field in value
+            twice = sorted(name for name, times in Counter(names).items() if times > 1)
+            if twice:
+                what = f"{', '.join(twice)} stood more than once in a list"
+                result.anomalies.append(_anomaly("ghost-entry", what, history, operation))
+    result.stats = {"lists": lists}
+    return result
+
+
+def check_discovery(
+    history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
+) -> CheckResult:
+    """Hold what ``discover`` listed against the servers' logs; see the module.
+
+    Args:
+        history: the run.
+        truth: what was committed; None when the logs are not at hand.
+        clock: lays the servers' times on the run's clock.
+        path: the folder of the entries.
+    """
+    result = CheckResult(name="discovery")
+    if truth is None or clock is None:
+        result.unknown.append("without the servers' logs nobody can tell who was there")
+        return result
+    lives, unsure = _lives(truth, clock, path)
+    if not truth.reasons:
+        _check_registrations(history, lives, unsure, result)
+    judged = 0
+    for operation in history.operations():
+        if operation.invoke.f != "discover" or operation.outcome != "ok":
+            continue
+        assert operation.completion is not None
+        if not operation.completion.value.get("settled"):
+            continue  # read as a server had it that may lag
+        judged += 1
+        called = operation.invoke.time - CLOCK_SLACK_NS
+        returned = operation.completion.time + CLOCK_SLACK_NS
+        listed = set(operation.completion.value["addresses"])
+        for address in sorted(listed):
+            spans = lives.get(address)
+            if spans is not None and not any(
+                born <= returned and (gone is None or gone >= called) for born, gone, _ in spans
+            ):
+                what = f"{address} was listed, and was not there at any time of the call"
+                result.anomalies.append(_anomaly("ghost-entry", what, history, operation))
+        for address, spans in lives.items():
+            there = [
+                life
+                for born, gone, life in spans
+                if born + 2 * CLOCK_SLACK_NS < operation.invoke.time
+                and (gone is None or gone > returned)
+            ]
+            if not there or address in listed:
+                continue
+            what = (
+                f"{address} ({there[0].path}, zxid 0x{there[0].czxid:x}) was there before the call "
+                "and all through it, and was not listed"
+            )
+            if truth.reasons and there[0].deleted_zxid is None:
+                result.unknown.append(f"{what}; but the servers' logs are not complete")
+            else:
+                result.anomalies.append(_anomaly("missing-entry", what, history, operation))
+    for address, spans in lives.items():
+        for life in _made_again([life for _, _, life in spans]):
+            result.anomalies.append(
+                Anomaly(
+                    kind="ghost-entry",
+                    description=(
+                        f"{life.path} was made for {address} by session {life.created_by}, which "
+                        "had made another entry for it that was still there"
+                    ),
+                    start=clock.monotonic(life.created_ms),
+                    end=clock.monotonic(life.deleted_ms or life.created_ms),
+                )
+            )
+    result.stats = {"discoveries": judged, "entries": sum(map(len, lives.values()))}
+    return result
+
+
+Span = tuple[int, int | None, ZnodeLife]
+"""When a node was begun, when its removal was (nanoseconds; None: never), and which it is."""
+
+
+def _lives(
+    truth: ServerTruth, clock: WallClock, path: str
+) -> tuple[dict[str, list[Span]], set[str]]:
+    """Address -> when it was there; and the addresses of which the logs do not tell for sure."""
+    doubtful = {
+        path
+        for txn in truth.uncertain + truth.forked
+        for effect in txn.effects
+        for path in (effect.path, *(effect.paths or ()))
+    }
+    lives: dict[str, list[Span]] = defaultdict(list)
+    unsure: set[str] = set()
+    for life in truth.znodes(path):
+        if life.path == path or life.data is None:
+            continue
+        address = life.data.decode(errors="replace")
+        times = [life.created_ms, *([life.deleted_ms] if life.deleted_ms is not None else [])]
+        if life.path in doubtful or life.how == "unlogged" or not all(map(clock.sure_of, times)):
+            unsure.add(address)
+        gone = clock.monotonic(life.deleted_ms) if life.deleted_ms is not None else None
+        lives[address].append((clock.monotonic(life.created_ms), gone, life))
+    return {address: lives[address] for address in lives if address not in unsure}, unsure
+
+
+def _check_registrations(
+    history: History, lives: dict[str, list[Span]], unsure: set[str], result: CheckResult
+) -> None:
+    """Who is told that it is registered was there at one moment of the call."""
+    for operation in history.operations():
+        if operation.invoke.f != "register" or operation.outcome != "ok":
+            continue
+        assert operation.completion is not None
+        address = operation.completion.value["address"]
+        called = operation.invoke.time - CLOCK_SLACK_NS
+        returned = operation.completion.time + CLOCK_SLACK_NS
+        there = any(
+            born <= returned and (gone is None or gone >= called)
+            for born, gone, _ in lives.get(address, ())
+        )
+        if not there and address not in unsure:
+            what = f"{address} was told that it is registered, and had no entry during the call"
+            result.anomalies.append(_anomaly("missing-entry", what, history, operation))
+
+
+def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
+    """Entries whose session had one for the same address at that time, by the order of zxids."""
+    for later in lives:
+        for earlier in lives:
+            if (
+                earlier.created_by == later.created_by
+                and earlier.czxid < later.czxid
+                and (earlier.deleted_zxid is None or earlier.deleted_zxid > later.czxid)
+            ):
+                yield later
+                break
+
+
+def check_presence(history: History) -> CheckResult:
+    """Judge the final phase; see the module."""
+    result = CheckResult(name="presence")
+    asked, final = judged_phase(
+        history, result, "clients that listed everybody once every fault was healed"
+    )
+    if final is None:
+        return result
+    there: dict[int, str | None] = {}
+    told: set[int] = set()
+    silent: dict[int, str] = {}
+    for operation in history.operations():
+        if operation.invoke.time < final.time:
+            continue
+        client, done = _client(history, operation), operation.completion
+        why = (done or operation.invoke).error or "no answer"
+        if operation.invoke.f in ("register", "deregister"):
+            if operation.outcome == "ok" and done is not None:
+                registered = operation.invoke.f == "register"
+                there[client] = done.value["address"] if registered else None
+            else:
+                what = f"c{client} could not {operation.invoke.f} with every fault healed ({why})"
+                result.anomalies.append(_anomaly("stuck-waiter", what, history, operation))
+        elif operation.invoke.f == "gather":
+            if operation.outcome == "ok":
+                told.add(client)
+                _compare(history, operation, {name for name in there.values() if name}, result)
+            else:
+                silent[client] = why
+    asked.observed = len(told | silent.keys())
+    result.unknown += [
+        f"c{client} could not list who is there ({silent[client]})"
+        for client in sorted(silent.keys() - told)
+    ]
+    result.stats = {"gathered": len(told)}
+    return result
+
+
+def _compare(history: History, gathered: Operation, there: set[str], result: CheckResult) -> None:
+    """Hold what one client listed and saw against who is there."""
+    assert gathered.completion is not None
+    listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
+    for address in sorted(listed - there):
+        what = f"{address} was listed after it had left, or its session had had time to expire"
+        result.anomalies.append(_anomaly("ghost-entry", what, history, gathered))
+    for address in sorted(there - listed):
+        what = f"{address} was not listed, although it had registered with acknowledgement"
+        result.anomalies.append(_anomaly("missing-entry", what, history, gathered))
+    if seen not in (there, listed):
+        what = (
+            f"c{_client(history, gathered)}'s view still showed {_names(seen - there)} that had "
+            f"gone, and did not show {_names(there - seen)}"
+        )
+        result.anomalies.append(_anomaly("stale-view", what, history, gathered))
+
+
+def _client(history: History, operation: Operation) -> int:
+    return history.client_of(int(operation.invoke.process))
+
+
+def _names(addresses: Iterable[str]) -> str:
+    return ", ".join(sorted(addresses)) or "nobody"
+
+
+def _anomaly(kind: str, what: str, history: History, operation: Operation) -> Anomaly:
+    return Anomaly(
+        kind=kind,
+        description=what,
+        ops=operation.indices,
+        clients=[_client(history, operation)],
+        start=operation.invoke.time,
+        end=(operation.completion or operation.invoke).time,
+    )

@@ -1,0 +1,188 @@
+"""Whether consumers get what is there for them.
+
+- In the final phase, with every fault healed, every client puts an element and must get one.
+- A dequeue that was waiting for more than ``PATIENCE_NS`` while one and the same element lay there,
+  with no fault in force and its client connected all the while, has slept, whatever came of it.
+"""
+
+from collections.abc import Collection, Iterable
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from rumpus.checker.every_run.exercise import fault_windows
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.families.queue_accounting import Accounts, Element, taken
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+PATIENCE_NS = 2_000_000_000
+"""For how long an element may lie there while somebody waits for one."""
+
+
+def check_waiting(history: History, books: Accounts, left: Collection[Any] | None) -> CheckResult:
+    """Judge who waited in vain.
+
+    Args:
+        history: the run.
+        books: its accounts.
+        left: values of the elements still there at the end; None if nobody could look.
+    """
+    result = CheckResult(name="waiting")
+    _final(history, result)
+    slept = _sleepers(history, books, left or ())
+    result.anomalies += slept
+    result.stats = {**result.stats, "slept": len(slept)}
+    return result
+
+
+def _final(history: History, result: CheckResult) -> None:
+    asked, phase = judged_phase(history, result, "clients asked again once every fault was healed")
+    if phase is None:
+        return
+    tries: dict[int, list[Operation]] = {}
+    for operation in history.operations():
+        if operation.invoke.time >= phase.time and operation.invoke.f == "dequeue":
+            client = history.client_of(int(operation.invoke.process))
+            tries.setdefault(client, []).append(operation)
+    asked.observed = len(tries)
+    served = [client for client, own in tries.items() if any(map(_served, own))]
+    result.stats = {"final_clients": len(tries), "final_served": len(served)}
+    if len(served) < len(tries) and not history.events("control", "phase-end"):
+        result.unknown.append("the final phase was cut short")
+        return
+    for client in sorted(tries.keys() - set(served)):
+        own = tries[client]
+        last = own[-1].completion or own[-1].invoke
+        result.anomalies.append(
+            Anomaly(
+                kind="stuck-waiter",
+                description=(
+                    f"c{client} got nothing in {len(own)} tries with every fault healed, though "
+                    f"an element was put for everybody ({last.error or 'no answer'})"
+                ),
+                ops=[index for operation in own for index in operation.indices],
+                clients=[client],
+                start=own[0].invoke.time,
+                end=last.time,
+            )
+        )
+
+
+def _served(operation: Operation) -> bool:
+    return operation.outcome == "ok" and taken(operation) is not None
+
+
+def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
+    """Dequeues that went on while an element lay there and nothing was in the way."""
+    troubles = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
+    connections = _connections(history)
+    nameless = [
+        (take.invoke.time, take.completion.time if take.completion else history.end)
+        for take in books.nameless
+    ]
+    lying = [
+        lay
+        for element in books.elements.values()
+        if (lay := _lay(element, left, history.end)) is not None
+    ]
+    found: list[Anomaly] = []
+    for operation in history.operations():
+        if (
+            operation.invoke.f != "dequeue"
+            or operation.completion is None
+            or operation.outcome == "info"
+        ):
+            continue
+        begun, ended = operation.invoke.time, operation.completion.time
+        if ended - begun <= PATIENCE_NS:
+            continue
+        client = history.client_of(int(operation.invoke.process))
+        calm = _calm(_within(connections.get(client, []), begun, ended), troubles)
+        own = _lay(books.elements.get(taken(operation)), left, ended, but=operation)
+        for lay in lying if own is None else [*lying, own]:
+            put = lay.put
+            for since, until in _within(calm, lay.since, lay.until):
+                known = not any(call < until and end > put for call, end in nameless)
+                if until - since > PATIENCE_NS and known:
+                    found.append(_slept(operation, lay.value, client, since, until))
+                    break
+            else:
+                continue
+            break
+    return found
+
+
+def _slept(operation: Operation, value: Any, client: int, since: int, until: int) -> Anomaly:
+    done = operation.completion
+    assert done is not None
+    waited = (done.time - operation.invoke.time) / 1e9
+    return Anomaly(
+        kind="stuck-waiter",
+        description=(
+            f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
+            f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected"
+        ),
+        ops=operation.indices,
+        clients=[client],
+        start=operation.invoke.time,
+        end=done.time,
+    )
+
+
+class _Lay(NamedTuple):
+    """From when until when an element surely was there for anybody; ``put`` is the put's call."""
+
+    value: Any
+    put: int
+    since: int
+    until: int
+
+
+def _lay(
+    element: Element | None, left: Collection[Any], end: int, but: Operation | None = None
+) -> _Lay | None:
+    """When an element lay there for certain, one dequeue left aside; None if that was short."""
+    if element is None or not element.inside:
+        return None
+    took = [*element.takes, *element.doubtful]
+    if not (took or element.value in left):
+        return None
+    assert element.put is not None
+    assert element.put.completion is not None
+    since = element.put.completion.time
+    until = min((take.invoke.time for take in took if take is not but), default=end)
+    lay = _Lay(element.value, element.put.invoke.time, since, until)
+    return lay if until - since > PATIENCE_NS else None
+
+
+def _connections(history: History) -> dict[int, list[tuple[int, int]]]:
+    """From when until when each client was connected, in order."""
+    changes: dict[int, list[Op]] = {}
+    for op in history.events("session"):
+        if op.f in ("connected", "suspended", "lost", "started", "exited", "closed"):
+            changes.setdefault(op.value["client"], []).append(op)
+    return {
+        client: [
+            (op.time, after.time if after is not None else history.end)
+            for op, after in zip_longest(own, own[1:])
+            if op.f == "connected"
+        ]
+        for client, own in changes.items()
+    }
+
+
+def _within(spans: Iterable[tuple[int, int]], begun: int, ended: int) -> list[tuple[int, int]]:
+    """The parts of spans of time in one span."""
+    cut = [(max(since, begun), min(until, ended)) for since, until in spans]
+    return [(since, until) for since, until in cut if since < until]
+
+
+def _calm(
+    spans: list[tuple[int, int]], troubles: Iterable[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The parts of spans of time in which there is no trouble."""
+    for begun, ended in troubles:
+        before = [(since, min(until, begun)) for since, until in spans]
+        after = [(max(since, ended), until) for since, until in spans]
+        spans = [(since, until) for since, until in [*before, *after] if since < until]
+    return spans

@@ -1,0 +1,290 @@
+"""Writes to a replicated log, and what was read of it: nothing acknowledged is ever lost.
+
+Operations: ``append`` of a value that is written once, ok: {epoch, at}; ``read``, ok: all values
+in order; ``converge``, ok: {values}, the own copy, which is the same as what was read just then.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+
+@dataclass(frozen=True)
+class Write:
+    """An ``append``. Nanoseconds; ``returned``, ``epoch`` and ``at`` are None without an ok."""
+
+    value: Any
+    operation: Operation
+    called: int
+    outcome: str
+    returned: int | None = None
+    epoch: int | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What somebody saw of the whole log, between call and return."""
+
+    values: Sequence[Any]
+    operation: Operation
+    called: int
+    returned: int
+
+
+def writes(history: History) -> list[Write]:
+    """All of a history in order of their call."""
+    found = []
+    for operation in history.operations():
+        call, done = operation
+        if call.f != "append":
+            continue
+        if operation.outcome == "ok" and done is not None:
+            value = done.value
+            found.append(
+                Write(
+                    call.value,
+                    operation,
+                    call.time,
+                    "ok",
+                    done.time,
+                    value["epoch"],
+                    value["at"],
+                )
+            )
+        else:
+            found.append(Write(call.value, operation, call.time, operation.outcome))
+    return found
+
+
+def sights(history: History) -> list[Sight]:
+    """All of a history in order of their call."""
+    found = []
+    for operation in history.operations():
+        call, done = operation
+        if operation.outcome != "ok" or done is None or call.f not in ("read", "converge"):
+            continue
+        values = done.value if call.f == "read" else done.value["values"]
+        found.append(Sight(values, operation, call.time, done.time))
+    return found
+
+
+def check_replication(history: History) -> CheckResult:
+    """Judge what became of the writes; linear in the lengths of all that was read.
+
+    - ``lost-write``: acknowledged before a read was called, and not in it; or two were
+      acknowledged for one position.
+    - ``duplicate-element``, ``phantom-element``: read twice; or nobody wrote it, not yet, or
+      not for certain.
+    - ``out-of-order``: behind one that was only called after it had been acknowledged; or
+      elsewhere in the order in another read.
+    - ``stale-action``: acknowledged in an epoch after one that had been acknowledged in a later
+      epoch when it was called: a deposed primary still finds its quorum.
+    """
+    result = CheckResult(name="replication")
+    written, seen = writes(history), sights(history)
+    acknowledged = [write for write in written if write.outcome == "ok"]
+    _Judge(history, written, acknowledged, result).judge(seen)
+    epochs = {write.epoch for write in acknowledged}
+    result.stats = {
+        "writes": len(written),
+        "acknowledged": len(acknowledged),
+        "unknown": sum(write.outcome == "info" for write in written),
+        "reads": len(seen),
+        "primaries": len(epochs),
+    }
+    return result
+
+
+class _Judge:
+    def __init__(
+        self,
+        history: History,
+        written: Sequence[Write],
+        acknowledged: Sequence[Write],
+        result: CheckResult,
+    ) -> None:
+        self._history = history
+        self._written = {write.value: write for write in written}
+        self._acknowledged = sorted(acknowledged, key=lambda write: write.returned or 0)
+        self._result = result
+
+    def judge(self, seen: Sequence[Sight]) -> None:
+        self._places()
+        self._epochs()
+        lost: set[Any] = set()
+        longest = max(seen, key=lambda sight: len(sight.values), default=None)
+        order = {value: at for at, value in enumerate(longest.values)} if longest else {}
+        for sight in seen:
+            self._doubles_and_phantoms(sight)
+            self._order(sight, order)
+            self._losses(sight, lost)
+
+    def _places(self) -> None:
+        taken: dict[int, Write] = {}
+        for write in self._acknowledged:
+            assert write.at is not None
+            other = taken.setdefault(write.at, write)
+            if other is not write:
+                self._add(
+                    "lost-write",
+                    f"{other.value} was acknowledged at position {write.at} in epoch "
+                    f"{other.epoch}, and {write.value} at the same in epoch {write.epoch}",
+                    other.operation,
+                    write.operation,
+                )
+
+    def _epochs(self) -> None:
+        """Who was called after a return in a later epoch: by merging calls into returns."""
+        latest: Write | None = None
+        returned = iter(self._acknowledged)
+        coming = next(returned, None)
+        for write in sorted(self._acknowledged, key=lambda w: w.called):
+            while coming is not None and (coming.returned or 0) < write.called:
+                if latest is None or (coming.epoch or 0) > (latest.epoch or 0):
+                    latest = coming
+                coming = next(returned, None)
+            if latest is not None and (latest.epoch or 0) > (write.epoch or 0):
+                self._add(
+                    "stale-action",
+                    f"{write.value} was acknowledged in epoch {write.epoch}, although "
+                    f"{latest.value} had been in epoch {latest.epoch} before it was called",
+                    latest.operation,
+                    write.operation,
+                )
+
+    def _doubles_and_phantoms(self, sight: Sight) -> None:
+        for value, times in Counter(sight.values).items():
+            write = self._written.get(value)
+            if times > 1:
+                what = f"{value} was read {times} times over"
+                self._add("duplicate-element", what, sight.operation)
+            if write is None:
+                self._add("phantom-element", f"nobody ever wrote {value}", sight.operation)
+            elif write.called > sight.returned or write.outcome == "fail":
+                when = "failed" if write.outcome == "fail" else "was not called yet"
+                what = f"{value} was read, although its write {when}"
+                self._add("phantom-element", what, sight.operation, write.operation)
+
+    def _order(self, sight: Sight, order: dict[Any, int]) -> None:
+        last_called: Write | None = None
+        last_place = -1
+        for value in sight.values:
+            write = self._written.get(value)
+            if (
+                write is not None
+                and write.returned is not None
+                and last_called is not None
+                and write.returned < last_called.called
+            ):
+                self._add(
+                    "out-of-order",
+                    f"{value} was read behind {last_called.value}, which was only called "
+                    f"after {value} had been acknowledged",
+                    sight.operation,
+                    write.operation,
+                    last_called.operation,
+                )
+                return
+            if write is not None and (last_called is None or write.called > last_called.called):
+                last_called = write
+            place = order.get(value, last_place)
+            if place < last_place:
+                what = f"{value} stands elsewhere in what another client read"
+                self._add("out-of-order", what, sight.operation)
+                return
+            last_place = place
+
+    def _losses(self, sight: Sight, lost: set[Any]) -> None:
+        present = set(sight.values)
+        missing = []
+        for write in self._acknowledged:
+            if (write.returned or 0) >= sight.called:
+                break
+            if write.value not in present and write.value not in lost:
+                missing.append(write)
+        if missing:
+            lost.update(write.value for write in missing)
+            first = missing[0]
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            self._add(
+                "lost-write",
+                f"{first.value}{more}, acknowledged in epoch {first.epoch}, was not there any "
+                "more when the log was read",
+                *(write.operation for write in missing[:5]),
+                sight.operation,
+            )
+
+    def _add(self, kind: str, description: str, *operations: Operation) -> None:
+        ends = [(operation.completion or operation.invoke).time for operation in operations]
+        self._result.anomalies.append(
+            Anomaly(
+                kind=kind,
+                description=description,
+                ops=sorted({index for operation in operations for index in operation.indices}),
+                clients=sorted(
+                    {self._history.client_of(int(o.invoke.process)) for o in operations}
+                ),
+                start=min(operation.invoke.time for operation in operations),
+                end=max(ends),
+            )
+        )
+
+
+def check_recovery(history: History) -> CheckResult:
+    """Judge the final phase: everybody can write once more, and every copy is the same.
+
+    ``leaderless``: nobody at all can write; ``stuck-waiter``: some cannot, or a copy does not
+    become what the primary has.
+    """
+    result = CheckResult(name="recovery")
+    asked, final = judged_phase(history, result, "clients asked again once every fault was healed")
+    if final is None:
+        return result
+    if not history.events("control", "phase-end"):
+        result.unknown.append("the final phase was cut short")
+        return result
+    late = [o for o in history.operations() if o.invoke.time >= final.time]
+    tried = {f: _by_client(history, late, f) for f in ("append", "converge")}
+    asked.observed = len(tried["append"])
+    stuck = {client: ops for client, ops in tried["append"].items() if not _any_ok(ops)}
+    apart = {client: ops for client, ops in tried["converge"].items() if not _any_ok(ops)}
+    nobody = len(stuck) == len(tried["append"])
+    for kind, clients, what in (
+        ("leaderless" if nobody else "stuck-waiter", stuck, "could not have anything written"),
+        ("stuck-waiter", apart, "has not got the same copy as the primary"),
+    ):
+        for client, ops in sorted(clients.items()):
+            last = ops[-1].completion or ops[-1].invoke
+            result.anomalies.append(
+                Anomaly(
+                    kind=kind,
+                    description=f"c{client} {what}, with every fault healed "
+                    f"({ops[-1].outcome}: {last.error or 'no answer'})",
+                    ops=[index for operation in ops for index in operation.indices],
+                    clients=[client],
+                    start=ops[0].invoke.time,
+                    end=last.time,
+                )
+            )
+    result.stats = {"final_writers": len(tried["append"]) - len(stuck)}
+    return result
+
+
+def _by_client(
+    history: History, operations: Sequence[Operation], f: str
+) -> dict[int, list[Operation]]:
+    found: dict[int, list[Operation]] = {}
+    for operation in operations:
+        if operation.invoke.f == f:
+            found.setdefault(history.client_of(int(operation.invoke.process)), []).append(operation)
+    return found
+
+
+def _any_ok(operations: Sequence[Operation]) -> bool:
+    return any(operation.outcome == "ok" for operation in operations)

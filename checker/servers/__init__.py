@@ -1,0 +1,1 @@
+"""What the servers' files say: transaction logs, snapshots, epochs."""

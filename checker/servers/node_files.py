@@ -1,0 +1,130 @@
+"""Read what one server left on its disk: its logs, its snapshots' names and its epochs.
+
+The files may be anything that a stranger has put there (`checker.untrusted_file`).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from rumpus.checker.servers.txnlog import CorruptLog, Known, LogFile, read_log
+from rumpus.checker.untrusted_file import open_regular, read_regular
+
+MOST_LOGGED = 1 << 30
+"""Bytes that are read of the logs of all servers together: five million transactions or more."""
+
+_LARGEST_NUMBER = 64  # bytes of a file with an epoch
+_END_OF_SNAPSHOT = b"\0\0\0\x01/"
+_DIGEST_OF_SNAPSHOT = Struct(">5sqiQq5s")
+"""The end of the tree, zxid, version and digest, and the checksum and end of these."""
+
+
+@dataclass(frozen=True)
+class NodeFiles:
+    """What one server left on its disk.
+
+    ``logs`` in order of their names' zxids; ``snapshots`` the zxids in (whole) snapshots' names;
+    ``digest`` of the tree in the newest of them, with the zxid it stood at, where it is told;
+    ``damage`` what could not be read, in words (the server may then have had more).
+    """
+
+    logs: tuple[LogFile, ...] = ()
+    snapshots: frozenset[int] = frozenset()
+    current_epoch: int | None = None
+    accepted_epoch: int | None = None
+    damage: tuple[str, ...] = ()
+    digest: tuple[int, int] | None = None
+
+
+def read_node_directory(
+    directory: Path, known: Known | None = None, most: int = MOST_LOGGED
+) -> NodeFiles:
+    """Read the files of one server: ``<directory>/version-2/`` as gathered.
+
+    A snapshot that the server would not load, half written, counts for nothing. A log that the
+    server would refuse is reported in ``damage``; its records before the damage are kept.
+
+    Args:
+        directory: the server's.
+        known: what was read of other servers, as `read_log` takes it.
+        most: bytes that the records of its logs may take.
+
+    Raises:
+        OSError: the directory or a file in it cannot be read.
+        UnfitFile: one is a pipe, a device or a directory, or too large.
+        ValueError: an epoch file does not hold a number.
+    """
+    files = directory / "version-2"
+    logs: list[LogFile] = []
+    damage: list[str] = []
+    for _, path in sorted(_named(files, "log")):
+        with open_regular(path) as file:
+            try:
+                logs.append(read_log(file, path.name, known, most))
+            except CorruptLog as problem:
+                logs.append(LogFile(path.name, problem.txns, "torn record", problem.offset))
+                damage.append(str(problem))
+        most -= logs[-1].offset
+    snapshots = {zxid: path for zxid, path in _named(files, "snapshot") if _is_whole(path)}
+    return NodeFiles(
+        logs=tuple(logs),
+        snapshots=frozenset(snapshots),
+        current_epoch=_number(files / "currentEpoch"),
+        accepted_epoch=_number(files / "acceptedEpoch"),
+        damage=tuple(damage),
+        digest=_digest_of(snapshots[max(snapshots)]) if snapshots else None,
+    )
+
+
+def _named(files: Path, kind: str) -> Iterator[tuple[int, Path]]:
+    """The zxids in the names of logs or snapshots; files still being written are left out."""
+    for path in files.glob(f"{kind}.*"):
+        if found := re.fullmatch(kind + r"\.([0-9a-f]{1,16})(\.gz|\.snappy)?", path.name):
+            yield int(found[1], 16), path
+
+
+def _is_whole(snapshot: Path) -> bool:
+    """Whether a server would load it: it ends in the string "/", unless it is compressed."""
+    if snapshot.suffix in {".gz", ".snappy"}:
+        return True
+    with open_regular(snapshot) as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - len(_END_OF_SNAPSHOT)))
+        return file.read() == _END_OF_SNAPSHOT
+
+
+def _digest_of(snapshot: Path) -> tuple[int, int] | None:
+    """At which zxid the tree in a snapshot stood, and its digest; None if it does not tell.
+
+    A server that got its tree from the leader and has not changed it yet writes zeros.
+    """
+    with open_regular(snapshot) as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _DIGEST_OF_SNAPSHOT.size))
+        end = file.read()
+    if len(end) < _DIGEST_OF_SNAPSHOT.size:
+        return None
+    before, zxid, version, digest, _, _ = _DIGEST_OF_SNAPSHOT.unpack(end)
+    told = (before, version) == (_END_OF_SNAPSHOT, 2) and zxid != 0
+    return (zxid, digest) if told else None
+
+
+def _number(path: Path) -> int | None:
+    if not path.exists():
+        return None
+    content = read_regular(path, _LARGEST_NUMBER).strip()
+    if not content.isdigit():
+        raise ValueError(f"{path.name} holds no number: {content!r}")
+    return int(content)
+
+
+def epoch(zxid: int) -> int:
+    """The leader's epoch: the high half of a zxid."""
+    return zxid >> 32
+
+
+def counter(zxid: int) -> int:
+    """The position within the epoch, from 1: the low half of a zxid."""
+    return zxid & 0xFFFF_FFFF

@@ -1,0 +1,103 @@
+"""One server's files as a line of zxids, and words and positions for zxids."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rumpus.checker.servers.leader_trees import Kept
+from rumpus.checker.servers.node_files import NodeFiles, counter, epoch
+from rumpus.checker.servers.txnlog import Txn
+
+
+@dataclass
+class ServerLine:
+    """One server's files as a line of zxids: its records and the snapshots not among them.
+
+    After a zxid in ``breaks`` a file ends in a broken record: what follows it in the next
+    file may not be what followed it in time.
+    """
+
+    name: str
+    records: set[int]
+    line: list[int]
+    breaks: set[int]
+    snapshots: frozenset[int]
+    digest: tuple[int, int] | None
+    current_epoch: int
+    known_to_end: bool
+    kept: Kept | None = None
+    """What the tree in its newest snapshot has beyond the history; None if that is not known."""
+
+    def may_have(self, dropped: int, since: int) -> bool:
+        """Whether its tree has, or has after a restart, what epoch ``since`` began without.
+
+        Who has not entered that epoch will have to give up what it has beyond.
+        """
+        if max(self.current_epoch, epoch(self.tail)) < since:
+            return False
+        if self.kept is not None and dropped in self.kept:
+            return True
+        if dropped > max(self.snapshots, default=0):
+            return dropped in self.records
+        return dropped in self.records and self.kept is None
+
+    @property
+    def tail(self) -> int:
+        """The last zxid of the line; 0 if it is empty."""
+        return self.line[-1] if self.line else 0
+
+    def ends_in(self, e: int) -> int | None:
+        """The cut of epoch ``e`` in this server's history, by its tail alone."""
+        if epoch(self.tail) == e:
+            return counter(self.tail)
+        return 0 if epoch(self.tail) < e else None
+
+
+def line_of(
+    name: str, files: NodeFiles, proposals: dict[int, Txn], reasons: list[str]
+) -> ServerLine:
+    """Enter a server's records among the proposals, and lay its files out as a line."""
+    records: set[int] = set()
+    breaks: set[int] = set()
+    last = 0
+    for log in files.logs:
+        for txn in log.txns:
+            zxid = txn.zxid
+            known = proposals.setdefault(zxid, txn)
+            if known is not txn and not known.is_same_record(txn):
+                reasons.append(f"{name} has another record of zxid 0x{zxid:x} than other servers")
+            if zxid < last and zxid not in records:
+                reasons.append(f"{name}: zxid 0x{zxid:x} is logged after 0x{last:x}")
+            records.add(zxid)
+            last = max(last, zxid)
+        if log.end not in {"padding", "end of file"}:
+            breaks.add(last)
+    line = sorted(records | files.snapshots)
+    reasons += [f"{name}: {problem}" for problem in files.damage]
+    reasons += [
+        f"{name}: its log jumps from 0x{before:x} to 0x{after:x} with no snapshot between"
+        for before, after in pairwise(line)
+        if after in records and counter(after) != 1 and after != before + 1
+    ]
+    current = files.current_epoch
+    return ServerLine(
+        name=name,
+        records=records,
+        line=line,
+        breaks=breaks,
+        snapshots=files.snapshots,
+        digest=files.digest,
+        current_epoch=epoch(line[-1] if line else 0) if current is None else current,
+        known_to_end=not files.damage,
+    )
+
+
+def position(zxids: list[int], e: int) -> int:
+    """Index of the first zxid of epoch ``e`` or later."""
+    return bisect_left(zxids, e << 32)
+
+
+def span_of(e: int, counters: list[int]) -> str:
+    """Zxids in words: how many, from where to where."""
+    first, last = (f"0x{e << 32 | k:x}" for k in (counters[0], counters[-1]))
+    return first if len(counters) == 1 else f"{len(counters)} transactions, {first} to {last}"

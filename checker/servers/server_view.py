@@ -1,0 +1,226 @@
+"""From the servers' logs to the server's timeline: who owned when, and when sessions ended."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from heapq import merge
+from itertools import accumulate, groupby
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.grants import sequence_number
+from rumpus.checker.exclusion.mutual_exclusion import (
+    CLOCK_SLACK_NS,
+    Ownership,
+    ServerView,
+    SessionEnd,
+)
+from rumpus.checker.servers.node_files import epoch
+from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife, touched
+from rumpus.checker.servers.txnlog import Txn, session_hex
+
+_EVER = 1 << 63
+
+
+def server_view(
+    truth: ServerTruth,
+    clock: WallClock,
+    *,
+    kind: str,
+    path: str,
+    mark: str = "",
+    shared: str = "",
+    permits: int = 1,
+) -> ServerView:
+    """The server's timeline for one line of contenders.
+
+    Args:
+        truth: what was committed.
+        clock: lays the servers' wall-clock milliseconds on the run's clock.
+        kind: ``sequential`` (children of ``path`` that end in a sequence number and contain
+            ``mark``; the lowest ``permits`` own), ``pool`` (each child of ``path`` owns) or
+            ``single`` (whoever made the node ``path`` owns).
+        path: where the line stands.
+        mark: see ``kind``.
+        shared: if not empty, what the names contain of nodes that may own beside each other:
+            each once there are only such before it.
+        permits: how many may own at once.
+    """
+    sessions = truth.sessions()
+    unsettled: set[str] = set()
+    if truth.reasons:
+        # Something is missing: who is not known to have ended may have, unseen.
+        unsettled |= {name for name, life in sessions.items() if life.closed_ms is None}
+    # Where the wall clock was set nobody can say when they ended.
+    unsettled |= {
+        name
+        for name, life in sessions.items()
+        if life.closed_ms is not None and not clock.sure_of(life.closed_ms)
+    }
+    ends = {
+        name: SessionEnd(clock.monotonic(life.closed_ms), life.expired)
+        for name, life in sessions.items()
+        if life.closed_ms is not None
+    }
+    astray = [txn for txn in truth.uncertain + truth.forked for txn in txn.effects]
+    contested = touched(astray)
+    turns: dict[str, int | None] = {}
+    if kind == "sequential":
+        lives = [life for life in truth.znodes(path) if _stands_in_line(life, path, mark)]
+        owners = list(_first_in_line(lives, clock, shared, permits))
+        if clock.steady and not truth.reasons:
+            turns = _turns(lives, owners, [life for life in lives if life.path in contested])
+    else:
+        lives = [
+            life
+            for life in truth.znodes(path)
+            if (life.path.rpartition("/")[0] if kind == "pool" else life.path) == path
+        ]
+        owners = [
+            _ownership(
+                life,
+                life.czxid,
+                life.created_ms,
+                clock,
+                gapless=not truth.reasons and life.path not in contested,
+            )
+            for life in lives
+        ]
+    return ServerView(
+        ends=ends,
+        known=frozenset(sessions) - unsettled,
+        doubts=_doubts(truth, clock, astray),
+        owners=owners,
+        reasons=tuple(truth.reasons),
+        turns=turns,
+    )
+
+
+def _doubts(
+    truth: ServerTruth, clock: WallClock, astray: list[Txn]
+) -> dict[str, list[tuple[int, int]]]:
+    """When sessions that were closed in a history that the ensemble left may have been dead.
+
+    From that closing on; but a transaction that was committed for a session, its end included,
+    proves that it was alive since the beginning of that epoch: a leader does not take back what
+    it has closed.
+    """
+    closings: dict[str, int] = {}
+    for txn in astray:
+        if txn.name == "closeSession":
+            since = clock.monotonic(txn.time_ms) - CLOCK_SLACK_NS
+            name = session_hex(txn.session)
+            closings[name] = min(since, closings.get(name, since))
+    alive: dict[str, dict[int, int]] = {name: {} for name in closings}
+    for txn in truth.committed if closings else ():
+        name = session_hex(txn.session)
+        if name in closings:
+            alive[name][epoch(txn.zxid)] = clock.monotonic(txn.time_ms)
+    epochs = truth.epochs()
+    sessions = truth.sessions()
+    doubts: dict[str, list[tuple[int, int]]] = {}
+    for name, closing in closings.items():
+        life = sessions.get(name)
+        end = clock.monotonic(life.closed_ms) if life and life.closed_ms is not None else _EVER
+        unproven = closing
+        doubts[name] = []
+        for number, last in alive[name].items():
+            start = clock.monotonic(epochs[number].first_ms)
+            if unproven < start:
+                doubts[name].append((unproven, start))
+            unproven = max(unproven, last)
+        if unproven < end:
+            doubts[name].append((unproven, end))
+    return doubts
+
+
+def _turns(
+    lives: list[ZnodeLife], owners: list[Ownership], contested: list[ZnodeLife]
+) -> dict[str, int | None]:
+    """When each node came to own; without those that stood behind a contested one.
+
+    A node is contested if some server may have had another fate for it: then whoever asked
+    that server saw another line.
+    """
+    turns = {life.path: None for life in lives} | {owner.path: owner.start for owner in owners}
+    firsts = {owner.path: owner.grant for owner in owners}
+    doubtful = sorted((life.czxid, _end(life)) for life in contested)
+    # Until when some doubtful node stood, among those that were made up to each of them.
+    latest = list(accumulate((end for _, end in doubtful), max))
+    for life in lives:
+        came = bisect_right(doubtful, (firsts.get(life.path, _EVER), _EVER))
+        if came and life.czxid < latest[came - 1]:
+            turns.pop(life.path, None)
+    return turns
+
+
+def _end(life: ZnodeLife) -> int:
+    return _EVER if life.deleted_zxid is None else life.deleted_zxid
+
+
+def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:
+    parent, _, name = life.path.rpartition("/")
+    return parent == path.rstrip("/") and mark in name and sequence_number(name) >= 0
+
+
+def _first_in_line(
+    lives: list[ZnodeLife], clock: WallClock, shared: str, permits: int
+) -> Iterator[Ownership]:
+    """From when to when each node owned; one that has come to own does so until it is gone.
+
+    Replays creations and deletions in order of zxid, with the line as a sorted list.
+    """
+    created = sorted(lives, key=lambda life: life.czxid)
+    places = [(sequence_number(life.path), number) for number, life in enumerate(created)]
+    sharing = [bool(shared) and shared in life.path.rpartition("/")[2] for life in created]
+    arrivals = ((life.czxid, 0, number) for number, life in enumerate(created))
+    departures = sorted(
+        (life.deleted_zxid, 1, number)
+        for number, life in enumerate(created)
+        if life.deleted_zxid is not None
+    )
+    line: list[tuple[int, int]] = []
+    owning: set[int] = set()
+    # One transaction may take away several, the nodes of a session say; nobody owns in between.
+    for zxid, changes in groupby(merge(arrivals, departures), key=lambda change: change[0]):
+        time_ms = 0
+        for _, leaves, number in changes:
+            if leaves:
+                del line[bisect_left(line, places[number])]
+                time_ms = created[number].deleted_ms or 0
+            else:
+                insort(line, places[number])
+                time_ms = created[number].created_ms
+        only_shared = True
+        for place, (_, number) in enumerate(line):
+            only_shared = only_shared and sharing[number]
+            if place >= permits and not only_shared:
+                break
+            if number not in owning:
+                owning.add(number)
+                yield _ownership(created[number], zxid, time_ms, clock, shared=sharing[number])
+
+
+def _ownership(
+    life: ZnodeLife,
+    grant: int,
+    grant_ms: int,
+    clock: WallClock,
+    *,
+    gapless: bool = False,
+    shared: bool = False,
+) -> Ownership:
+    # Made anew although it was there, in logs without a gap: the server never took it away.
+    never_deleted = gapless and life.how == "unlogged"
+    return Ownership(
+        path=life.path,
+        session=life.owner or life.created_by,
+        czxid=life.czxid,
+        start=clock.monotonic(grant_ms),
+        grant=grant,
+        end=clock.monotonic(life.deleted_ms)
+        if life.deleted_ms is not None and not never_deleted
+        else None,
+        loss=None if never_deleted else life.deleted_zxid,
+        expired=life.how == "expired",
+        shared=shared,
+        created=clock.monotonic(life.created_ms),
+    )

@@ -1,0 +1,189 @@
+"""The digest of a server's tree, as ZooKeeper 3.6 and later log it with every transaction.
+
+The digest is the sum, modulo 2**64, of a CRC-32 of every znode: of its path, its data and its
+persisted stat (``DigestCalculator`` version 2). A leader computes it from its own tree and sends
+it with the proposal, so that it stands in every server's log: each record tells of the whole
+tree of the leader that proposed it, and two histories that differ in any change of a znode
+have different digests (but for one chance in 2**32 or so: the sum is no cryptographic hash).
+
+Paths under ``/zookeeper/`` do not count; they are changed by each server for itself.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from zlib import crc32
+
+import msgspec
+from msgspec.structs import astuple, replace
+
+from rumpus.checker.servers.txnlog import Txn
+
+_STAT = Struct(">5q3iq")
+_MODULUS = 1 << 64
+_CONTAINER = -(1 << 63)
+_TTL = -(1 << 56)
+
+
+class _Znode(msgspec.Struct, frozen=True, gc=False):
+    """Data and persisted stat; ``cversion`` counts the creations of children."""
+
+    data: bytes | None = b""
+    czxid: int = 0
+    mzxid: int = 0
+    pzxid: int = 0
+    ctime: int = 0
+    mtime: int = 0
+    version: int = 0
+    cversion: int = 0
+    aversion: int = 0
+    owner: int = 0
+
+
+Changes = list[tuple[str, _Znode | None, int]]
+"""What stood where a transaction changed the tree, and its share of the digest; in the order of
+the changes."""
+
+
+class DigestedTree:
+    """A tree of znodes with its digest, to which transactions are applied and taken back.
+
+    Begins as a new server's tree. A change that does not fit the tree (a znode that is there
+    already, or that is not) is left out, as a server does when it replays its log.
+
+    Attributes:
+        digest: of the tree as it stands, from 0 to 2**64 - 1.
+    """
+
+    def __init__(self) -> None:
+        self._znodes: dict[str, _Znode] = {}
+        self._shares: dict[str, int] = {}
+        self.digest = 0
+        for path in ("", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"):
+            self._set(path, _Znode(), [])
+
+    def copy(self) -> "DigestedTree":
+        """The same tree, to be changed on its own."""
+        other = DigestedTree()
+        other._znodes = self._znodes.copy()
+        other._shares = self._shares.copy()
+        other.digest = self.digest
+        return other
+
+    def equals(self, other: "DigestedTree") -> bool:
+        """Whether all znodes are the same, and will be after the same transactions."""
+        return self.digest == other.digest and self._znodes == other._znodes  # noqa: SLF001 - its own class
+
+    def apply(self, txn: Txn) -> Changes:
+        """Apply a transaction; what is returned takes it back by `revert`."""
+        changes: Changes = []
+        for effect in txn.effects:
+            self._apply(effect, changes)
+        return changes
+
+    def revert(self, changes: Changes) -> Changes:
+        """Take back the last transaction that was applied; what is returned applies it again."""
+        return [(path, *self._put(path, znode, share)) for path, znode, share in reversed(changes)]
+
+    def leads_to(self, txn: Txn) -> bool:
+        """Whether a leader with this tree can have proposed a transaction with its digest.
+
+        A leader numbers versions from its own tree. Where a znode is set again and again they tell
+        more than the digest: it does not depend on what a ``setData`` replaces.
+        """
+        changes: Changes = []
+        numbered = True
+        for effect in txn.effects:
+            numbered = numbered and self._numbers(effect)
+            self._apply(effect, changes)
+        found = self.digest
+        self.revert(changes)
+        return numbered and found == txn.digest
+
+    def _numbers(self, txn: Txn) -> bool:
+        """Whether the version that a transaction gives a znode is the next one here."""
+        znode = self._znodes.get("" if txn.path == "/" else txn.path or "")
+        if znode is None or txn.name not in ("setData", "setACL"):
+            return True
+        before = znode.version if txn.name == "setData" else znode.aversion
+        return txn.version == before + 1
+
+    def _put(self, path: str, znode: _Znode | None, share: int) -> tuple[_Znode | None, int]:
+        """Set or remove a znode; what stood there before."""
+        before, had = self._znodes.pop(path, None), self._shares.pop(path, 0)
+        if znode is not None:
+            self._znodes[path], self._shares[path] = znode, share
+        self.digest = (self.digest + share - had) % _MODULUS
+        return before, had
+
+    def _set(self, path: str, znode: _Znode | None, changes: Changes) -> None:
+        share = 0 if znode is None else _digest(path, znode)
+        changes.append((path, *self._put(path, znode, share)))
+
+    def _apply(self, txn: Txn, changes: Changes) -> None:
+        match txn.name:
+            case "create" | "create2":
+                self._create(txn, txn.session if txn.ephemeral else 0, changes)
+            case "createContainer":
+                self._create(txn, _CONTAINER, changes)
+            case "createTTL":
+                self._create(txn, _TTL | (txn.ttl_ms or 0), changes)
+            case "delete" | "deleteContainer":
+                self._delete(txn.path or "", txn.zxid, changes)
+            case "closeSession":
+                for path in self._owned(txn.session) if txn.paths is None else txn.paths:
+                    self._delete(path, txn.zxid, changes)
+            case "setData" | "reconfig" | "setACL":
+                self._change(txn, changes)
+
+    def _create(self, txn: Txn, owner: int, changes: Changes) -> None:
+        path = txn.path or ""
+        above = _parent(path)
+        parent = self._znodes.get(above)
+        if parent is None:
+            return
+        cversion = txn.parent_cversion
+        if cversion is None or cversion == -1:
+            cversion = parent.cversion + 1
+        if cversion > parent.cversion:
+            self._set(above, replace(parent, cversion=cversion, pzxid=txn.zxid), changes)
+        if path not in self._znodes:
+            zxid, time = txn.zxid, txn.time_ms
+            znode = _Znode(txn.data, zxid, zxid, zxid, time, time, owner=owner)
+            self._set(path, znode, changes)
+
+    def _delete(self, path: str, zxid: int, changes: Changes) -> None:
+        if path not in self._znodes:
+            return
+        self._set(path, None, changes)
+        above = _parent(path)
+        parent = self._znodes.get(above)
+        if parent is not None and zxid > parent.pzxid:
+            self._set(above, replace(parent, pzxid=zxid), changes)
+
+    def _change(self, txn: Txn, changes: Changes) -> None:
+        path = "" if txn.path == "/" else txn.path or ""
+        znode = self._znodes.get(path)
+        if znode is None:
+            return
+        version = txn.version or 0
+        if txn.name == "setACL":
+            znode = replace(znode, aversion=version)
+        else:
+            znode = replace(
+                znode, data=txn.data, mzxid=txn.zxid, mtime=txn.time_ms, version=version
+            )
+        self._set(path, znode, changes)
+
+    def _owned(self, session: int) -> Iterable[str]:
+        return [path for path, znode in self._znodes.items() if znode.owner == session]
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _digest(path: str, znode: _Znode) -> int:
+    if path.startswith("/zookeeper/"):
+        return 0
+    stat = _STAT.pack(*astuple(znode)[1:])
+    return crc32(stat, crc32(znode.data or b"", crc32(path.encode())))

@@ -1,0 +1,410 @@
+"""Read ZooKeeper's transaction logs: bytes to records.
+
+A log file (``version-2/log.<first zxid in hex>``) is, all integers big-endian::
+
+    "ZKLG"  int version (2)  long dbid                       the file header, 16 bytes
+    long Adler-32 of payload  int length  payload  0x42 'B'  a record, again and again
+    zeros                                                    preallocated space
+
+A payload is the transaction's header (long session, int cxid, long zxid, long time, int type),
+its body by type, and since 3.6 an optional digest of the tree (int version, long digest). Strings
+and buffers are an int length and their bytes, -1 for null; a vector is an int count and its
+elements, -1 for null. The layout is ZooKeeper 3.8's
+(``FileTxnLog``, ``SerializeUtils``, ``zookeeper.jute``); older forms it still reads are read too.
+
+What ends a file quietly and what is an error follows the server: a partial last record is the
+trace of a crash and dropped; a record that is whole and wrong stops the server from starting,
+and here raises `CorruptLog`.
+
+A log holds *proposals*, not commits: see `checker.servers.commitment`.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from io import BytesIO
+from struct import Struct, error
+from sys import intern
+from typing import BinaryIO, Literal, TypeVar
+from zlib import adler32
+
+import msgspec
+
+T = TypeVar("T")
+End = Literal["padding", "end of file", "torn record", "bad end-of-record mark"]
+
+_MAGIC = b"ZKLG"
+_HEADER = Struct(">4siq")
+_FRAME = Struct(">qi")
+_TXN = Struct(">qiqqi")
+_INT = Struct(">i")
+_LONG = Struct(">q")
+_OP = Struct(">ii")
+_CREATE_END = Struct(">?i")
+_DIGEST = Struct(">iQ")
+_END_OF_RECORD = 0x42
+_LONGEST_RECORD = 2 * 0xFFFFF
+"""jute.maxbuffer plus as much again: a longer record is refused by the server."""
+_DIGEST_VERSION = 2
+_OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyone"
+"""The ACL of nearly every znode: one entry, all permissions, world:anyone."""
+
+
+class CorruptLog(ValueError):  # noqa: N818 - says what the file is
+    """A log that the server itself would refuse to start on.
+
+    Attributes:
+        name: the file, as given to `parse_log`.
+        offset: where in the file the offending record (or header) begins, in bytes.
+        txns: the records before it.
+    """
+
+    def __init__(self, name: str, offset: int, problem: str, txns: "tuple[Txn, ...]" = ()) -> None:
+        super().__init__(f"transaction log {name or '(unnamed)'}, byte {offset}: {problem}")
+        self.name = name
+        self.offset = offset
+        self.txns = txns
+
+
+class Txn(msgspec.Struct, frozen=True, gc=False):
+    """One transaction as proposed by a leader.
+
+    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` prints it), 0 for the server's
+    own doings. ``cxid`` is the client's request number, 0 for what a server did by itself.
+    ``time_ms`` is the leader's wall clock in milliseconds since 1970. ``name`` is the type in
+    words: create, create2, createContainer, createTTL, delete, deleteContainer, setData,
+    reconfig, setACL, check, createSession, closeSession, multi, error.
+
+    The rest is there where the type has it: ``path``; ``data``; ``ephemeral`` (a create whose
+    znode the session owns); ``parent_cversion`` (number of children ever created in the
+    parent, this one included; -1 in logs from before 3.5); ``version`` (the new one);
+    ``ttl_ms``; ``timeout`` (createSession, ms); ``paths`` (closeSession: the ephemerals it
+    removes, None in logs from before 3.6, where it removes what the session owns);
+    ``ops`` (multi: its parts, each with the header of the whole); ``error`` (a negative code
+    of ``KeeperException``: a request that was refused and yet took a zxid; in a failed multi
+    the failing part and those after it); ``digest`` (of the leader's tree after the
+    transaction, as `checker.servers.tree_digest` computes it; None where the record has none).
+    """
+
+    zxid: int
+    session: int
+    cxid: int
+    time_ms: int
+    type: int
+    name: str
+    path: str | None = None
+    data: bytes | None = None
+    ephemeral: bool = False
+    parent_cversion: int | None = None
+    version: int | None = None
+    ttl_ms: int | None = None
+    timeout: int | None = None
+    paths: tuple[str, ...] | None = None
+    ops: "tuple[Txn, ...]" = ()
+    error: int | None = None
+    digest: int | None = None
+
+    @property
+    def effects(self) -> "tuple[Txn, ...]":
+        """The simple transactions it comes to: itself, a multi's parts, nothing if refused."""
+        if self.name == "error":
+            return ()
+        if self.name != "multi":
+            return (self,)
+        return () if self.refused_multi else self.ops
+
+    @property
+    def refused_multi(self) -> bool:
+        """Whether it is a multi of which nothing happened."""
+        return self.name == "multi" and any(op.name == "error" for op in self.ops)
+
+    def is_same_record(self, other: "Txn") -> bool:
+        """Whether two servers' records can be of one proposal.
+
+        Of a refused multi ZooKeeper 3.8 turns the parts before the failing one into errors when
+        it applies it (``DataTree.processTxn``), in the very object that another thread is about
+        to log: some servers log these parts as they were proposed, others as errors whose code
+        is the part's first bytes. Nothing of them happens either way.
+        """
+        if self == other:
+            return True
+        plain = [msgspec.structs.replace(txn, ops=()) for txn in (self, other)]
+        return (
+            self.refused_multi
+            and other.refused_multi
+            and plain[0] == plain[1]
+            and len(self.ops) == len(other.ops)
+        )
+
+
+Known = dict[bytes, Txn]
+"""Payload -> its record. The servers of an ensemble log the same payloads; one is kept."""
+
+
+class LogFile(msgspec.Struct, frozen=True):
+    """The records of one file in its order, why reading stopped, and at which byte."""
+
+    name: str
+    txns: tuple[Txn, ...]
+    end: End
+    offset: int
+
+
+@lru_cache(4096)
+def session_hex(session: int) -> str:
+    """A session id as ZooKeeper prints it: ``0x`` and the unsigned number in hex."""
+    return f"0x{session & 0xFFFF_FFFF_FFFF_FFFF:x}"
+
+
+def parse_log(data: bytes, name: str = "", known: Known | None = None) -> LogFile:
+    """Read one log file as the server would on start.
+
+    Args:
+        data: the whole file.
+        name: what to call it in errors.
+        known: what logs that were read before have; what is new is added.
+
+    Raises:
+        CorruptLog: as `read_log`.
+    """
+    return read_log(BytesIO(data), name, known)
+
+
+def read_log(
+    file: BinaryIO, name: str, known: Known | None = None, most: int | None = None
+) -> LogFile:
+    """Read one log file as the server would on start, and no further than its records go.
+
+    Args:
+        file: at its beginning.
+        name: what to call it in errors.
+        known: what logs that were read before have; what is new is added.
+        most: how many bytes its records may take; None for any number.
+
+    Raises:
+        CorruptLog: it is shorter than its header or has another magic; a record's length is
+            negative or above 2 x 1048575; its checksum does not fit although its end mark is
+            in place; its type is unknown; its body is not that of its type; or its records take
+            more than they may.
+    """
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise CorruptLog(name, 0, f"{len(header)} bytes, too short for a file header (16 bytes)")
+    magic, version, _ = _HEADER.unpack(header)
+    if magic != _MAGIC:
+        raise CorruptLog(name, 0, f"not a transaction log: it begins with {magic!r}, not 'ZKLG'")
+    if version != 2:
+        raise CorruptLog(name, 0, f"format version {version}; only version 2 is known")
+    txns: list[Txn] = []
+    known = {} if known is None else known
+    at = _HEADER.size
+
+    def stop(end: End) -> LogFile:
+        return LogFile(name, tuple(txns), end, at)
+
+    while frame := file.read(_FRAME.size):
+        if len(frame) < _FRAME.size:
+            return stop("torn record")
+        checksum, length = _FRAME.unpack(frame)
+        if length == 0:
+            return stop("padding")
+        if not 0 < length <= _LONGEST_RECORD:
+            raise CorruptLog(name, at, f"unreasonable record length {length}", tuple(txns))
+        if most is not None and at + _FRAME.size + length > most:
+            why = f"its records take more than {most:,} bytes, which is all that is read"
+            raise CorruptLog(name, at, why, tuple(txns))
+        payload = file.read(length)
+        mark = file.read(1)
+        if not mark:
+            return stop("torn record")
+        if mark[0] != _END_OF_RECORD:
+            return stop("bad end-of-record mark")
+        if adler32(payload) != checksum:
+            raise CorruptLog(name, at, "checksum mismatch in a complete record", tuple(txns))
+        txn = known.get(payload)
+        if txn is None:
+            try:
+                txn = known[payload] = _parse_txn(payload)
+            except (error, IndexError, UnicodeDecodeError, ValueError) as problem:
+                why = f"unreadable record: {problem}"
+                raise CorruptLog(name, at, why, tuple(txns)) from problem
+        txns.append(txn)
+        at += _FRAME.size + length + 1
+    return stop("end of file")
+
+
+def _parse_txn(payload: bytes) -> Txn:
+    session, cxid, zxid, time_ms, kind = _TXN.unpack_from(payload)
+    session = _same(session)
+    parse = _BODIES.get(kind)
+    if parse is None:
+        raise ValueError(f"unsupported transaction type {kind}")
+    return parse((zxid, session, cxid, time_ms, kind), payload, _TXN.size)
+
+
+Head = tuple[int, int, int, int, int]
+"""zxid, session, cxid, time, type: what every transaction begins with."""
+
+
+def _buffer(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length = _INT.unpack_from(body, at)[0]
+    at += 4
+    if length == -1:
+        return None, at
+    if length < 0 or at + length > len(body):
+        raise ValueError(f"a string or buffer of {length} bytes in {len(body) - at}")
+    return body[at : at + length], at + length
+
+
+@lru_cache(1024)
+def _same(value: T) -> T:
+    """One object for values that are equal, as sessions and contenders' data often are."""
+    return value
+
+
+def _string(body: bytes, at: int) -> tuple[str, int]:
+    text, at = _buffer(body, at)
+    if text is None:
+        raise ValueError("a null path")
+    # A path stands in several records, and in several servers' logs.
+    return intern(text.decode()), at
+
+
+def _skip_acl(body: bytes, at: int) -> int:
+    if body.startswith(_OPEN_ACL, at):
+        return at + len(_OPEN_ACL)
+    count = _INT.unpack_from(body, at)[0]
+    at += 4
+    for _ in range(count):
+        _, at = _buffer(body, at + 4)
+        _, at = _buffer(body, at)
+    return at
+
+
+def _digest(body: bytes, at: int) -> int | None:
+    """The tree's digest, if the body is followed by one of the version that is understood."""
+    if len(body) - at != _DIGEST.size:
+        return None
+    version, digest = _DIGEST.unpack_from(body, at)
+    return digest if version == _DIGEST_VERSION else None
+
+
+def _create(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    data, at = _buffer(body, at)
+    at = _skip_acl(body, at)
+    if len(body) < at + _CREATE_END.size:  # written before parents' cversion was logged
+        ephemeral, parent_cversion = body[at] != 0, -1
+    else:
+        ephemeral, parent_cversion = _CREATE_END.unpack_from(body, at)
+    name = "create" if head[4] == 1 else "create2"
+    digest = _digest(body, at + _CREATE_END.size)
+    return Txn(*head, name, path, _same(data), ephemeral, parent_cversion, digest=digest)
+
+
+def _create_container(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    data, at = _buffer(body, at)
+    at = _skip_acl(body, at)
+    cversion = _INT.unpack_from(body, at)[0]
+    digest = _digest(body, at + 4)
+    return Txn(*head, "createContainer", path, data, parent_cversion=cversion, digest=digest)
+
+
+def _create_ttl(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    data, at = _buffer(body, at)
+    at = _skip_acl(body, at)
+    cversion = _INT.unpack_from(body, at)[0]
+    ttl = _LONG.unpack_from(body, at + 4)[0]
+    digest = _digest(body, at + 12)
+    return Txn(*head, "createTTL", path, data, parent_cversion=cversion, ttl_ms=ttl, digest=digest)
+
+
+def _delete(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    name = "delete" if head[4] == 2 else "deleteContainer"
+    return Txn(*head, name, path, digest=_digest(body, at))
+
+
+def _set_data(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    data, at = _buffer(body, at)
+    version = _INT.unpack_from(body, at)[0]
+    name = "setData" if head[4] == 5 else "reconfig"
+    return Txn(*head, name, path, data, version=version, digest=_digest(body, at + 4))
+
+
+def _set_acl(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    at = _skip_acl(body, at)
+    version = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "setACL", path, version=version, digest=_digest(body, at + 4))
+
+
+def _check(head: Head, body: bytes, at: int) -> Txn:
+    path, at = _string(body, at)
+    return Txn(*head, "check", path, version=_INT.unpack_from(body, at)[0])
+
+
+def _create_session(head: Head, body: bytes, at: int) -> Txn:
+    timeout = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "createSession", timeout=timeout, digest=_digest(body, at + 4))
+
+
+def _close_session(head: Head, body: bytes, at: int) -> Txn:
+    left = len(body) - at
+    # Before 3.6 the body was empty; a digest alone is as long as a vector of one four-letter
+    # path, but begins with 2 where that begins with 1.
+    if left == 0 or (left == _DIGEST.size and _INT.unpack_from(body, at)[0] == _DIGEST_VERSION):
+        return Txn(*head, "closeSession", digest=_digest(body, at))
+    count = _INT.unpack_from(body, at)[0]
+    at += 4
+    paths = []
+    for _ in range(count):
+        path, at = _string(body, at)
+        paths.append(path)
+    return Txn(*head, "closeSession", paths=tuple(paths), digest=_digest(body, at))
+
+
+def _error(head: Head, body: bytes, at: int) -> Txn:
+    error = _INT.unpack_from(body, at)[0]
+    return Txn(*head, "error", error=error, digest=_digest(body, at + 4))
+
+
+def _multi(head: Head, body: bytes, at: int) -> Txn:
+    count = _INT.unpack_from(body, at)[0]
+    at += 4
+    ops = []
+    for _ in range(count):
+        kind, length = _OP.unpack_from(body, at)
+        parse = _PARTS.get(kind)
+        if parse is None:
+            raise ValueError(f"a multi with a part of unsupported type {kind}")
+        at += _OP.size
+        if length < 0 or at + length > len(body):
+            raise ValueError(f"a part of {length} bytes in {len(body) - at}")
+        ops.append(parse((*head[:4], kind), body[at : at + length], 0))
+        at += length
+    return Txn(*head, "multi", ops=tuple(ops), digest=_digest(body, at))
+
+
+_Parse = Callable[[Head, bytes, int], Txn]
+_PARTS: dict[int, _Parse] = {
+    -1: _error,
+    1: _create,
+    2: _delete,
+    5: _set_data,
+    13: _check,
+    15: _create,
+    19: _create_container,
+    20: _delete,
+    21: _create_ttl,
+}
+_BODIES: dict[int, _Parse] = {
+    **{kind: parse for kind, parse in _PARTS.items() if kind != 13},
+    -11: _close_session,
+    -10: _create_session,
+    7: _set_acl,
+    14: _multi,
+    16: _set_data,
+}

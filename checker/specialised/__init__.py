@@ -1,1 +1,0 @@
-"""Deciders that need no search: near-linear in the number of operations."""

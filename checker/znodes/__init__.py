@@ -1,0 +1,1 @@
+"""ZooKeeper's own promises, held against operations on plain znodes."""

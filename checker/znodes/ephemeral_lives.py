@@ -1,0 +1,171 @@
+"""Ephemeral znodes and their sessions: neither outlives the other, nor goes before it."""
+
+from typing import NamedTuple
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+SLACK_NS = 50_000_000
+"""By how much the servers' times and the run's may differ; also for a session's last moments."""
+
+
+class Standing(NamedTuple):
+    """A node that was made, and that nobody who may has been asked to remove."""
+
+    name: str
+    session: str
+    client: int
+    create: Operation
+
+
+def check_ephemerals(
+    history: History, truth: ServerTruth | None = None, clock: WallClock | None = None
+) -> CheckResult:
+    """Hold what clients saw of each other's nodes against the lives of their sessions.
+
+    A ``look`` -> {owners: {name: session}, session} shows everything that was committed before
+    its call, and so does a create that succeeds, of its name. So a node must be in it that was
+    made before, if its session lived on and its client had not begun to remove it; and none may be
+    in it whose session had ended before. Both need a write in their own session, which the servers
+    must refuse if that session had ended before the call.
+
+    Args:
+        history: with ``create`` {name} -> {name, session}, ``remove`` {name}, ``look``.
+        truth: tells when sessions ended; without it a session is known to have lived until it was
+            last asked something that was answered.
+        clock: lays the servers' times on the run's.
+
+    Cost: O(n) for a bounded number of names.
+    """
+    result = CheckResult(name="ephemeral lives")
+    ends = _ends(truth, clock)
+    answered = _last_answers(history) if truth is None else {}
+    standing: dict[str, Standing] = {}
+    before: dict[int | str, dict[str, Standing]] = {}
+    pairs = {pair.invoke.index: pair for pair in history.operations()}
+    calls: dict[int | str, Operation] = {}
+    looks = 0
+    for op in history:
+        if not isinstance(op.process, int):
+            continue
+        if op.type == "invoke":
+            pair = calls[op.process] = pairs[op.index]
+            if op.f in ("look", "create"):
+                before[op.process] = dict(standing)
+            elif op.f == "remove" and not _certainly_not(pair):
+                own = standing.get(op.value["name"])
+                if own is not None and own.client == history.client_of(op.process):
+                    del standing[op.value["name"]]
+            continue
+        pair = calls[op.process]
+        if op.type != "ok":
+            continue
+        if op.f == "create":
+            name, client = op.value["name"], history.client_of(op.process)
+            expected, seen, viewer = before.pop(op.process), {name: op.value["session"]}, None
+            expected = {name: expected[name]} if name in expected else {}
+        elif op.f == "look":
+            expected, seen, viewer = before.pop(op.process), op.value["owners"], op.value["session"]
+        else:
+            continue
+        own = op.value["session"]
+        if ends.get(own, NEVER) + SLACK_NS < pair.invoke.time:
+            result.anomalies.append(_revived(pair, op, own, ends[own], history))
+        for node in expected.values():
+            if standing.get(node.name) is not node or seen.get(node.name) == node.session:
+                continue
+            del standing[node.name]
+            alive = node.session in ends and op.time + SLACK_NS < ends[node.session]
+            alive = alive or op.time < answered.get(node.session, op.time)
+            if alive or node.session == viewer:
+                result.anomalies.append(_early(node, pair, seen.get(node.name), history))
+        if op.f == "create":
+            standing[name] = Standing(name, op.value["session"], client, pair)
+        else:
+            looks += 1
+            result.anomalies += _lingering(pair, op, ends, history)
+    result.stats = {"looks": looks}
+    return result
+
+
+NEVER = 2**63
+
+
+def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
+    """When each session ended on the run's clock; `NEVER` for those that lived on."""
+    if truth is None or clock is None:
+        return {}
+    return {
+        session: NEVER if life.closed_ms is None else clock.monotonic(life.closed_ms)
+        for session, life in truth.sessions().items()
+        if life.closed_ms is None or clock.sure_of(life.closed_ms)
+    }
+
+
+def _last_answers(history: History) -> dict[str, int]:
+    """When the last call began that was answered in each session: it lived at least until then."""
+    found: dict[str, int] = {}
+    for call, done in history.operations():
+        if done is not None and done.type == "ok" and call.f in ("create", "look"):
+            found[done.value["session"]] = call.time
+    return found
+
+
+def _certainly_not(pair: Operation) -> bool:
+    return pair.outcome == "fail"
+
+
+def _early(node: Standing, look: Operation, instead: str | None, history: History) -> Anomaly:
+    assert look.completion is not None
+    found = "was gone" if instead is None else f"belonged to {instead}"
+    return Anomaly(
+        kind="early-removal",
+        description=(
+            f"{node.name}, which c{node.client} had made in session {node.session}, {found} though "
+            "that session lived on and nobody who may had removed it"
+        ),
+        ops=[*node.create.indices, *look.indices],
+        clients=sorted({node.client, history.client_of(int(look.invoke.process))}),
+        start=node.create.invoke.time,
+        end=look.completion.time,
+    )
+
+
+def _revived(pair: Operation, done: Op, session: str, ended: int, history: History) -> Anomaly:
+    since = (pair.invoke.time - ended) / 1e9
+    return Anomaly(
+        kind="revived-session",
+        description=(
+            f"a {pair.invoke.f} in session {session} was answered, called {since:.2f} s after the "
+            "servers had ended that session"
+        ),
+        ops=pair.indices,
+        clients=[history.client_of(int(pair.invoke.process))],
+        start=ended,
+        end=done.time,
+    )
+
+
+def _lingering(look: Operation, done: Op, ends: dict[str, int], history: History) -> list[Anomaly]:
+    found = []
+    for name, session in sorted(done.value["owners"].items()):
+        if session is None:
+            why = "is not ephemeral"
+        elif ends.get(session, NEVER) + SLACK_NS < look.invoke.time:
+            since = (look.invoke.time - ends[session]) / 1e9
+            why = f"was there {since:.2f} s after the end of its session {session}"
+        else:
+            continue
+        found.append(
+            Anomaly(
+                kind="lingering-ephemeral",
+                description=f"{name} {why}",
+                ops=look.indices,
+                clients=[history.client_of(int(look.invoke.process))],
+                start=look.invoke.time,
+                end=done.time,
+            )
+        )
+    return found

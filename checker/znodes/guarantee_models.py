@@ -1,0 +1,136 @@
+"""ZooKeeper's promises as models: which of them are decided together, and their witnesses."""
+
+from collections.abc import Callable, Hashable, Sequence
+
+from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry
+from rumpus.checker.deciders.decision import Budget, Decision, accepted
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.znodes.session_order import check_session_order
+from rumpus.checker.znodes.watch_events import check_watch_events
+from rumpus.checker.znodes.znode_data import check_znode_data
+from rumpus.checker.znodes.znode_operations import ZnodeOperations, explaining
+from rumpus.checker.znodes.zxid_order import check_zxid_order
+
+Guarantee = Callable[[ZnodeOperations], Decision | None]
+
+MOST_MINIMISED = 1_000
+"""Of so many operations a witness is made minimal; of more it is left as it was found."""
+
+
+def sessions_without_syncs(operations: ZnodeOperations) -> Decision | None:
+    """`check_session_order` of writes and reads alone."""
+    return check_session_order(operations, syncs=False)
+
+
+SEQUENTIAL: tuple[Guarantee, ...] = (check_zxid_order, check_znode_data, sessions_without_syncs)
+"""One order of all transactions, in which everybody's reads take their place."""
+
+SESSION: tuple[Guarantee, ...] = (
+    check_zxid_order,
+    check_znode_data,
+    check_session_order,
+    check_watch_events,
+)
+"""All that ZooKeeper promises to a session."""
+
+
+def decide_guarantees(
+    table: OperationTable, guarantees: Sequence[Guarantee], budget: Budget
+) -> Decision:
+    """Whether all guarantees hold; if not, the first that does not says why.
+
+    Args:
+        table: all znodes together (zxids order them all).
+        guarantees: in the order in which they are looked at.
+        budget: for making the witness minimal.
+
+    Raises:
+        WrongOperations: something acknowledged says no zxid.
+    """
+    decision = _first_refusal(ZnodeOperations(table), guarantees)
+    if decision is None:
+        return accepted()
+    return _minimal(table, guarantees, decision, budget)
+
+
+def _first_refusal(operations: ZnodeOperations, guarantees: Sequence[Guarantee]) -> Decision | None:
+    found = (guarantee(operations) for guarantee in guarantees)
+    return next((decision for decision in found if decision is not None), None)
+
+
+def _minimal(
+    table: OperationTable, guarantees: Sequence[Guarantee], decision: Decision, budget: Budget
+) -> Decision:
+    """The refusal by as few of its operations as contradict each other.
+
+    To forget an operation never makes an acceptable rest unacceptable, so one pass in which
+    each is tried leaves none that could be forgotten. What is left may contradict another
+    guarantee than all did: then that says why.
+    """
+    assert decision.witness is not None
+    kept = decision.witness.operations
+    if len(kept) > MOST_MINIMISED:
+        decision.witness.minimal = False
+        return decision
+    part, place = explaining(table, kept)
+    minimal = True
+    for row in tuple(kept):
+        if budget.spent:
+            minimal = False
+            break
+        fewer = [each for each in kept if each != row]
+        places = [place[each] for each in fewer]
+        if fewer and _first_refusal(ZnodeOperations(part, places), guarantees):
+            kept = fewer
+    final = _first_refusal(ZnodeOperations(table, kept), guarantees)
+    assert final is not None
+    assert final.witness is not None
+    final.witness.operations = kept
+    final.witness.minimal = minimal
+    return final
+
+
+def _decider(
+    guarantees: Sequence[Guarantee], name: str
+) -> Callable[[OperationTable, Hashable, Budget], Decision]:
+    def decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
+        decision = decide_guarantees(table, guarantees, budget)
+        decision.algorithm = name
+        return decision
+
+    return decide
+
+
+_WRITE = "{key, value} -> {version, zxid}"
+_READ = "{key} -> {value, version, zxid}, or null if there is no node"
+_SOURCES = "Hunt et al., ZooKeeper, USENIX ATC 2010; Gibbons and Korach, SIAM J. Comput. 1997"
+_ORDER = Algorithm(
+    name="zxid order",
+    when="always",
+    cost="O(n log n)",
+    source=_SOURCES,
+)
+_FUNCTIONS = {
+    "write": _WRITE,
+    "create": _WRITE,
+    "read": _READ,
+    "watch": f"a read that leaves a watch: {_READ}",
+    "event": "{key} -> nothing, or {zxid}: the watch's event arrived",
+    "sync": "-> nothing; false if no quorum is known to have lived all the time",
+}
+
+SEQUENTIAL_CONSISTENCY = ModelEntry(
+    name="sequential-consistency",
+    summary="ZooKeeper's order: writes linearizable by zxid, each session's view goes forward",
+    functions={**_FUNCTIONS, "event": NO_PART, "sync": NO_PART},
+    algorithms=(_ORDER,),
+    decide=_decider(SEQUENTIAL, _ORDER.name),
+)
+
+SESSION_GUARANTEES = ModelEntry(
+    name="session-guarantees",
+    summary="the same, and syncs are fresh, and watch events come before the data, in order, once",
+    functions=_FUNCTIONS,
+    algorithms=(_ORDER,),
+    decide=_decider(SESSION, _ORDER.name),
+)

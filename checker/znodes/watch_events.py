@@ -1,0 +1,194 @@
+"""Watch events come before the data that they announce, in order, and once each.
+
+**Decided**, for each session by itself:
+
+- between a read that leaves a watch and the return of anything that shows the session at the
+  znode's next write or beyond (a read of it, an own write, a sync), the event arrives;
+- zxids of events, where they are recorded, grow;
+- every event uses up the watches left until then: each needs a watch of its own, called before
+  the event arrived and not back before the event before it.
+
+Events are recorded where they come off the wire: on the way through a client library's queue of
+callbacks a reply may overtake them, and that would break no promise of ZooKeeper's. After a
+reconnection the client leaves its watches anew and misses no event; a new session has none.
+
+Nothing is said where it is not certain: an event during the very read that left a watch counts
+for that watch and for an earlier one, and events and watches of unknown outcome may have
+happened. If no operations of a session overlap, the decision is exact.
+
+**Algorithm.** Calls and returns in order of time. Watches wait in a heap by the zxid of their
+znode's next write, so that a read finds those whose data it saw; events take the watch that
+returned first of those that fit, as intervals are matched.
+
+**Cost**: O(n log n).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable
+from heapq import heapify, heappop, heappush
+
+from rumpus.checker.deciders.decision import Decision, refused
+from rumpus.checker.deciders.operation_table import NEVER
+from rumpus.checker.wording import at, who
+from rumpus.checker.znodes.session_order import NextWrites, Synced, View, views_of
+from rumpus.checker.znodes.znode_operations import Sight, ZnodeOperations
+
+
+def check_watch_events(operations: ZnodeOperations) -> Decision | None:
+    """A refusal if an event came too late, out of order or too often; None if none did."""
+    if not operations.watches and not operations.events:
+        return None
+    sessions = operations.session
+    watches: dict[Hashable, list[int]] = defaultdict(list)
+    events: dict[Hashable, list[tuple[int, int | None]]] = defaultdict(list)
+    for row in operations.watches:
+        watches[sessions[row]].append(row)
+    for event in operations.events:
+        events[sessions[event[0]]].append(event)
+    # What nobody knows the session of may be anybody's.
+    anyone = {operations.key[row] for row, _ in events.pop(None, [])}
+    anyones = {operations.key[row] for row in watches.pop(None, [])}
+    next_writes = NextWrites(operations)
+    views = views_of(operations)
+    for session in {**watches, **events}:
+        own = sorted(events[session], key=lambda event: operations.call[event[0]])
+        decision = _out_of_order(operations, own) or _too_many(
+            operations, [row for row, _ in own], watches[session], anyones
+        )
+        if decision is None and watches[session]:
+            left = {row for row in watches[session] if operations.key[row] not in anyone}
+            rows = [row for row, _ in own]
+            decision = _too_late(operations, next_writes, views[session], left, rows)
+        if decision:
+            return decision
+    return None
+
+
+def _too_late(
+    operations: ZnodeOperations,
+    next_writes: NextWrites,
+    views: list[View],
+    watches: set[int],
+    events: list[int],
+) -> Decision | None:
+    """A refusal if a session saw data before the event that announces them."""
+    call, returned, key = operations.call, operations.returned, operations.key
+    # At one moment events come before returns: ties are concurrent.
+    moments = sorted(
+        [(call[row], 0, number) for number, row in enumerate(events)]
+        + [(returned[view.row], 1, number) for number, view in enumerate(views)]
+    )
+    waiting: list[tuple[int, int]] = []
+    next_of: dict[int, Sight] = {}
+    last_event: dict[Hashable, int] = {}
+    for _, is_return, number in moments:
+        if not is_return:
+            row = events[number]
+            last_event[key[row]] = max(returned[row], last_event.get(key[row], returned[row]))
+            continue
+        view = views[number]
+        kept = []
+        while waiting and waiting[0][0] <= view.zxid:
+            zxid, watch = heappop(waiting)
+            if key[watch] in last_event and last_event[key[watch]] >= call[watch]:
+                continue
+            if returned[watch] < call[view.row]:
+                others = [row for row in events if key[row] == key[watch]]
+                return _late(operations, watch, next_of[watch], view, others)
+            kept.append((zxid, watch))
+        for each in kept:
+            heappush(waiting, each)
+        if view.row in watches and (later := next_writes.after(key[view.row], view.zxid)):
+            next_of[view.row] = later
+            heappush(waiting, (later.zxid, view.row))
+    return None
+
+
+def _late(
+    operations: ZnodeOperations, watch: int, later: Sight, view: View, events: list[int]
+) -> Decision:
+    table = operations.table
+    left, seen = operations.returned[watch], operations.returned[view.row]
+    node = "" if later.key is None else f" on {later.key!r}"
+    because = [view.because.row] if isinstance(view, Synced) else []
+    reached = {"read": "seen", "write": "written", "sync": "synced up to"}[view.kind]
+    return refused(
+        [watch, view.row, later.row, *because, *events],
+        f"watch events: the session of {who(table, watch)} left a watch{node} by "
+        f"{at(table, left, seen)} and had {reached} zxid {view.zxid} by {at(table, seen, left)}, "
+        f"but no event of the change of zxid {later.zxid} had arrived",
+    )
+
+
+def _out_of_order(
+    operations: ZnodeOperations, events: list[tuple[int, int | None]]
+) -> Decision | None:
+    """A refusal if the zxids of a session's events do not grow."""
+    table, call, returned = operations.table, operations.call, operations.returned
+    of_node: dict[tuple[Hashable, int], int] = {}
+    known = [(row, zxid) for row, zxid in events if zxid is not None and returned[row] != NEVER]
+    for row, zxid in known:
+        other = of_node.setdefault((operations.key[row], zxid), row)
+        if other != row:
+            return refused(
+                [other, row],
+                f"watch events: the session of {who(table, row)} got the event of zxid {zxid} "
+                f"twice, by {at(table, returned[other], returned[row])} and by "
+                f"{at(table, returned[row], returned[other])}",
+            )
+    # At one moment calls come before returns: ties are concurrent.
+    moments = sorted(
+        [(call[row], 0, zxid, row) for row, zxid in known]
+        + [(returned[row], 1, zxid, row) for row, zxid in known]
+    )
+    highest: tuple[int, int] | None = None
+    for _, returning, zxid, row in moments:
+        if returning:
+            highest = max(highest or (zxid, row), (zxid, row))
+        elif highest and highest[0] > zxid:
+            other = highest[1]
+            return refused(
+                [other, row],
+                f"watch events: the session of {who(table, row)} got the event of zxid "
+                f"{highest[0]} by {at(table, returned[other], call[row])}, before that of zxid "
+                f"{zxid} at {at(table, call[row], returned[other])}",
+            )
+    return None
+
+
+def _too_many(
+    operations: ZnodeOperations, events: list[int], watches: list[int], anyones: set[Hashable]
+) -> Decision | None:
+    """A refusal if a session got more events of a znode than it left watches."""
+    table, call, returned = operations.table, operations.call, operations.returned
+    left: dict[Hashable, list[int]] = defaultdict(list)
+    arrived: dict[Hashable, list[int]] = defaultdict(list)
+    for row in sorted(watches, key=lambda row: call[row], reverse=True):
+        left[operations.key[row]].append(row)
+    for row in events:
+        if returned[row] != NEVER and operations.key[row] not in anyones:
+            arrived[operations.key[row]].append(row)
+    for key, own in arrived.items():
+        to_come = left[key]
+        fitting: list[tuple[int, int]] = []
+        before: int | None = None
+        for row in own:
+            while to_come and call[to_come[-1]] <= returned[row]:
+                watch = to_come.pop()
+                heappush(fitting, (returned[watch], watch))
+            if before is not None and returned[before] < call[row]:
+                fitting = [each for each in fitting if each[0] >= call[before]]
+                heapify(fitting)
+            if not fitting:
+                node = "" if key is None else f" on {key!r}"
+                rows = [each for each in own if call[each] <= call[row]]
+                rows += [each for each in watches if operations.key[each] == key]
+                return refused(
+                    rows,
+                    f"watch events: the session of {who(table, row)} got an event{node} at "
+                    f"{at(table, call[row])} for which it had left no watch, or which had been "
+                    "told before",
+                )
+            heappop(fitting)
+            before = row
+    return None

@@ -1,0 +1,89 @@
+"""Writes are linearizable in the order of zxids.
+
+**Decided**: whether the transactions can be put in time in the order of their zxids, each after
+the call of its write, and before the return of every operation that has seen it.
+
+**Algorithm.** Give every transaction the latest call of a write with a zxid up to its own: the
+earliest time it can have. That is early enough for all if and only if no write was called after
+an operation had returned that had seen its zxid or a higher one: one pass over the zxids from
+the highest to the lowest with the least return so far. It is the decision for registers that are
+written once, whose order is known (Gibbons and Korach, Testing shared memories, SIAM J. Comput.
+1997). Two acknowledged writes never have the same zxid.
+
+**Cost**: O(n log n) for one sort.
+"""
+
+from bisect import bisect_left
+
+import numpy as np
+
+from rumpus.checker.deciders.decision import Decision, refused
+from rumpus.checker.deciders.operation_table import NEVER
+from rumpus.checker.wording import at, who
+from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperations
+
+
+class SeenBy:
+    """For each zxid, by when it or a higher one had been seen.
+
+    Args:
+        operations: acknowledged writes have seen their own zxid, reads that of what they read.
+    """
+
+    def __init__(self, operations: ZnodeOperations) -> None:
+        sights = [sight for sight in operations.reads if sight.zxid != NOTHING]
+        sights += operations.writes
+        zxids = np.array([sight.zxid for sight in sights], dtype=np.int64)
+        order = np.argsort(zxids, kind="stable")
+        self._zxids: list[int] = zxids[order].tolist()
+        self._sights = [sights[place] for place in order.tolist()]
+        self._earliest: list[int] = []
+        earliest = -1
+        returned = operations.returned
+        for place in range(len(sights) - 1, -1, -1):
+            row = self._sights[place].row
+            if earliest < 0 or returned[row] < returned[self._sights[earliest].row]:
+                earliest = place
+            self._earliest.append(earliest)
+        self._earliest.reverse()
+
+    def first(self, zxid: int) -> Sight | None:
+        """The sight of this zxid or a higher one that returned first; None if nobody saw it."""
+        place = bisect_left(self._zxids, zxid)
+        return self._sights[self._earliest[place]] if place < len(self._sights) else None
+
+
+def check_zxid_order(operations: ZnodeOperations) -> Decision | None:
+    """A refusal if the order of zxids contradicts time; None if it does not."""
+    table = operations.table
+    by_zxid: dict[int, Sight] = {}
+    for write in operations.writes:
+        other = by_zxid.setdefault(write.zxid, write)
+        if other is not write:
+            return refused(
+                [other.row, write.row],
+                f"{who(table, other.row)}'s and {who(table, write.row)}'s writes were both "
+                f"transaction {write.zxid}",
+            )
+    seen_by = SeenBy(operations)
+    for write in operations.writes:
+        first = seen_by.first(write.zxid)
+        assert first is not None
+        call, returned = operations.call[write.row], operations.returned[first.row]
+        if call <= returned or first.row == write.row:
+            continue
+        higher = "" if first.zxid == write.zxid else f"the higher zxid {first.zxid} "
+        did = "seen" if first.kind == "read" else "been given"
+        return refused(
+            [write.row, first.row],
+            f"{who(table, write.row)}'s write, called at {at(table, call, returned)}, was "
+            f"transaction {write.zxid}, but {who(table, first.row)} had "
+            f"{'already ' if not higher else ''}{did} {higher or 'it '}by "
+            f"{at(table, returned, call)}",
+        )
+    return None
+
+
+def latest_time(operations: ZnodeOperations, first: Sight | None) -> int:
+    """The time by which a transaction had happened, given who saw it first."""
+    return NEVER if first is None else operations.returned[first.row]

@@ -1,0 +1,1 @@
+"""Programs that make the tables on the pages of ``docs/`` from the code."""

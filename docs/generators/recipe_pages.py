@@ -1,0 +1,97 @@
+"""The tables of promises in ``docs/recipes``, and of families in the README, made from the code.
+
+``python -m docs.generators.recipe_pages docs/recipes`` makes them anew.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from docs.generators.marked_page import table_row, with_part
+from rumpus.checker.verdict import ANOMALIES
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
+
+PROMISES, FAMILIES = "promises", "families"
+
+
+def with_promises(page: str, workload: Workload) -> str:
+    """The page of a family with its tables up to date; raises as ``marked_page.with_part``."""
+    return with_part(page, PROMISES, table(workload))
+
+
+def with_families(page: str) -> str:
+    """The README with its table of families up to date; raises likewise."""
+    rows = (
+        (
+            f"[`{name}`](docs/recipes/{name}.md)",
+            workload.summary,
+            ", ".join(
+                f"`{each}`" for each, recipe in workload.recipes.items() if not recipe.faulty
+            ),
+            str(sum(recipe.faulty for recipe in workload.recipes.values())),
+        )
+        for name, workload in WORKLOADS.items()
+    )
+    head = "| workload | what its clients do | recipes | mutants |\n|---|---|---|---|\n"
+    return with_part(page, FAMILIES, head + "".join(f"{table_row(row)}\n" for row in rows))
+
+
+def table(workload: Workload) -> str:
+    """What a family's recipes promise, what breaks a promise, and its mutants, as Markdown."""
+    sound = {name: recipe for name, recipe in workload.recipes.items() if not recipe.faulty}
+    faulty = {name: recipe for name, recipe in workload.recipes.items() if recipe.faulty}
+    return "\n".join([*_promises(sound), "", *_anomalies(sound), "", *_mutants(faulty)]) + "\n"
+
+
+def _promises(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
+    yield "| recipe | prevents | further promises | not promised |"
+    yield "|---|---|---|---|"
+    for name, recipe in recipes.items():
+        promises = recipe.promises
+        further = [
+            *(["fencing tokens that only grow"] if promises.tokens else []),
+            *(["the resource checks tokens"] if promises.fenced else []),
+            *(["re-entrant"] if promises.reentrant else []),
+            *([_wakeups(promises.wakeups)] if promises.wakeups is not None else []),
+        ]
+        cells = (f"`{name}`", _kinds(promises.prevents), "; ".join(further), promises.notes)
+        yield table_row(cells)
+
+
+def _wakeups(most: int) -> str:
+    return f"a release wakes at most {most}"
+
+
+def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
+    prevented = {kind for recipe in recipes.values() for kind in recipe.promises.prevents}
+    yield "| anomaly | meaning |"
+    yield "|---|---|"
+    yield from (
+        table_row((f"`{kind}`", ANOMALIES[kind])) for kind in ANOMALIES if kind in prevented
+    )
+
+
+def _mutants(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
+    yield "| mutant | its mistake | given away by |"
+    yield "|---|---|---|"
+    for name, recipe in recipes.items():
+        yield table_row((f"`{name}`", recipe.mistake, _kinds(recipe.expected)))
+
+
+def _kinds(kinds: frozenset[str]) -> str:
+    return ", ".join(f"`{kind}`" for kind in ANOMALIES if kind in kinds)
+
+
+def main(folder: Path) -> None:
+    """Bring all pages of ``docs/recipes``, and the README two folders above, up to date."""
+    for name, workload in WORKLOADS.items():
+        page = folder / f"{name}.md"
+        page.write_text(with_promises(page.read_text(encoding="utf-8"), workload), encoding="utf-8")
+    readme = folder.resolve().parents[1] / "README.md"
+    readme.write_text(with_families(readme.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

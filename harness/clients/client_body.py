@@ -1,0 +1,290 @@
+"""What runs inside a client's process: a kazoo client, the workload's client, and their records.
+
+It is given its channel and its clock, so that the same body runs as a real process and in a
+simulated one.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import msgspec
+from kazoo.client import KazooClient
+from kazoo.protocol.states import KazooState
+from kazoo.retry import KazooRetry
+
+from rumpus.harness.clients.home import Home, MemoryHome
+from rumpus.harness.clients.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
+
+CONNECT_PATIENCE_S = 10.0
+"""How long a new client waits for its first session before it begins without one."""
+
+BELIEF_PERIOD_S = 0.02
+"""How often the belief is looked at while the connection is in doubt, or while it has an end."""
+
+LEAST_EXTENSION_NS = 1_000_000
+"""By how much the end of a belief must move to be recorded anew: clocks are read one by one."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How an operation ended: ``ok``, ``fail`` (it did not happen) or ``info`` (unknown)."""
+
+    type: Literal["ok", "fail", "info"]
+    value: Any = None
+    error: str | None = None
+
+
+class Leaves(Exception):  # noqa: N818 - what is asked for, not a fault
+    """Raised by an operation: the client is done in this session, and comes back in another one."""
+
+
+class WorkloadClient(Protocol):
+    """What a workload does with a client. Built afresh when the client is opened."""
+
+    grants: str
+    """The operation whose ok begins the client's belief that it holds."""
+    ends: str
+    """The operation whose call ends it."""
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation.
+
+        An exception that escapes means that nobody knows what happened, and that the client
+        cannot be relied on: it is closed, and opened anew with another session.
+        """
+
+    def believes(self) -> bool | float:
+        """Whether the client believes at this moment that it holds. Must not block.
+
+        A number says so, too, and for how many seconds from now at most, unless it is renewed:
+        a process that is frozen then goes on believing until that time only.
+        """
+
+
+class ClientContext(msgspec.Struct, frozen=True):
+    """What a workload's client is given.
+
+    ``act`` performs one action on the protected resource under a token; the witness's answer
+    says whether it was accepted. ``session`` gives the latest session as a hex string, None
+    before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
+    listen (port 0: any free one), and be reached by every other client. A client that comes to
+    hold, or stops, while it runs no operation calls ``look_at_belief`` then, to have it recorded;
+    not with a lock held that its ``believes`` needs.
+    """
+
+    client: int
+    process: int
+    kazoo: KazooClient
+    act: Callable[[int | None], Acted]
+    session: Callable[[], str | None]
+    home: Home = msgspec.field(default_factory=MemoryHome)
+    host: str = "127.0.0.1"
+    look_at_belief: Callable[[], None] = lambda: None
+
+
+class ClientBody:
+    """One client: obeys commands until its channel ends.
+
+    Args:
+        client: its number.
+        hosts: connection string (its links); empty for a client that needs no servers.
+        session_timeout: seconds.
+        build: makes the workload's client from a context.
+        send: carries a report to the control process; called from several threads.
+        receive: waits for the next command; None when the channel has ended.
+        clock: monotonic nanoseconds.
+        home: the client's files.
+        host: where it can listen.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: int,
+        hosts: str,
+        session_timeout: float,
+        build: Callable[[ClientContext], WorkloadClient],
+        send: Callable[[Report], None],
+        receive: Callable[[], Command | None],
+        clock: Callable[[], int],
+        home: Home,
+        host: str,
+    ) -> None:
+        self._client = client
+        self._hosts = hosts
+        self._session_timeout = session_timeout
+        self._build = build
+        self._send = send
+        self._receive = receive
+        self._clock = clock
+        self._home = home
+        self._host = host
+        self._process = client
+        self._kazoo: KazooClient | None = None
+        self._workload: WorkloadClient | None = None
+        self._latest_session: str | None = None
+        self._broken = False
+        self._belief = False
+        self._belief_end: int | None = None
+        self._belief_ends = False
+        self._belief_lock = threading.Lock()
+        self._suspended = False
+        self._to_be_watched = threading.Event()
+
+    def run(self) -> None:
+        """Obey until the end."""
+        threading.Thread(target=self._watch_belief, name="belief", daemon=True).start()
+        while (command := self._receive()) is not None:
+            if isinstance(command, Run):
+                self._run(command)
+            elif isinstance(command, Open):
+                self._open(command.process)
+
+    def _open(self, process: int) -> None:
+        if self._kazoo is not None and not self._broken:
+            # Only an outcome is unknown: the client goes on in its session, as users' do.
+            self._process = process
+            self._send(Ready(process, connected=True))
+            return
+        self._close()
+        self._broken = False
+        self._process = process
+        self._latest_session = None
+        patience = KazooRetry(max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, max_jitter=0.1)
+        kazoo = KazooClient(
+            hosts=self._hosts or "127.0.0.1",
+            timeout=self._session_timeout,
+            connection_retry=patience,
+        )
+        self._kazoo = kazoo
+        context = ClientContext(
+            self._client,
+            process,
+            kazoo,
+            self._act,
+            self._session,
+            self._home,
+            self._host,
+            self._look_at_belief,
+        )
+        kazoo.add_listener(self._session_changed)
+        self._workload = self._build(context)
+        connected = bool(self._hosts) and kazoo.start_async().wait(CONNECT_PATIENCE_S)
+        self._send(Ready(process, connected=connected))
+
+    def _close(self) -> None:
+        if self._kazoo is None:
+            return
+        kazoo, self._kazoo = self._kazoo, None
+        with self._belief_lock:
+            self._workload = None
+            if self._belief:
+                self._belief = False
+                self._session_record("doubts")
+        kazoo.remove_listener(self._session_changed)
+        if self._hosts:
+            kazoo.stop()
+            kazoo.close()
+        self._session_record("closed")
+
+    def _run(self, command: Run) -> None:
+        workload = self._workload
+        assert workload is not None, "the control process opens a client before it uses it"
+        with self._belief_lock:
+            if command.f == workload.ends:
+                self._belief = self._belief_ends = False
+            called = self._clock()
+        self._send(Record(called, command.process, "invoke", command.f, command.value))
+        try:
+            outcome = workload.invoke(command.f, command.value)
+        except Exception as error:  # whatever a recipe raises, nobody knows what it did
+            outcome = Outcome("info", command.value, f"{type(error).__name__}: {error}")
+            self._broken = True
+        granted = command.f == workload.grants and outcome.type == "ok"
+        value = outcome.value
+        with self._belief_lock:
+            returned = self._clock()
+            if granted:
+                self._belief = True
+                self._belief_end = self._end_of(workload.believes())
+                self._belief_ends = self._belief_end is not None
+                if self._belief_ends:
+                    value = {**value, "until": self._belief_end}
+        self._send(Record(returned, command.process, outcome.type, command.f, value, outcome.error))
+        if granted or self._belief:
+            self._look_at_belief()
+
+    def _act(self, token: int | None) -> Acted:
+        self._send(Act(self._process, token))
+        answer = self._receive()
+        if not isinstance(answer, Acted):
+            raise ConnectionError(f"the witness's answer is missing, got {answer!r}")
+        return answer
+
+    def _session(self) -> str | None:
+        """The present session, or the latest one: kazoo tells none while it is disconnected."""
+        identity = self._kazoo.client_id if self._kazoo is not None else None
+        if identity and identity[0]:
+            self._latest_session = f"0x{identity[0] & 0xFFFFFFFFFFFFFFFF:x}"
+        return self._latest_session
+
+    def _session_record(self, f: str, **more: Any) -> None:
+        value = {"client": self._client, "process": self._process, "session": self._session()}
+        self._send(Record(self._clock(), "session", "info", f, {**value, **more}))
+
+    def _session_changed(self, state: str) -> None:
+        """Runs on kazoo's connection thread: must not block, must not raise."""
+        words = {
+            KazooState.CONNECTED: "connected",
+            KazooState.SUSPENDED: "suspended",
+            KazooState.LOST: "lost",
+        }
+        self._session_record(words[state])
+        self._suspended = state != KazooState.CONNECTED
+        self._look_at_belief()
+
+    def _look_at_belief(self) -> None:
+        """Record it when the belief has changed since the last look."""
+        with self._belief_lock:
+            workload = self._workload
+            if workload is not None:
+                belief = workload.believes()
+                believes = belief is not False
+                end = self._end_of(belief)
+                if believes != self._belief or (believes and self._renewed(end)):
+                    self._belief, self._belief_end = believes, end
+                    until = {} if end is None else {"until": end}
+                    self._session_record("believes" if believes else "doubts", **until)
+            self._watch_or_rest()
+
+    def _end_of(self, belief: bool | float) -> int | None:
+        """When a belief ends by itself, on the run's clock; None: it does not."""
+        return None if isinstance(belief, bool) else self._clock() + round(belief * 1e9)
+
+    def _renewed(self, end: int | None) -> bool:
+        known = self._belief_end
+        if end is None or known is None:
+            return end != known
+        return end > known + LEAST_EXTENSION_NS
+
+    def _watch_belief(self) -> None:
+        """Recipes may notice a lost session a little after kazoo does: look until they do.
+
+        A belief that has an end by itself is looked at until its holder lets go: it may come
+        back.
+        """
+        period = threading.Event()
+        while True:
+            self._to_be_watched.wait()
+            if self._belief or self._belief_ends:
+                self._look_at_belief()
+            elif not self._suspended:
+                with self._belief_lock:
+                    self._watch_or_rest()
+            period.wait(BELIEF_PERIOD_S)
+
+    def _watch_or_rest(self) -> None:
+        if self._suspended or self._belief_ends:
+            self._to_be_watched.set()
+        else:
+            self._to_be_watched.clear()

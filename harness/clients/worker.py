@@ -1,0 +1,131 @@
+"""The process of one client: ``python -m rumpus.harness.clients.worker FD``.
+
+FD is the descriptor of its channel. The first frame on the channel says who it is and what it
+runs. The process ends with its channel, and within seconds when the control process dies in
+whatever way.
+"""
+
+import ctypes
+import importlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rumpus.harness.clients.client_body import ClientBody
+from rumpus.harness.clients.home import DirectoryHome
+from rumpus.harness.clients.messages import Command, Frames, Report, frame
+
+HOST = "127.0.0.1"
+"""Where clients' processes listen for one another."""
+
+
+class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Who a worker is. ``build`` names a callable as ``module:function``.
+
+    It is called with ``options`` and gives the function that makes a workload's client from
+    its context. The run's clock is the system's monotonic clock less ``origin`` nanoseconds.
+    ``home`` is the directory of the client's files (``harness.clients.home``).
+    """
+
+    client: int
+    hosts: str
+    session_timeout: float
+    build: str
+    options: dict[str, Any]
+    parent: int
+    origin: int
+    home: str
+
+
+class Channel:
+    """A blocking message channel over a stream socket, safe to send on from any thread."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._frames: Frames[Any] = Frames(Command | Assignment)
+        self._ready: list[Any] = []
+        self._sending = threading.Lock()
+
+    def send(self, report: Report) -> None:
+        """Carry a report to the control process; ends this process if that is gone."""
+        data = frame(report)
+        try:
+            with self._sending:
+                self._stream.sendall(data)
+        except OSError:
+            os._exit(1)
+
+    def receive(self) -> Any:
+        """The next message, None when the control process has closed the channel."""
+        while not self._ready:
+            try:
+                data = self._stream.recv(65536)
+            except OSError:
+                return None
+            if not data:
+                return None
+            self._ready = self._frames.feed(data)[::-1]
+        return self._ready.pop()
+
+
+def end_with_parent(parent: int) -> None:
+    """See to it that this process does not outlive its control process.
+
+    On Linux the kernel sends SIGKILL, which also reaches a stopped process, when the thread
+    that started this process ends. Elsewhere a thread looks every second.
+    """
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def main() -> None:
+    """Take up the assignment and work until the end."""
+    # Ctrl-C goes to the whole process group; when to stop is the control process's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent(os.getppid())
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    assignment = channel.receive()
+    if not isinstance(assignment, Assignment):
+        sys.exit("a worker is started by rumpus, not by hand")
+    if os.getppid() != assignment.parent:
+        sys.exit("the control process is gone")
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
+    )
+    module, _, name = assignment.build.partition(":")
+    build = getattr(importlib.import_module(module), name)(**assignment.options)
+    body = ClientBody(
+        client=assignment.client,
+        hosts=assignment.hosts,
+        session_timeout=assignment.session_timeout,
+        build=build,
+        send=channel.send,
+        receive=channel.receive,
+        clock=lambda: time.monotonic_ns() - assignment.origin,
+        home=DirectoryHome(Path(assignment.home)),
+        host=HOST,
+    )
+    body.run()
+    logging.shutdown()
+    # Threads of a recipe may still run or hang: they end here with the process.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The clients of a run as the driver sees them: processes that are sent commands and report back.
+
+What is here has no clock and no I/O, so that both worlds share it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rumpus.harness.clients.clients import Clients
+from rumpus.harness.clients.messages import Command, Report
+
+
+class WorkerCrash(RuntimeError):  # noqa: N818 - says what it is
+    """A client's process ended although nobody killed it; the message says where to look."""
+
+
+CLIENT_KILLED = "the client was killed"
+"""The error of an operation that was open when its client's process was killed."""
+
+
+@dataclass(frozen=True)
+class ClientSpec:
+    """What the clients run: ``build`` is ``module:function`` (see ``worker.Assignment``)."""
+
+    build: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    session_timeout: float = 2.0
+
+
+@dataclass(frozen=True)
+class Exited:
+    """A client's process was killed."""
+
+    client: int
+
+
+@dataclass(frozen=True)
+class Started:
+    """A client's process was started again and waits to be opened."""
+
+    client: int
+
+
+class Workers(Clients, Protocol):
+    """Starts, freezes, kills and restarts the clients' processes; carries their messages.
+
+    Sending and receiving belong to one thread (the driver's). What
+    ``harness.clients.clients.Clients`` has may be called from another; it reaches the driver as a
+    message in its mailbox: a session ``Record``, or ``Exited`` / ``Started`` when a process went or
+    came.
+    """
+
+    def start(self) -> None:
+        """Start every process. They wait for ``Open``.
+
+        Raises:
+            EnvironmentRefusal: a process cannot be started.
+        """
+
+    def stream(self, client: int) -> Any:
+        """What the driver's mailbox is to watch for a client's messages."""
+
+    def send(self, client: int, command: Command) -> None:
+        """Hand a command over. A dead client's is dropped: its end is noticed by itself."""
+
+    def receive(self, client: int) -> list[Report] | None:
+        """Messages that have arrived; None when the channel has ended."""
+
+    def ready(self, client: int) -> None:
+        """Tell whoever waits for a restart that the client is open."""
+
+    def forget(self, client: int) -> None:
+        """Let go of a process that is gone; only now may it be started again."""
+
+    def killed_at(self, client: int) -> int | None:
+        """When a process killed by ``kill`` was seen to be gone; None before that."""
+
+    def killed(self, client: int) -> bool:
+        """Whether ``kill`` has struck the process, be it gone already or not."""
+
+    def stop(self) -> None:
+        """End every process."""

@@ -1,0 +1,1 @@
+"""An ensemble of real servers in Docker containers."""

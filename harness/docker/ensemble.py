@@ -1,0 +1,342 @@
+"""An ensemble of real ZooKeeper servers in Docker containers, on a network of its own."""
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rumpus.harness import srvr
+from rumpus.harness.docker import packet_filter
+from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.image import ensure_image, ensure_node_image
+from rumpus.harness.docker.leftovers import find_leftovers, labels, remove_run
+from rumpus.harness.docker.nodes import CLIENT_PORT, DockerNode
+from rumpus.harness.docker.probe import probe_engine
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.simulated_faults import Machines
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+log = logging.getLogger(__name__)
+
+JVM_FLAGS = (
+    # Small servers that are up quickly.
+    "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData "
+    # Transaction logs grow by 256 KB instead of 64 MB at a time: they are all gathered.
+    "-Dzookeeper.preAllocSize=256"
+)
+FOUR_LETTER_WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,isro,conf"
+START_S = 180.0
+"""How long the servers may take until all of them serve, in seconds."""
+
+_POLL_S = 0.1
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+T = TypeVar("T")
+
+
+class DockerEnsemble:
+    """Servers ``n1`` to ``n<nodes>``, each in a container; see `harness.ensemble.Ensemble`.
+
+    Args:
+        run_id: the run's id: names and labels of all that is made carry it.
+        nodes: how many servers.
+        image: their image, any that reads the environment of the official ``zookeeper``
+            image; the project's own by default.
+        tick_ms: the servers' ``tickTime`` in milliseconds; a leader gives up on followers
+            after 5, sessions can be between 2 and 20 ticks long.
+        report: told of every step, in a few words.
+
+    Raises:
+        ValueError: the run's id cannot be part of a container's name, or no nodes.
+    """
+
+    kind = "docker"
+    machines: Machines | None = None
+
+    def __init__(
+        self,
+        run_id: str,
+        *,
+        nodes: int = 3,
+        image: str | None = None,
+        tick_ms: int = 500,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        if not _RUN_ID.fullmatch(run_id):
+            raise ValueError(
+                f"run id {run_id!r}: letters, digits, `_`, `.` and `-` only, no sign first"
+            )
+        if nodes < 1:
+            raise ValueError(f"{nodes} nodes: an ensemble has at least one")
+        self.run_id = run_id
+        self.nodes = tuple(f"n{server_id}" for server_id in range(1, nodes + 1))
+        self._image = image
+        self._tick_ms = tick_ms
+        self._report = report
+        self._client: DockerClient | None = None
+        self._made = False
+        self._nodes: dict[str, DockerNode] = {}
+        # Everything that concerns several nodes is done at them all at once; twice over,
+        # because a nemesis and a status display ask at the same time.
+        self._pool = ThreadPoolExecutor(max_workers=2 * nodes, thread_name_prefix="ensemble")
+        self._probed: dict[str, Availability] | None = None
+
+    def start(self) -> None:
+        """Bring all servers up and return once a leader is there and every node serves.
+
+        Raises:
+            EnvironmentRefusal: no engine, no image, no free subnet or port, no space, or a
+                server that does not come up; all that was made until then is removed.
+        """
+        try:
+            self._start()
+        except BaseException:
+            self.tear_down()
+            raise
+
+    def _start(self) -> None:
+        self._client = client = connect()
+        tools_image = ensure_node_image(client, self._report)
+        server_image = tools_image
+        if self._image is not None:
+            server_image = ensure_image(client, self._image, self._report)
+        self._report(f"starting {len(self.nodes)} servers")
+        marks = labels(self.run_id)
+        network = f"rumpus-{self.run_id}"
+        with refusals(f"making the network {network}"):
+            if any(
+                found.run_id == self.run_id for found in find_leftovers(client, everything=True)
+            ):
+                raise EnvironmentRefusal(
+                    f"there is a run {self.run_id} on this engine already: give another run id, "
+                    "or remove that run with `rumpus clean`"
+                )
+            self._made = True
+            client.networks.create(network, driver="bridge", labels=marks)
+        self._nodes = {name: DockerNode(client, name, self.run_id, marks) for name in self.nodes}
+
+        def bring_up(node: DockerNode) -> None:
+            with refusals(f"starting node {node.name}"):
+                node.create(
+                    tools_image=tools_image,
+                    server_image=server_image,
+                    network=network,
+                    environment=self._environment(node.name),
+                )
+                node.start()
+
+        self._everywhere(bring_up)
+        self._await_service()
+
+    def _environment(self, name: str) -> dict[str, str]:
+        servers = (
+            f"server.{server_id}={node}:2888:3888;{CLIENT_PORT}"
+            for server_id, node in enumerate(self.nodes, start=1)
+        )
+        return {
+            "ZOO_MY_ID": str(self.nodes.index(name) + 1),
+            "ZOO_SERVERS": " ".join(servers),
+            "ZOO_TICK_TIME": str(self._tick_ms),
+            "ZOO_INIT_LIMIT": "10",
+            "ZOO_SYNC_LIMIT": "5",
+            "ZOO_MAX_CLIENT_CNXNS": "0",
+            "ZOO_4LW_COMMANDS_WHITELIST": FOUR_LETTER_WORDS,
+            "ZOO_STANDALONE_ENABLED": str(len(self.nodes) == 1).lower(),
+            "ZOO_ADMINSERVER_ENABLED": "false",
+            # An election tries its peers one after the other: the default of 5 s a peer is
+            # ten ticks, in which a cut-off peer keeps those who could elect from doing so.
+            "JVMFLAGS": f"{JVM_FLAGS} -Dzookeeper.cnxTimeout={2 * self._tick_ms}",
+        }
+
+    def _await_service(self) -> None:
+        deadline = time.monotonic() + START_S
+        while True:
+            answers = self._answers()
+            if all(map(_serving, answers.values())) and self._leader_of(answers) is not None:
+                return
+            silent = [name for name, answer in answers.items() if not _serving(answer)]
+            for name in silent:
+                if self.state(name) == "dead":
+                    raise EnvironmentRefusal(self._why_not_up(name, "ended while starting"))
+            if time.monotonic() > deadline:
+                name = (silent or list(self.nodes))[0]
+                raise EnvironmentRefusal(
+                    self._why_not_up(name, f"did not serve within {START_S:.0f} s")
+                )
+            time.sleep(_POLL_S)
+
+    def _why_not_up(self, name: str, what: str) -> str:
+        image = self._image or "the project's own"
+        return (
+            f"node {name} {what} (image: {image}; it must read the environment of the official "
+            f"zookeeper image, and the host must have memory to spare). Its last words:\n"
+            f"{self._nodes[name].log_tail(15)}"
+        )
+
+    def tear_down(self) -> None:
+        """Remove all containers and the network of this run, and end the engine's client.
+
+        Raises:
+            EnvironmentRefusal: the engine did not remove something; `rumpus clean` tries again.
+        """
+        self._nodes = {}
+        # What is being made right now is made first, or it would be left.
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._client is None:
+            return
+        with contextlib.closing(self._client) as client:
+            self._client = None
+            if not self._made:
+                return
+            with refusals(f"removing the containers of run {self.run_id}"):
+                remove_run(client, self.run_id)
+
+    def client_address(self, node: str) -> tuple[str, int]:
+        """The loopback address and port at which a node is published."""
+        return self._nodes[node].address
+
+    def kill(self, node: str) -> None:
+        """Kill a server with SIGKILL, also a paused one. A dead one stays dead."""
+        self._nodes[node].kill()
+
+    def restart(self, node: str) -> None:
+        """Start a killed server again on its disk, address and port."""
+        self._nodes[node].start()
+
+    def pause(self, node: str) -> None:
+        """Freeze a server's processes.
+
+        Raises:
+            RuntimeError: the server is dead.
+        """
+        self._nodes[node].pause()
+
+    def resume(self, node: str) -> None:
+        """Unfreeze a server; nothing happens if it is not paused."""
+        self._nodes[node].resume()
+
+    def partition(self, grudge: Grudge) -> None:
+        """Let each node drop all packets from the nodes it bears a grudge against.
+
+        Raises:
+            KeyError: there is no such node.
+            EnvironmentRefusal: the packet filter cannot be set here.
+        """
+        sources = {
+            name: [self._nodes[other].ip for other in others] for name, others in grudge.items()
+        }
+        if unknown := sources.keys() - self._nodes.keys():
+            raise KeyError(f"no such node: {', '.join(sorted(unknown))}")
+
+        def load(node: DockerNode) -> None:
+            code, said = node.run_in_network(packet_filter.drop_script(sources.get(node.name, ())))
+            if code:
+                raise EnvironmentRefusal(
+                    f"the packet filter of {node.name} cannot be set, so there are no "
+                    f"partitions here (iptables says: {said.strip()})"
+                )
+
+        self._everywhere(load)
+
+    def heal(self) -> None:
+        """Let every packet pass again."""
+        self.partition({})
+
+    def state(self, node: str) -> NodeState:
+        """What the server's container is doing, as the engine sees it."""
+        with refusals(f"looking at {node}"):
+            return self._nodes[node].state()
+
+    def grudge(self) -> dict[str, frozenset[str]]:
+        """The partition in force, read from the nodes' packet filters; only nodes with a grudge."""
+        name_of = {node.ip: node.name for node in self._nodes.values()}
+
+        def read(node: DockerNode) -> frozenset[str]:
+            if node.state() in ("removed", "unplugged"):
+                return frozenset()  # nothing passes there, whatever it bears
+            code, said = node.run_in_network(packet_filter.READ_SCRIPT)
+            if code:
+                raise EnvironmentRefusal(
+                    f"the packet filter of {node.name} cannot be read (iptables says: "
+                    f"{said.strip()})"
+                )
+            return frozenset(name_of[ip] for ip in packet_filter.dropped(said))
+
+        return {name: names for name, names in self._everywhere(read).items() if names}
+
+    def reaches(self, source: str, target: str) -> bool:
+        """Whether packets pass both ways between two nodes now, whatever their servers do.
+
+        Takes a second if they do not.
+        """
+        script = packet_filter.reach_script(self._nodes[target].ip)
+        return packet_filter.reached(*self._nodes[source].run_in_network(script))
+
+    def serves(self, node: str) -> bool:
+        """Whether a node answers ``srvr`` as part of a quorum, within a second."""
+        return _serving(self._ask(self._nodes[node]))
+
+    def leader(self) -> str | None:
+        """The node that leads, of the highest epoch where several claim to; None if none does.
+
+        Takes a second if some node does not answer.
+        """
+        return self._leader_of(self._answers())
+
+    def _answers(self) -> dict[str, srvr.Srvr | None]:
+        return self._everywhere(self._ask)
+
+    def _ask(self, node: DockerNode) -> srvr.Srvr | None:
+        return srvr.ask(node.address)
+
+    @staticmethod
+    def _leader_of(answers: Mapping[str, srvr.Srvr | None]) -> str | None:
+        claims = [
+            (answer.zxid, name)
+            for name, answer in answers.items()
+            if answer is not None and answer.mode in ("leader", "standalone")
+        ]
+        return max(claims)[1] if claims else None
+
+    def gather(self, destination: Path) -> None:
+        """Copy every node's output and data files to ``destination/<node>/``, in any state.
+
+        A node whose containers somebody has removed has nothing left to copy.
+
+        Raises:
+            OSError: the destination cannot be written.
+        """
+
+        def copy(node: DockerNode) -> None:
+            if node.state() == "removed":
+                log.warning("%s was removed by somebody else, and its logs with it", node.name)
+                return
+            place = destination / node.name
+            place.mkdir(parents=True, exist_ok=True)
+            with refusals(f"gathering the files of {node.name}"):
+                node.copy_log(place / "node.log")
+                node.copy_data(place / "version-2")
+
+        self._everywhere(copy)
+
+    def probe(self) -> dict[str, Availability]:
+        """Which server faults this host allows; found out by trying, once."""
+        if self._probed is None:
+            self._probed = probe_engine()
+        return self._probed
+
+    def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:
+        """Do something at all nodes at once and wait for all; the first failure is raised."""
+        running = {name: self._pool.submit(do, node) for name, node in self._nodes.items()}
+        wait(running.values())
+        return {name: done.result() for name, done in running.items()}
+
+
+def _serving(answer: srvr.Srvr | None) -> bool:
+    return answer is not None and answer.mode != "read-only"

@@ -1,0 +1,310 @@
+"""The node image: built once from ``docker/``, and again only when that folder has changed.
+
+Its tag is the hash of the folder, so whoever finds the tag has the right image. The base is
+Debian's from a registry; where none answers, it is made with debootstrap. Also a command,
+``python -m rumpus.harness.docker.image``, that makes the image when it is missing.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from docker import DockerClient
+from docker.errors import APIError, ImageNotFound
+from requests.exceptions import RequestException
+
+from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.ensemble import EnvironmentRefusal
+
+Report = Callable[[str], None]
+
+REPOSITORY = "rumpus/zookeeper"
+REGISTRY_BASE = "debian:bookworm-slim"
+OWN_BASE = "rumpus/debian:bookworm"
+MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
+"""Names a Debian mirror for debootstrap, which has one of its own by default."""
+
+_PULL_SILENCE_S = 20
+_BUILD_SILENCE_S = 300
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# Debian's base is for servers here; the build drops these from its own layers too.
+_NOT_IN_BASE = (
+    "var/cache/apt/archives/*.deb",
+    "var/lib/apt/lists/*",
+    "usr/share/doc/*",
+    "usr/share/man/*",
+    "usr/share/locale/*",
+)
+
+
+def build_context() -> Path:
+    """The folder that the image is built from: the checkout's, or the one installed with us.
+
+    Raises:
+        EnvironmentRefusal: neither is there.
+    """
+    places = (
+        Path(__file__).resolve().parents[2] / "docker",
+        Path(sysconfig.get_path("data")) / "share" / "rumpus" / "docker",
+    )
+    for place in places:
+        if (place / "Dockerfile").is_file():
+            return place
+    raise EnvironmentRefusal(
+        "the node image cannot be built: its Dockerfile is neither at "
+        f"{' nor at '.join(map(str, places))}; run from a checkout of rumpus"
+    )
+
+
+def image_tag() -> str:
+    """The node image's full name: repository and hash of the build context.
+
+    Raises:
+        EnvironmentRefusal: there is no build context.
+    """
+    context = build_context()
+    digest = hashlib.sha256()
+    for path in sorted(path for path in context.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        executable = os.access(path, os.X_OK)
+        name = path.relative_to(context).as_posix()
+        digest.update(f"{name} {executable} {len(content)}\n".encode())
+        digest.update(content)
+    return f"{REPOSITORY}:{digest.hexdigest()[:12]}"
+
+
+def ensure_node_image(client: DockerClient, report: Report = lambda _: None) -> str:
+    """Build the node image unless it is there; its name.
+
+    Several processes may do this at once: one builds, the others wait for it.
+
+    Args:
+        client: the engine.
+        report: told of every step, in a few words.
+
+    Raises:
+        EnvironmentRefusal: it cannot be built here; the message says why and what to do.
+    """
+    tag = image_tag()
+    if _is_there(client, tag):
+        return tag
+    with _only_builder(report):
+        if not _is_there(client, tag):
+            _build(client, tag, _base(client, report), report)
+    return tag
+
+
+def ensure_image(client: DockerClient, name: str, report: Report = lambda _: None) -> str:
+    """Pull an image unless it is there; its name.
+
+    Raises:
+        EnvironmentRefusal: it is neither here nor can it be pulled.
+    """
+    if _is_there(client, name):
+        return name
+    report(f"pulling {name}")
+    said = _pull(name)
+    if said is not None:
+        raise EnvironmentRefusal(
+            f"the image {name} is not on this engine and cannot be pulled ({said}): check its "
+            "name, or bring it here with `docker load`"
+        )
+    return name
+
+
+def _is_there(client: DockerClient, name: str) -> bool:
+    try:
+        client.images.get(name)
+    except ImageNotFound:
+        return False
+    except APIError as error:
+        raise EnvironmentRefusal(f"{name!r} is not an image's name: {error.explanation}") from error
+    return True
+
+
+def _pull(name: str) -> str | None:
+    """Pull an image; None if that worked, else why not."""
+    repository, _, tag = name.rpartition(":") if ":" in name.rpartition("/")[2] else (name, "", "")
+    try:
+        with closing(connect(timeout=_PULL_SILENCE_S)) as client:
+            for line in client.api.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                if "error" in line:
+                    return str(line["error"])
+    except (APIError, RequestException) as error:
+        return str(getattr(error, "explanation", None) or error)
+    return None
+
+
+@contextmanager
+def _only_builder(report: Report) -> Iterator[None]:
+    path = Path(tempfile.gettempdir()) / f"rumpus-image-{os.getuid()}.lock"
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report("waiting for another process that builds the node image")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _base(client: DockerClient, report: Report) -> str:
+    for name in (REGISTRY_BASE, OWN_BASE):
+        if _is_there(client, name):
+            return name
+    report(f"pulling {REGISTRY_BASE}")
+    said = _pull(REGISTRY_BASE)
+    if said is None:
+        return REGISTRY_BASE
+    report(f"no registry answers ({said}): making the base with debootstrap, about a minute")
+    _bootstrap(client, report, f"no registry gives {REGISTRY_BASE} ({said})")
+    return OWN_BASE
+
+
+def _bootstrap(client: DockerClient, report: Report, why: str) -> None:
+    mirror = [os.environ[MIRROR_VARIABLE]] if MIRROR_VARIABLE in os.environ else []
+    if os.getuid() != 0:
+        raise EnvironmentRefusal(
+            f"{why}, and only root can make the base image instead: run `make setup` once as "
+            f"root, or `docker load` an image named {REGISTRY_BASE}"
+        )
+    if shutil.which("debootstrap") is None:
+        _install_debootstrap(why, report)
+    with tempfile.TemporaryDirectory(prefix="rumpus-base-") as place:
+        _watched(
+            ["debootstrap", "--variant=minbase", "bookworm", place, *mirror],
+            report,
+            f"making the base image failed (set {MIRROR_VARIABLE} to use another mirror)",
+            quiet=True,
+        )
+        report(f"importing {OWN_BASE}")
+        excluded = [f"--exclude=./{pattern}" for pattern in _NOT_IN_BASE]
+        command = ["tar", "--create", "--numeric-owner", f"--directory={place}", *excluded, "."]
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE) as tar,
+            refusals(f"importing {OWN_BASE}"),
+        ):
+            repository, tag = OWN_BASE.split(":")
+            client.api.import_image_from_stream(tar.stdout, repository=repository, tag=tag)
+
+
+def _install_debootstrap(why: str, report: Report) -> None:
+    if shutil.which("apt-get") is None:
+        raise EnvironmentRefusal(
+            f"{why}, and debootstrap, which makes the base image instead, is not installed: "
+            f"install it, or `docker load` an image named {REGISTRY_BASE}"
+        )
+    failing = "installing debootstrap failed: install it by hand"
+    report("installing debootstrap")
+    _watched(["apt-get", "update"], report, failing, quiet=True)
+    _watched(
+        ["apt-get", "install", "--yes", "--no-install-recommends", "debootstrap"],
+        report,
+        failing,
+        quiet=True,
+    )
+
+
+def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = False) -> None:
+    """Run a command and report its lines. When we are interrupted, it ends with us.
+
+    Raises:
+        EnvironmentRefusal: it failed; the message is ``failing`` and its last lines.
+    """
+    lines: list[str] = []
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        process_group=0,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip())
+                if not quiet:
+                    report(lines[-1])
+        except BaseException:
+            # Politely: debootstrap takes down what it has mounted.
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+    if process.returncode:
+        raise EnvironmentRefusal(f"{failing}:\n" + "\n".join(lines[-8:]))
+
+
+def _build(client: DockerClient, tag: str, base: str, report: Report) -> None:
+    report(f"building {tag} on {base}, about a minute")
+    lines: list[str] = []
+    with refusals("building the node image"):
+        events: Iterator[dict[str, Any]] = client.api.build(
+            path=str(build_context()),
+            tag=tag,
+            # Name resolution and proxies as on this host.
+            network_mode="host",
+            buildargs={"BASE": base, **{p: os.environ[p] for p in _PROXIES if p in os.environ}},
+            rm=True,
+            forcerm=True,
+            decode=True,
+            timeout=_BUILD_SILENCE_S,
+        )
+        for event in events:
+            said = _COLOUR.sub("", str(event.get("stream", ""))).strip()
+            if said:
+                lines.append(said)
+            if said.startswith("Step "):
+                report(" ".join(said.split())[:100])
+            if "error" in event:
+                raise EnvironmentRefusal(
+                    f"building the node image failed: {event['error']}. Its last words:\n"
+                    + "\n".join(lines[-15:])
+                )
+
+
+IF_ENGINE = "--if-engine"
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Make the node image when it is missing; 4 when that cannot be done here.
+
+    Args:
+        arguments: with ``IF_ENGINE``, a host on which no engine answers needs no image.
+    """
+
+    def report(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command's progress
+
+    try:
+        client = connect()
+    except EnvironmentRefusal as refusal:
+        report(f"rumpus: {refusal}")
+        if IF_ENGINE not in arguments:
+            return 4
+        report("rumpus: no image is made; runs are simulated")
+        return 0
+    try:
+        with closing(client):
+            tag = ensure_node_image(client, report)
+    except EnvironmentRefusal as refusal:
+        report(f"rumpus: {refusal}")
+        return 4
+    report(f"the node image {tag} is there")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

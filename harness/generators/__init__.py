@@ -1,0 +1,1 @@
+"""Who does what next: pure generators, and the interpreter that asks them."""

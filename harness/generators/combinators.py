@@ -1,0 +1,63 @@
+"""Generators made of generators. After Jepsen's, whose names they bear where they do the same.
+
+In what order, see ``harness.generators.sequencing``: ``sequence``, ``phases``, ``synchronize``,
+``once``, ``limit``, ``repeat``, ``cycle``, ``mix``, ``any_of``, ``until_ok``, ``unfold``.
+
+When, see ``harness.generators.pacing``: ``time_limit``, ``stagger``, ``delay``, ``sleep``.
+Durations are in seconds here, and in nanoseconds everywhere behind; they run from when their
+generator is first asked.
+
+Who, see ``harness.generators.thread_assignment``: ``on_threads``, ``on_clients``, ``on_nemesis``,
+``reserve``, ``each_thread``, ``each_process``.
+
+Everything that is random takes a ``Seed`` of its own. Where copies of a random generator are
+made (``each_process``, ``cycle``), pass a function that makes each from a seed of its own, or
+all will draw the same.
+"""
+
+from rumpus.harness.generators.pacing import delay, sleep, stagger, time_limit
+from rumpus.harness.generators.sequencing import (
+    any_of,
+    cycle,
+    limit,
+    mix,
+    once,
+    phases,
+    repeat,
+    sequence,
+    synchronize,
+    unfold,
+    until_ok,
+)
+from rumpus.harness.generators.thread_assignment import (
+    each_process,
+    each_thread,
+    on_clients,
+    on_nemesis,
+    on_threads,
+    reserve,
+)
+
+__all__ = [
+    "any_of",
+    "cycle",
+    "delay",
+    "each_process",
+    "each_thread",
+    "limit",
+    "mix",
+    "on_clients",
+    "on_nemesis",
+    "on_threads",
+    "once",
+    "phases",
+    "repeat",
+    "reserve",
+    "sequence",
+    "sleep",
+    "stagger",
+    "synchronize",
+    "time_limit",
+    "unfold",
+    "until_ok",
+]

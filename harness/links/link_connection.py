@@ -1,0 +1,465 @@
+"""One client's connection through a link: two sockets, and the bytes between them.
+
+What is read at one end is sent at the other at once where nothing stands in the way, and waits
+in that end's queue otherwise (the peer is slow, or the link is delayed). End of stream is queued
+like bytes, as ``b""``.
+"""
+
+import errno
+import selectors
+import socket
+import struct
+from collections import Counter, deque
+from time import monotonic_ns
+
+from rumpus.harness.links import zookeeper_frames
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.watch_tracing import WatchTracing
+from rumpus.harness.links.zookeeper_frames import FrameReader
+
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_CHUNK = 1 << 16  # bytes a read
+_QUEUE_LIMIT = 1 << 20  # bytes waiting for one end above which the other is not read
+ABORT = struct.pack("ii", 1, 0)  # struct linger: on, 0 s, so that closing sends a reset
+
+_LOSES_TO_SERVER: frozenset[Cut | None] = frozenset({"black-hole", "to-server", "half-open"})
+_LOSES_TO_CLIENT: frozenset[Cut | None] = frozenset({"black-hole", "to-client", "half-open"})
+
+
+class Tally:
+    """What has been seen of one client, over all its links."""
+
+    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
+
+    def __init__(self, client: int) -> None:
+        self.client = client
+        self.connections = 0
+        """How many it has had."""
+        self.swallowed = 0
+        self.last_answer: int | None = None
+        self.requests: Counter[int | None] = Counter()
+        """Requests that were carried to servers, by opcode."""
+        self.shown = 0
+        """The highest zxid in the header of a reply."""
+
+
+class Traffic:
+    """What all connections share: the selector, the ends that wait for a time, what was seen."""
+
+    __slots__ = ("delayed", "selector", "watch_events")
+
+    def __init__(self) -> None:
+        self.selector = selectors.DefaultSelector()
+        self.delayed: set[End] = set()
+        self.watch_events: deque[WatchSeen | WatchLeft] = deque()
+
+
+class Shot:
+    """A ``lost-reply`` cut: the links it was made on, and the connection it waits on."""
+
+    __slots__ = ("connection", "links")
+
+    def __init__(self) -> None:
+        self.links: list[Link] = []
+        self.connection: Connection | None = None
+
+
+class Link:
+    """The way from one client to one server, and what is wrong with it now."""
+
+    __slots__ = ("connections", "cut", "delay", "node", "server", "shot", "tally", "traffic")
+
+    def __init__(
+        self, node: str, server: tuple[socket.AddressFamily, object], tally: Tally, traffic: Traffic
+    ) -> None:
+        self.node = node
+        self.server = server
+        self.tally = tally
+        self.traffic = traffic
+        self.cut: Cut | None = None
+        self.delay = 0  # nanoseconds
+        self.shot: Shot | None = None
+        self.connections: set[Connection] = set()
+
+
+class End:
+    """One socket of a connection, and what waits to be sent on it.
+
+    Attributes:
+        lossy: what comes from here vanishes.
+        connecting: the connection at this end is still being made.
+        ended: nothing more will come from here.
+        gone: nothing can be sent here any more.
+        queue: (when it arrived, bytes, whether they end a reply), oldest first.
+    """
+
+    __slots__ = (
+        "connecting",
+        "connection",
+        "ended",
+        "gone",
+        "interest",
+        "lossy",
+        "peer",
+        "queue",
+        "queued",
+        "reader",
+        "socket",
+    )
+
+    peer: "End"
+
+    def __init__(self, connection: "Connection", sock: socket.socket) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection = connection
+        self.socket = sock
+        self.reader = FrameReader()
+        self.queue: deque[tuple[int, bytes, bool]] = deque()
+        self.queued = 0
+        self.interest = 0
+        self.lossy = False
+        self.connecting = False
+        self.ended = False
+        self.gone = False
+
+    def ready(self, events: int) -> None:
+        """Called by the loop when the socket can be read or written."""
+        if self.connection.closed:
+            return  # closed by an earlier event of the same turn
+        if events & _READ:
+            self.connection.receive(self)
+        if events & _WRITE and not self.connection.closed and not self.gone:
+            self.connection.flush(self)
+
+    def due(self) -> int:
+        """When the oldest bytes in the queue may go, in monotonic nanoseconds."""
+        return self.queue[0][0] + self.connection.link.delay
+
+
+class Connection:
+    """A connection from its acceptance to its end, whatever cuts come in between.
+
+    Attributes:
+        granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
+            it has not.
+        spoilt: bytes or an end of stream were lost, so that it can never be used again.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_awaited",
+        "_held",
+        "_tracing",
+        "_welcomed",
+        "client",
+        "closed",
+        "granted",
+        "link",
+        "server",
+        "spoilt",
+    )
+
+    def __init__(self, link: Link, accepted: socket.socket) -> None:
+        self.link = link
+        self.granted = 0
+        self.spoilt = False
+        self.closed = False
+        self._asked = False  # the ConnectRequest has passed
+        self._welcomed = False  # so has its answer
+        self._awaited: int | None = None  # xid of the reply to lose
+        self._held = b""  # incomplete frame held back while a reply is awaited
+        link.tally.connections += 1
+        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
+        family, address = link.server
+        self.client = End(self, accepted)
+        self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
+        self.client.peer, self.server.peer = self.server, self.client
+        link.connections.add(self)
+        self.apply_cut()
+        if self.client.lossy:
+            self._swallow(1)
+            self._lose_server()
+        else:
+            self._connect(address)
+
+    @property
+    def open(self) -> bool:
+        """Whether neither side has hung up."""
+        return not (self.client.ended or self.server.ended)
+
+    def apply_cut(self) -> None:
+        """Let what the link's cut says be so from now on."""
+        cut = self.link.cut
+        for end, lossy in (
+            (self.client, cut in _LOSES_TO_SERVER),
+            (self.server, cut in _LOSES_TO_CLIENT),
+        ):
+            end.lossy = lossy
+            if lossy and end.peer.queue:  # what is under way is lost too
+                self._swallow(end.peer.queued)
+                self._clear(end.peer)
+            self._watch(end)
+        if cut == "half-open":
+            self.spoilt = True
+            self._lose_server()
+
+    def receive(self, end: End) -> None:
+        """Read what has come at an end, and send it on as far as the link's state allows."""
+        try:
+            data = end.socket.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._break(end)
+            return
+        if end.lossy:
+            self._swallow(len(data))  # an end of stream too is lost, though it counts nothing
+            if not data:
+                self._end(end)
+        elif not data:
+            self._end(end)
+            if not self.closed:
+                self._send(end.peer, b"", answers=False)
+        elif end is self.client:
+            self._look_at_requests(data)
+            self._send(self.server, data, answers=False)
+        else:
+            self._pass_replies(data)
+
+    def flush(self, end: End) -> None:
+        """Send of an end's queue what is due and what the socket takes."""
+        if end.connecting:
+            if end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                self._unreachable()
+                return
+            end.connecting = False
+        delay = self.link.delay
+        self.link.traffic.delayed.discard(end)
+        while end.queue:
+            arrived, data, answers = end.queue[0]
+            if delay and arrived + delay > monotonic_ns():
+                self.link.traffic.delayed.add(end)
+                break
+            sent = self._write(end, data, answers=answers)
+            if self.closed or end.gone:
+                return
+            end.queued -= sent
+            if sent < len(data):
+                end.queue[0] = (arrived, data[sent:], answers)
+                break
+            end.queue.popleft()
+        self._watch(end)
+        self._watch(end.peer)
+        self._close_if_done()
+
+    def release(self) -> None:
+        """Await no reply any more; what was held back for that goes on."""
+        self._awaited = None
+        held, self._held = self._held, b""
+        if held:
+            self._send(self.client, held, answers=False)
+
+    def abort(self) -> None:
+        """Reset both ends."""
+        for end in (self.client, self.server):
+            if not end.gone:
+                end.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT)
+        self.close()
+
+    def close(self) -> None:
+        """Close both ends and forget the connection."""
+        self.closed = True
+        for end in (self.client, self.server):
+            self._clear(end)
+            self._forget(end)
+            end.socket.close()
+        self.link.connections.discard(self)
+        shot = self.link.shot
+        if shot is not None and shot.connection is self:
+            shot.connection = None  # it died before its reply came: wait for the next change
+
+    def _connect(self, address: object) -> None:
+        outcome = self.server.socket.connect_ex(address)  # type: ignore[arg-type]  # as resolved
+        if outcome in {0, errno.EINPROGRESS}:
+            self.server.connecting = outcome != 0
+            self._watch(self.server)
+        else:
+            self._unreachable()
+
+    def _unreachable(self) -> None:
+        """The server cannot be reached: hang up on the client, in the orderly way."""
+        self._lose_server()
+        if self.server.lossy:
+            self.spoilt = True
+        else:
+            self._send(self.client, b"", answers=False)
+
+    def _lose_server(self) -> None:
+        server = self.server
+        server.gone = server.ended = True
+        server.connecting = False
+        self._clear(server)
+        self._forget(server)
+        server.socket.close()
+
+    def _look_at_requests(self, data: bytes) -> None:
+        frames = self.client.reader.feed(data)
+        if frames and not self._asked:
+            self._asked = True
+            frames = frames[1:]
+        self.link.tally.requests.update(map(zookeeper_frames.opcode, frames))
+        for frame in frames:
+            self._tracing.request(frame)
+        shot = self.link.shot
+        if shot is None or shot.connection is not None:
+            return
+        for frame in frames:
+            if zookeeper_frames.changes(frame):
+                shot.connection = self
+                self._awaited = zookeeper_frames.xid(frame)
+                return
+
+    def _pass_replies(self, data: bytes) -> None:
+        frames = self.server.reader.feed(data)
+        answers = False
+        for number, frame in enumerate(frames):
+            if not self._welcomed:
+                self._welcomed = True
+                if zookeeper_frames.session_timeout(frame) > 0:
+                    self.granted = monotonic_ns()
+                    answers = True
+                continue
+            xid = zookeeper_frames.xid(frame)
+            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
+                lost = sum(map(len, frames[number:])) + self.server.reader.pending
+                data = (self._held + data)[:-lost]
+                if data:
+                    self._send(self.client, data, answers=answers)
+                self._fire(len(frame))
+                return
+            self._note_reply(frame)
+            answers = answers or xid != zookeeper_frames.WATCH_XID
+        if self._awaited is not None:
+            # Only whole frames pass, so that not even the first byte of the awaited one does.
+            data = self._held + data
+            passing = max(0, len(data) - self.server.reader.pending)
+            data, self._held = data[:passing], data[passing:]
+        if data:
+            self._send(self.client, data, answers=answers)
+
+    def _note_reply(self, frame: bytes) -> None:
+        noted = self._tracing.reply(frame, monotonic_ns())
+        tally = self.link.tally
+        tally.shown = max(tally.shown, self._tracing.shown)
+        if noted is not None:
+            self.link.traffic.watch_events.append(noted)
+
+    def _fire(self, size: int) -> None:
+        """Lose the awaited reply, and with that end the cut."""
+        self._swallow(size)
+        shot = self.link.shot
+        if shot is not None:
+            for link in shot.links:
+                link.cut = link.shot = None
+        if not self.closed:
+            self.abort()
+
+    def _send(self, to: End, data: bytes, *, answers: bool) -> None:
+        """Send bytes, or the end of the stream (``b""``), now or when it is their time."""
+        if to.gone:
+            self._close_if_done()
+            return
+        if not to.queue and not to.connecting and not self.link.delay:
+            sent = self._write(to, data, answers=answers)
+            if self.closed or to.gone:
+                return
+            if sent == len(data):
+                if not data:
+                    self._close_if_done()
+                return
+            data = data[sent:]
+        to.queue.append((monotonic_ns(), data, answers))
+        to.queued += len(data)
+        if self.link.delay and not to.connecting:
+            self.link.traffic.delayed.add(to)
+        self._watch(to)
+        self._watch(to.peer)
+
+    def _write(self, to: End, data: bytes, *, answers: bool) -> int:
+        """Bytes that the socket took. The connection may be closed on return."""
+        try:
+            if not data:
+                to.socket.shutdown(socket.SHUT_WR)
+                return 0
+            sent = to.socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._break(to)
+            return 0
+        if answers and sent == len(data):
+            self.link.tally.last_answer = monotonic_ns()
+        return sent
+
+    def _break(self, end: End) -> None:
+        """An end was reset by its peer: so is the other, unless that news is lost on the way."""
+        if not end.lossy:
+            self.abort()
+            return
+        self.spoilt = end.gone = True
+        self._clear(end)
+        self._watch(end.peer)
+        self._end(end)
+
+    def _end(self, end: End) -> None:
+        end.ended = True
+        if end is self.client and self.server.connecting and end.reader.tracking:
+            # It gave up before the server was reached. What it sent must not arrive later: a
+            # handshake would move its session to a connection that nobody has.
+            self.close()
+            return
+        self._watch(end)
+        if end.lossy:
+            self._close_if_done()
+
+    def _close_if_done(self) -> None:
+        client, server = self.client, self.server
+        if client.ended and server.ended and not client.queue and not server.queue:
+            self.close()
+
+    def _swallow(self, amount: int) -> None:
+        self.spoilt = True
+        self.link.tally.swallowed += amount
+
+    def _clear(self, end: End) -> None:
+        end.queue.clear()
+        end.queued = 0
+        self.link.traffic.delayed.discard(end)
+
+    def _watch(self, end: End) -> None:
+        """Ask the selector for what matters at this end now."""
+        if self.closed:
+            return
+        interest = 0
+        if not end.gone:
+            waiting = end.queue and end not in self.link.traffic.delayed
+            if end.connecting or waiting:
+                interest |= _WRITE
+            if not (end.ended or end.connecting) and (end.lossy or end.peer.queued < _QUEUE_LIMIT):
+                interest |= _READ
+        if interest == end.interest:
+            return
+        selector = self.link.traffic.selector
+        if not interest:
+            selector.unregister(end.socket)
+        elif not end.interest:
+            selector.register(end.socket, interest, end)
+        else:
+            selector.modify(end.socket, interest, end)
+        end.interest = interest
+
+    def _forget(self, end: End) -> None:
+        if end.interest:
+            self.link.traffic.selector.unregister(end.socket)
+            end.interest = 0

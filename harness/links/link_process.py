@@ -1,0 +1,339 @@
+"""The links' proxy in a process of its own, and the control process's hold on it.
+
+The control process is busy with the interpreter; the proxy, in the way of every request, must
+not wait for it. The two speak over a socket pair that keeps message boundaries, so that a call
+cut short by Ctrl-C leaves no half message behind, only an answer that the next call skips.
+
+The proxy ends when the control process does, however that ends: its side of the socket pair
+says so, and a pid file descriptor where something else has inherited the other side.
+"""
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.simulated_faults import AimedLinks
+
+_PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
+_EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
+_PATIENCE = 30.0  # seconds to wait for an answer; it takes a fraction of a millisecond
+_FAREWELL = 5.0  # seconds for the process to end
+
+_T = TypeVar("_T")
+
+
+class LinksError(RuntimeError):
+    """The proxy is no more, or does not answer: no client reaches any server now."""
+
+
+class _Setup(msgspec.Struct, array_like=True):
+    servers: dict[str, tuple[str, int]]
+    clients: int
+
+
+class _Call(msgspec.Struct, array_like=True):
+    number: int
+    method: str
+    arguments: list[Any]
+
+
+class _Answer(msgspec.Struct, array_like=True):
+    number: int
+    value: Any = None
+    refusal: str | None = None
+
+
+class ProcessLinks:
+    """All links of a run, carried by a process of their own. Safe to call from any thread.
+
+    Fulfils ``harness.links.links.Links``. Also a context manager.
+
+    Args:
+        servers: node -> host and port on which the proxy reaches it.
+        clients: how many clients, numbered from 0.
+
+    Raises:
+        EnvironmentRefusal: the process or a listener cannot be made here.
+        LinksError: (from every method) the proxy died or hangs.
+        ValueError: (from every method) there is no such client or node.
+    """
+
+    aimed: AimedLinks | None = None
+
+    def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
+        self._nodes = tuple(servers)
+        self._clients = clients
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._closed = False
+        self._afflicted: set[int] = set()
+        self._failure: str | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(_PATIENCE)
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        with theirs:
+            try:
+                self._process = _spawn(theirs, self._complaints.fileno())
+            except OSError as error:
+                self._control.close()
+                self._complaints.close()
+                raise EnvironmentRefusal(
+                    f"Cannot start the process that carries the clients' links: {error}."
+                ) from error
+        try:
+            self._control.send(msgspec.msgpack.encode(_Setup(dict(servers), clients)))
+            self._ports = self._answer(0, list[list[int]])
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The proxy's process id."""
+        return self._process.pid
+
+    def address(self, client: int, node: str) -> tuple[str, int]:
+        """Host and port on which a client finds a server."""
+        (node,) = self._known(client, [node])
+        return LISTEN_ON, self._ports[client][self._nodes.index(node)]
+
+    def hosts(self, client: int) -> str:
+        """A client's connection string: every server by its link."""
+        addresses = (self.address(client, node) for node in self._nodes)
+        return ",".join(f"{host}:{port}" for host, port in addresses)
+
+    def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
+        """Break a client's links to some servers (all by default)."""
+        known = self._known(client, nodes)
+        if how != "lost-reply":
+            self._afflicted.add(client)
+        self._call(None, "cut", client, how, known)
+
+    def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
+        """Hold back every byte, each way, for this long."""
+        if milliseconds < 0:
+            raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
+        self._call(None, "delay", client, milliseconds, self._known(client, nodes))
+
+    def heal(self, client: int | None = None) -> None:
+        """Mend one client's links, or all."""
+        if client is not None:
+            self._known(client)
+            self._afflicted.discard(client)
+        else:
+            self._afflicted.clear()
+        self._call(None, "heal", client)
+
+    def afflicted(self, client: int) -> bool:
+        """Whether a client's links are cut, not counting ``lost-reply``."""
+        return client in self._afflicted
+
+    def in_force(self, client: int) -> dict[str, str]:
+        """The cuts on a client's links, node -> how."""
+        self._known(client)
+        return self._call(dict[str, str], "in_force", client)
+
+    def swallowed(self, client: int) -> int:
+        """Bytes and connections that a client's links have refused so far."""
+        self._known(client)
+        return self._call(int, "swallowed", client)
+
+    def connected_to(self, client: int) -> str | None:
+        """The server to which the client has a connection with a session now."""
+        self._known(client)
+        return self._call(str | None, "connected_to", client)  # type: ignore[arg-type]  # a union is no type to mypy
+
+    def last_answer(self, client: int) -> int | None:
+        """When a reply last passed to the client, in monotonic nanoseconds; None if never."""
+        self._known(client)
+        return self._call(int | None, "last_answer", client)  # type: ignore[arg-type]  # as above
+
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        self._known(client)
+        return self._call(dict[str, int], "requests", client)
+
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        self._known(client)
+        return self._call(int, "shown", client)
+
+    def watch_events(self) -> list[WatchSeen]:
+        """Watch events that passed since the last call, in order."""
+        return [each for each in self.watches() if isinstance(each, WatchSeen)]
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order."""
+        events: list[WatchSeen | WatchLeft] = []
+        while batch := self._call(list[WatchSeen | WatchLeft], "watches", _EVENTS_AT_ONCE):
+            events += batch
+        return events
+
+    def close(self) -> None:
+        """Stop carrying anything and free the ports. May be called more than once."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._control.close()  # to the proxy that is the word to end
+        try:
+            self._process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._complaints.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _known(self, client: int, nodes: Iterable[str] | None = None) -> list[str]:
+        if not 0 <= client < self._clients:
+            raise ValueError(f"There is no client {client}; they are 0 to {self._clients - 1}.")
+        chosen = list(self._nodes if nodes is None else nodes)
+        for node in chosen:
+            if node not in self._nodes:
+                raise ValueError(f"There is no node {node!r}; they are {', '.join(self._nodes)}.")
+        return chosen
+
+    def _call(self, kind: type[_T] | None, method: str, *arguments: object) -> _T:
+        with self._lock:
+            if self._closed:
+                raise LinksError("The links are closed; nothing can be asked of them any more.")
+            if self._failure:
+                raise LinksError(self._failure)
+            self._calls += 1
+            call = _Call(self._calls, method, list(arguments))
+            try:
+                self._control.send(msgspec.msgpack.encode(call))
+            except OSError:
+                raise self._failed() from None
+            return self._answer(call.number, kind)
+
+    def _answer(self, number: int, kind: type[_T] | None) -> _T:
+        while True:
+            try:
+                packet = self._control.recv(_PACKET)
+            except OSError:
+                packet = b""
+            if not packet:
+                raise self._failed()
+            answer = msgspec.msgpack.decode(packet, type=_Answer)
+            if answer.refusal is not None:
+                raise EnvironmentRefusal(answer.refusal)
+            if answer.number == number:  # an older one is that of a call that was cut short
+                return msgspec.convert(answer.value, kind)
+
+    def _failed(self) -> LinksError:
+        try:
+            ended = f"ended with status {self._process.wait(_FAREWELL)}"
+        except subprocess.TimeoutExpired:
+            ended = f"has not answered for {_PATIENCE:.0f} s; it was killed"
+            self._process.kill()
+            self._process.wait()
+        self._complaints.seek(0)
+        said = self._complaints.read().decode(errors="replace").strip()[-2000:]
+        self._failure = (
+            f"The process that carries the clients' links (pid {self.pid}) {ended}, so no client "
+            "reaches any server. The run cannot go on; start it again."
+            + (f" Its last words:\n{said}" if said else "")
+        )
+        return LinksError(self._failure)
+
+
+def _spawn(control: socket.socket, complaints: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-P", "-m", "rumpus.harness.links.link_process"),
+            *(str(control.fileno()), str(os.getpid())),
+        ],
+        pass_fds=[control.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=complaints,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        process_group=0,  # Ctrl-C goes to the foreground group; the control process decides
+    )
+
+
+def serve(control: socket.socket, parent: int) -> None:
+    """Run the proxy until the control process hangs up or dies.
+
+    Args:
+        control: this process's end of the socket pair.
+        parent: process id of the control process.
+    """
+    setup = msgspec.msgpack.decode(control.recv(_PACKET), type=_Setup)
+    try:
+        proxy = LinkProxy(setup.servers, setup.clients)
+    except OSError as error:
+        _reply(control, _Answer(0, refusal=_refusal(setup, error)))
+        return
+    serving = True
+
+    def end() -> None:
+        nonlocal serving
+        serving = False
+
+    def take_call() -> None:
+        packet = control.recv(_PACKET)
+        if not packet:
+            end()
+            return
+        call = msgspec.msgpack.decode(packet, type=_Call)
+        value = getattr(proxy, call.method)(*call.arguments)
+        _reply(control, _Answer(call.number, value))
+
+    proxy.watch(control, take_call)
+    try:
+        proxy.watch(os.pidfd_open(parent), end)
+    except ProcessLookupError:
+        return  # it is dead already
+    except OSError:
+        pass  # an old kernel or a sandbox refuses: the end of the socket pair must do
+    _reply(control, _Answer(0, proxy.ports()))
+    # What lives now lives on; the rest is freed by counting, but for a connection's few cycles.
+    gc.collect()
+    gc.freeze()
+    while serving:
+        proxy.turn()
+    proxy.close()
+
+
+def _reply(control: socket.socket, answer: _Answer) -> None:
+    # Nobody left to be answered: the end of the stream is what comes next.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        control.send(msgspec.msgpack.encode(answer))
+
+
+def _refusal(setup: _Setup, error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        hosts = ", ".join(sorted({host for host, _ in setup.servers.values()}))
+        return f"Cannot resolve the servers' addresses ({hosts}): {error.strerror}."
+    return (
+        f"Cannot open the {setup.clients * len(setup.servers)} ports on {LISTEN_ON} that the links "
+        f"of {setup.clients} clients to {len(setup.servers)} servers need: {error.strerror}. Use "
+        "fewer clients, or raise the limit of open files (ulimit -n) or widen the range of ports "
+        "(net.ipv4.ip_local_port_range)."
+    )
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=int(sys.argv[1])) as _control:
+        serve(_control, parent=int(sys.argv[2]))

@@ -1,0 +1,223 @@
+"""The proxy that carries the clients' connections to the servers, and can break them.
+
+A single-threaded event loop: one listener for each (client, server), on ports of the kernel's
+choice. Where the loop runs and who calls it is ``link_process``'s business; between two turns
+it may be called as any object.
+"""
+
+import selectors
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from time import monotonic_ns
+
+from rumpus.harness.links.link_connection import ABORT, Connection, Link, Shot, Tally, Traffic
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.zookeeper_frames import requests_by_name
+
+LISTEN_ON = "127.0.0.1"
+
+
+class Listener:
+    """Accepts one client's connections to one server."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.socket = socket.create_server((LISTEN_ON, 0), backlog=128)
+        self.socket.setblocking(False)
+
+    def ready(self, _events: int) -> None:
+        """Called by the loop when a connection waits to be accepted."""
+        try:
+            accepted, _ = self.socket.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # the client did not wait
+        if self.link.cut == "reset":
+            self.link.tally.swallowed += 1
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT)
+            accepted.close()
+        else:
+            Connection(self.link, accepted)
+
+
+class Callback:
+    """Something else that the loop watches for its owner."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+
+    def ready(self, _events: int) -> None:
+        """Called by the loop when the file can be read."""
+        self._call()
+
+
+class LinkProxy:
+    """All links of a run, carried by whoever calls ``turn``. Not thread-safe.
+
+    The methods are those of ``harness.links.links.Links``, but that nodes must be given and exist.
+
+    Args:
+        servers: node -> host and port on which it is reached.
+        clients: how many clients, numbered from 0.
+
+    Raises:
+        OSError: a server's host has no address, or a listener cannot be opened.
+    """
+
+    def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
+        self._traffic = Traffic()
+        self._tallies = [Tally(client) for client in range(clients)]
+        self._links: list[dict[str, Link]] = []
+        self._listeners: list[list[Listener]] = []
+        resolved = {node: _resolve(address) for node, address in servers.items()}
+        try:
+            for tally in self._tallies:
+                links = {n: Link(n, r, tally, self._traffic) for n, r in resolved.items()}
+                self._links.append(links)
+                self._listeners.append([])
+                for link in links.values():
+                    self._listeners[-1].append(Listener(link))
+        except OSError:
+            self.close()
+            raise
+        for row in self._listeners:
+            for listener in row:
+                self._traffic.selector.register(listener.socket, selectors.EVENT_READ, listener)
+
+    def ports(self) -> list[list[int]]:
+        """The port of each link: a row for each client, in the order of the servers."""
+        return [[ln.socket.getsockname()[1] for ln in row] for row in self._listeners]
+
+    def watch(self, file: int | socket.socket, call: Callable[[], None]) -> None:
+        """Call something in each turn in which a file can be read."""
+        self._traffic.selector.register(file, selectors.EVENT_READ, Callback(call))
+
+    def turn(self) -> None:
+        """Wait until something happens, and do what it asks for."""
+        delayed = self._traffic.delayed
+        timeout = None
+        if delayed:
+            timeout = max(0, min(end.due() for end in delayed) - monotonic_ns()) / 1e9
+        for key, events in self._traffic.selector.select(timeout):
+            key.data.ready(events)
+        if delayed:
+            now = monotonic_ns()
+            for end in [end for end in delayed if end.due() <= now]:
+                if end in delayed:  # an earlier one may have closed it
+                    end.connection.flush(end)
+
+    def cut(self, client: int, how: Cut, nodes: Iterable[str]) -> None:
+        """Break a client's links to these nodes; those broken that way already stay so."""
+        shot = Shot() if how == "lost-reply" else None
+        for link in self._chosen(client, nodes):
+            if link.cut == how:
+                continue
+            self._mend(link)
+            link.cut = how
+            if shot is not None:
+                link.shot = shot
+                shot.links.append(link)
+            for connection in list(link.connections):
+                if how == "reset":
+                    link.tally.swallowed += 1
+                    connection.abort()
+                else:
+                    connection.apply_cut()
+
+    def delay(self, client: int, milliseconds: float, nodes: Iterable[str]) -> None:
+        """Hold back every byte on a client's links to these nodes for so long."""
+        for link in self._chosen(client, nodes):
+            self._set_delay(link, round(milliseconds * 1e6))
+
+    def heal(self, client: int | None) -> None:
+        """Mend one client's links, or all."""
+        for links in self._links if client is None else [self._links[client]]:
+            for link in links.values():
+                self._mend(link)
+                self._set_delay(link, 0)
+
+    def in_force(self, client: int) -> dict[str, str]:
+        """The cuts on a client's links."""
+        links = self._links[client].values()
+        return {link.node: link.cut for link in links if link.cut is not None}
+
+    def swallowed(self, client: int) -> int:
+        """Bytes and connections of a client refused so far."""
+        return self._tallies[client].swallowed
+
+    def connected_to(self, client: int) -> str | None:
+        """The server with which the client has a session on an open connection."""
+        granted = [
+            (connection.granted, link.node)
+            for link in self._links[client].values()
+            for connection in link.connections
+            if connection.granted and connection.open
+        ]
+        return max(granted)[1] if granted else None
+
+    def last_answer(self, client: int) -> int | None:
+        """When a reply last passed to the client, in monotonic nanoseconds."""
+        return self._tallies[client].last_answer
+
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        return requests_by_name(self._tallies[client].requests)
+
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        return self._tallies[client].shown
+
+    def watches(self, size: int) -> list[WatchSeen | WatchLeft]:
+        """The oldest of what was seen of watches and not taken yet: at least one if there is one.
+
+        Args:
+            size: bytes of paths after which to stop.
+        """
+        events = self._traffic.watch_events
+        taken: list[WatchSeen | WatchLeft] = []
+        while events and size > 0:
+            taken.append(events.popleft())
+            size -= len(taken[-1].path)
+        return taken
+
+    def close(self) -> None:
+        """Reset every connection and free the ports."""
+        for links in self._links:
+            for link in links.values():
+                for connection in list(link.connections):
+                    connection.abort()
+        for row in self._listeners:
+            for listener in row:
+                listener.socket.close()
+        self._traffic.selector.close()
+
+    def _chosen(self, client: int, nodes: Iterable[str]) -> list[Link]:
+        return [self._links[client][node] for node in nodes]
+
+    @staticmethod
+    def _mend(link: Link) -> None:
+        link.cut = None
+        if link.shot is not None:
+            link.shot.links.remove(link)
+            link.shot = None
+        for connection in list(link.connections):
+            if connection.spoilt:
+                connection.abort()
+            else:
+                connection.release()
+                connection.apply_cut()
+
+    @staticmethod
+    def _set_delay(link: Link, nanoseconds: int) -> None:
+        if link.delay == nanoseconds:
+            return
+        link.delay = nanoseconds
+        for connection in list(link.connections):
+            for end in (connection.client, connection.server):
+                if end.queue and not end.connecting and not connection.closed:
+                    connection.flush(end)
+
+
+def _resolve(address: tuple[str, int]) -> tuple[socket.AddressFamily, object]:
+    host, port = address
+    family, _, _, _, resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return family, resolved

@@ -1,0 +1,136 @@
+"""The clients' connections to the servers, as something that can be broken.
+
+Every client reaches every server through a link of its own, one for each (client, server).
+Breaking a client's links is how a client is partitioned, without any privilege.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, Protocol
+
+import msgspec
+
+from rumpus.harness.simulated_faults import AimedLinks
+
+Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
+"""How a link is broken.
+
+``black-hole``: bytes vanish both ways, and so do hang-ups: neither side learns that the other
+closed. Connections stay open; new ones are accepted, stay silent, and reach no server.
+``reset``: connections are reset at once, and so is every new one.
+``to-server`` / ``to-client``: only what goes in that direction vanishes. A new connection
+reaches the server under ``to-client``, and none under ``to-server``.
+``half-open``: the server's side is closed, the client's stays open and silent; new connections
+as under ``black-hole``.
+``lost-reply``: the next request that creates or sets something (or is a multi) passes, its reply
+is swallowed and both sides are reset; with that the cut is over on all links that it was made on.
+If the connection dies before the reply comes, the next such request is waited for. Other traffic
+is untouched.
+"""
+
+
+class WatchSeen(msgspec.Struct, frozen=True, tag="seen"):
+    """A watch event that passed on its way to a client: monotonic nanoseconds, what, where.
+
+    ``connection`` counts the client's connections; ``shown`` is the highest zxid in the header of
+    a reply that passed before the event on that connection.
+    """
+
+    time: int
+    client: int
+    event: Literal["created", "deleted", "changed", "child"]
+    path: str
+    connection: int
+    shown: int
+
+
+class WatchLeft(msgspec.Struct, frozen=True, tag="left"):
+    """The reply to a read that left a watch: monotonic nanoseconds, which, where.
+
+    ``zxid`` is that of the reply's header: up to there the server had come when the watch was
+    left. ``kind`` is the read: ``children`` watches children, the others watch the node itself.
+    """
+
+    time: int
+    client: int
+    kind: Literal["data", "exists", "children"]
+    path: str
+    connection: int
+    zxid: int
+
+
+class Links(Protocol):
+    """All links of a run."""
+
+    aimed: AimedLinks | None
+    """Themselves, where they can strike at single requests; None where they cannot."""
+
+    def address(self, client: int, node: str) -> tuple[str, int]:
+        """Host and port on which a client finds a server."""
+
+    def hosts(self, client: int) -> str:
+        """A client's connection string: every server by its link."""
+
+    def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
+        """Break a client's links to some servers (all by default).
+
+        Replaces an earlier cut of the same links, which is healed first; links to other
+        servers stay as they are.
+        """
+
+    def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
+        """Hold back every byte, each way, for this long. Order is kept; 0 ends it."""
+
+    def heal(self, client: int | None = None) -> None:
+        """Mend one client's links, or all: no cut, no delay.
+
+        Bytes that vanished stay lost: every connection that swallowed bytes is reset.
+        """
+
+    def afflicted(self, client: int) -> bool:
+        """Whether a client's links are cut, or were told to be, not counting ``lost-reply``.
+
+        Answered at once, without asking the links themselves.
+        """
+
+    def in_force(self, client: int) -> dict[str, str]:
+        """The cuts on a client's links, node -> how; empty when none is cut."""
+
+    def swallowed(self, client: int) -> int:
+        """Bytes and connections that a client's links have refused so far.
+
+        A cut that is in force makes this grow as soon as the client tries anything.
+        """
+
+    def connected_to(self, client: int) -> str | None:
+        """The server to which the client has a connection with a session now.
+
+        If there are several (one not yet hung up), that of the newest.
+        """
+
+    def last_answer(self, client: int) -> int | None:
+        """When a reply last passed to the client, in monotonic nanoseconds; None if never.
+
+        Answers to pings and a granted handshake are replies; watch events are not.
+        """
+
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind.
+
+        Kinds are named as in ``harness.links.zookeeper_frames.REQUESTS``. Handshakes are not
+        counted, nor is what a cut has swallowed.
+        """
+
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+
+    def watch_events(self) -> list[WatchSeen]:
+        """Watch events that passed since the last call, in order."""
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order.
+
+        What one of these two methods has given the other one does not give again.
+        """
+
+    def close(self) -> None:
+        """Stop carrying anything and free the ports."""

@@ -1,0 +1,1 @@
+"""A run on virtual time: simulated servers, clients and links."""

@@ -1,0 +1,321 @@
+"""One client's connection through a gate of the simulated network, and what is wrong with it."""
+
+from collections import Counter, deque
+from typing import Final
+
+from rumpus.harness.links import zookeeper_frames
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.watch_tracing import WatchTracing
+from rumpus.harness.links.zookeeper_frames import FrameReader
+from rumpus.harness.simulated_faults import Aim
+from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
+from rumpus.simulation.network.gate import Link as Passage
+
+LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})
+LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-client", "half-open"})
+
+
+class Tally:
+    """What has been seen of one client, over all its links."""
+
+    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
+
+    def __init__(self, client: int) -> None:
+        self.client = client
+        self.connections = 0
+        """How many it has had."""
+        self.swallowed = 0
+        self.last_answer: int | None = None
+        self.requests: Counter[int | None] = Counter()
+        """Requests that were carried to servers, by opcode."""
+        self.shown = 0
+        """The highest zxid in the header of a reply."""
+
+
+class Shot:
+    """An aim on its way: the links it was taken on, and the connection whose reply it awaits."""
+
+    __slots__ = ("aim", "connection", "left", "links", "struck")
+
+    def __init__(self, aim: Aim) -> None:
+        self.aim = aim
+        self.left = aim.number
+        self.links: list[Link] = []
+        self.connection: LinkConnection | None = None
+        self.struck: int | None = None
+        """When it struck, in monotonic nanoseconds."""
+
+    def meant(self, frame: bytes) -> bool:
+        """Whether this request is the one, counting it if it is of its kind."""
+        if not zookeeper_frames.asks_for(self.aim.request, frame):
+            return False
+        self.left -= 1
+        return self.left == 0
+
+    def strike(self, now: int) -> None:
+        """It is over, on all its links."""
+        self.struck = now
+        self.withdraw()
+
+    def withdraw(self) -> None:
+        """Take it away, struck or not."""
+        for link in self.links:
+            link.shots.remove(self)
+            if link.lost_reply is self:
+                link.cut = link.lost_reply = None
+        self.links.clear()
+
+
+class Link:
+    """The way from one client to one server, and what is wrong with it now."""
+
+    __slots__ = (
+        "connections",
+        "cut",
+        "lost_reply",
+        "node",
+        "shots",
+        "simulator",
+        "tally",
+        "watch_events",
+    )
+
+    def __init__(
+        self,
+        node: str,
+        tally: Tally,
+        watch_events: deque[WatchSeen | WatchLeft],
+        simulator: Simulator,
+    ) -> None:
+        self.node = node
+        self.tally = tally
+        self.watch_events = watch_events
+        self.simulator = simulator
+        self.cut: Cut | None = None
+        self.lost_reply: Shot | None = None
+        """The shot of a ``lost-reply`` cut."""
+        self.shots: list[Shot] = []
+        self.connections: dict[Passage, LinkConnection] = {}
+
+    def monotonic(self) -> int:
+        """Nanoseconds, as the control process's clock has them."""
+        return BOOT + self.simulator.now
+
+
+class LinkConnection:
+    """A connection from its opening to its end, whatever cuts come in between.
+
+    Attributes:
+        granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
+            it has not.
+        spoilt: bytes or an end of stream were lost, so that it can never be used again.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_awaited",
+        "_from_client",
+        "_from_server",
+        "_held",
+        "_holding",
+        "_shot",
+        "_tracing",
+        "_welcomed",
+        "client_ended",
+        "granted",
+        "link",
+        "passage",
+        "server_ended",
+        "spoilt",
+    )
+
+    def __init__(self, link: Link, passage: Passage) -> None:
+        self.link = link
+        self.passage = passage
+        self.granted = 0
+        self.spoilt = False
+        self.client_ended = False
+        self.server_ended = False
+        link.tally.connections += 1
+        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
+        self._from_client = FrameReader()
+        self._from_server = FrameReader()
+        self._asked = False  # the ConnectRequest has come
+        self._welcomed = False  # so has its answer
+        self._shot: Shot | None = None
+        self._awaited: int | None = None  # xid of the reply that the shot is about
+        self._held = b""  # what of the server's bytes is held back
+        self._holding: Shot | None = None  # for which all of them are
+
+    @property
+    def open(self) -> bool:
+        """Whether neither side has hung up."""
+        return not (self.client_ended or self.server_ended)
+
+    # -- what passes ------------------------------------------------------------------------
+
+    def to_server(self, chunk: bytes) -> bytes:
+        """What reaches the server of bytes that have come from the client."""
+        link = self.link
+        if link.cut in LOSES_TO_SERVER:
+            self._swallow(len(chunk))
+            return b""
+        frames = self._from_client.feed(chunk)
+        if frames and not self._asked:
+            self._asked = True
+            frames = frames[1:]
+        link.tally.requests.update(map(zookeeper_frames.opcode, frames))
+        for frame in frames:
+            self._tracing.request(frame)
+        if link.shots:
+            return self._look_at_requests(chunk, frames)
+        return chunk
+
+    def to_client(self, chunk: bytes) -> bytes:
+        """What reaches the client of bytes that have come from the server."""
+        link = self.link
+        if link.cut in LOSES_TO_CLIENT:
+            self._swallow(len(chunk))
+            return b""
+        frames = self._from_server.feed(chunk)
+        answers = False
+        for number, frame in enumerate(frames):
+            if not self._welcomed:
+                self._welcomed = True
+                if zookeeper_frames.session_timeout(frame) > 0:
+                    self.granted = link.monotonic()
+                    answers = True
+                continue
+            xid = zookeeper_frames.xid(frame)
+            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
+                behind = sum(map(len, frames[number:])) + self._from_server.pending
+                chunk = self._held + chunk
+                self._held = b""
+                if self._shot is not None and self._shot.aim.deed == "hold-reply":
+                    for held in frames[number:]:
+                        self._note_reply(held)
+                return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
+            self._note_reply(frame)
+            answers = answers or xid != zookeeper_frames.WATCH_XID
+        if self._holding is not None:
+            self._held += chunk
+            return b""
+        if answers:
+            link.tally.last_answer = link.monotonic()
+        if self._awaited is not None:
+            # Only whole frames pass, so that not even the first byte of the awaited one does.
+            chunk = self._held + chunk
+            passing = len(chunk) - self._from_server.pending
+            chunk, self._held = chunk[:passing], chunk[passing:]
+        return chunk
+
+    def hung_up(self, *, by_client: bool) -> bool:
+        """Whether the other side learns that one side has hung up, or reset the connection."""
+        cut = self.link.cut
+        if by_client:
+            self.client_ended = True
+            lost = cut in LOSES_TO_SERVER
+        else:
+            self.server_ended = True
+            lost = cut in LOSES_TO_CLIENT
+        if lost:
+            self.spoilt = True
+        elif not self.spoilt and self.client_ended and self.server_ended:
+            self._forget()
+        return not lost
+
+    # -- what is done to it -----------------------------------------------------------------
+
+    def apply_cut(self) -> None:
+        """Let what the link's cut says be so from now on."""
+        if self.link.cut == "half-open":
+            self.spoilt = self.server_ended = True
+            self.passage.close_server_side()
+
+    def mend(self) -> None:
+        """Whole again: what was held back passes; what can never be used again is reset."""
+        if self.spoilt:
+            self.abort()
+        else:
+            self.release()
+
+    def release(self) -> None:
+        """Hold nothing back, and await nothing, any more."""
+        self._holding = None
+        self._awaited = None
+        self._drop_shot()
+        held, self._held = self._held, b""
+        if held and not self.spoilt:
+            self.link.tally.last_answer = self.link.monotonic()
+            self.passage.pass_to_client(held)
+
+    def abort(self) -> None:
+        """Reset both ends."""
+        self._forget()
+        self.passage.reset()
+
+    # -- within -----------------------------------------------------------------------------
+
+    def _look_at_requests(self, chunk: bytes, frames: list[bytes]) -> bytes:
+        """Find the request that a shot is aimed at."""
+        passed = 0
+        for number, frame in enumerate(frames):
+            for shot in list(self.link.shots):
+                if shot.connection is not None or not shot.meant(frame):
+                    continue
+                deed = shot.aim.deed
+                if deed in ("drop-reply", "hold-reply"):
+                    shot.connection = self
+                    self._shot = shot
+                    self._awaited = zookeeper_frames.xid(frame)
+                    continue
+                behind = sum(map(len, frames[number + (deed == "cut-after") :]))
+                passed = len(chunk) - behind - self._from_client.pending
+                shot.strike(self.link.monotonic())
+                self._swallow(behind)
+                self.abort()
+                return chunk[:passed] if passed > 0 else b""
+        return chunk
+
+    def _meet(self, before: bytes, behind: bytes, frame: bytes) -> bytes:
+        """The awaited reply is here; what comes before it may pass."""
+        shot, self._shot = self._shot, None
+        self._awaited = None
+        if shot is None or shot.struck is not None:
+            return before + behind
+        shot.strike(self.link.monotonic())
+        if shot.aim.deed == "hold-reply":
+            self._holding = shot
+            self._held = behind
+            wait = round(shot.aim.milliseconds * MILLISECOND)
+            self.link.simulator.call_after(wait, self._end_hold, shot)
+        else:
+            self._swallow(len(frame))
+            self.abort()
+        return before
+
+    def _end_hold(self, shot: Shot) -> None:
+        if self._holding is shot:
+            self.release()
+
+    def _note_reply(self, frame: bytes) -> None:
+        link = self.link
+        noted = self._tracing.reply(frame, link.monotonic())
+        link.tally.shown = max(link.tally.shown, self._tracing.shown)
+        if noted is not None:
+            link.watch_events.append(noted)
+
+    def _swallow(self, amount: int) -> None:
+        self.spoilt = True
+        self.link.tally.swallowed += amount
+
+    def _forget(self) -> None:
+        self.link.connections.pop(self.passage, None)
+        self._drop_shot()
+
+    def _drop_shot(self) -> None:
+        """The reply will not come on this connection: the next such request is waited for."""
+        shot, self._shot = self._shot, None
+        if shot is not None and shot.struck is None:
+            shot.connection = None
+            shot.left = 1

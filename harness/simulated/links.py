@@ -1,0 +1,268 @@
+"""The clients' links in a simulated world: gates in the network, broken exactly and at once.
+
+Fulfils ``harness.links.links.Links``. Besides, ``aim`` strikes at one request, counted: what can
+only be hoped for with real processes.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
+from rumpus.harness.simulated.link_connection import (
+    LOSES_TO_SERVER,
+    Link,
+    LinkConnection,
+    Shot,
+    Tally,
+)
+from rumpus.harness.simulated.workers import client_host
+from rumpus.harness.simulated_faults import Aim, AimedLinks
+from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
+from rumpus.simulation.network.gate import Link as Passage
+from rumpus.simulation.network.network import Network
+
+_LOST_REPLY = Aim("drop-reply", request="change")
+
+
+class _Gate:
+    """What a gate of the network asks: one for each (client, server)."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._connections = link.connections
+
+    def admit(self, _passage: Passage) -> bool:
+        """Whether a new connection reaches the server."""
+        if self._link.cut not in LOSES_TO_SERVER:
+            return True
+        self._link.tally.swallowed += 1
+        return False
+
+    def opened(self, passage: Passage) -> None:
+        """A connection is there."""
+        if self._link.cut == "reset":
+            self._link.tally.swallowed += 1
+            passage.reset()
+            return
+        connection = self._connections[passage] = LinkConnection(self._link, passage)
+        if not passage.admitted:
+            connection.spoilt = connection.server_ended = True
+
+    def to_server(self, passage: Passage, chunk: bytes) -> bytes:
+        """What passes of what comes from the client."""
+        connection = self._connections.get(passage)
+        return b"" if connection is None else connection.to_server(chunk)
+
+    def to_client(self, passage: Passage, chunk: bytes) -> bytes:
+        """What passes of what comes from the server."""
+        connection = self._connections.get(passage)
+        return b"" if connection is None else connection.to_client(chunk)
+
+    def hung_up(self, passage: Passage, *, by_client: bool) -> bool:
+        """Whether the other side learns of it."""
+        connection = self._connections.get(passage)
+        return connection is None or connection.hung_up(by_client=by_client)
+
+
+class SimLinks:
+    """All links of a simulated run: a gate for each (client, server).
+
+    Args:
+        simulator: the world.
+        network: of the world.
+        servers: node -> host and port.
+        clients: how many clients, numbered from 0.
+
+    Raises:
+        ValueError: (from every method) there is no such client or node.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        network: Network,
+        servers: Mapping[str, tuple[str, int]],
+        clients: int,
+    ) -> None:
+        self.aimed: AimedLinks | None = self
+        self._simulator = simulator
+        self._network = network
+        self._servers = dict(servers)
+        self._watch_events: deque[WatchSeen | WatchLeft] = deque()
+        self._tallies = [Tally(client) for client in range(clients)]
+        self._afflicted: set[int] = set()
+        self._links: list[dict[str, Link]] = []
+        for tally in self._tallies:
+            links = {n: Link(n, tally, self._watch_events, simulator) for n in servers}
+            self._links.append(links)
+            for node, address in servers.items():
+                wishes = _Gate(links[node])
+                gate = network.gate(client_host(tally.client), address)
+                gate.admit = wishes.admit
+                gate.opened = wishes.opened
+                gate.to_server = wishes.to_server
+                gate.to_client = wishes.to_client
+                gate.hung_up = wishes.hung_up
+
+    def address(self, client: int, node: str) -> tuple[str, int]:
+        """Host and port on which a client finds a server: its own, for the gate is unseen."""
+        self._chosen(client, [node])
+        return self._servers[node]
+
+    def hosts(self, client: int) -> str:
+        """A client's connection string."""
+        self._chosen(client, ())
+        return ",".join(f"{host}:{port}" for host, port in self._servers.values())
+
+    def cut(self, client: int, how: Cut, nodes: Iterable[str] | None = None) -> None:
+        """Break a client's links to some servers (all by default)."""
+        links = self._chosen(client, nodes)
+        self._note("cut", client, how, links)
+        if how != "lost-reply":
+            self._afflicted.add(client)
+        shot = Shot(_LOST_REPLY) if how == "lost-reply" else None
+        for link in links:
+            if link.cut == how:
+                continue
+            self._mend(link)
+            link.cut = how
+            if shot is not None:
+                link.lost_reply = shot
+                link.shots.append(shot)
+                shot.links.append(link)
+            for connection in list(link.connections.values()):
+                if how == "reset":
+                    link.tally.swallowed += 1
+                    connection.abort()
+                else:
+                    connection.apply_cut()
+
+    def aim(self, client: int, aim: Aim, nodes: Iterable[str] | None = None) -> Shot:
+        """Strike at one request of a client, on its links to some servers (all by default).
+
+        Returns:
+            The shot; its ``struck`` tells when it struck, ``withdraw`` takes it away. Healing
+            takes it away, too.
+
+        Raises:
+            ValueError: no such kind of request, or a number below 1.
+        """
+        if aim.request not in REQUESTS:
+            raise ValueError(
+                f"no request is called {aim.request!r}; there are {', '.join(REQUESTS)}"
+            )
+        if aim.number < 1:
+            raise ValueError(f"requests are counted from 1, not {aim.number}")
+        links = self._chosen(client, nodes)
+        self._note("aim", client, f"{aim.deed} {aim.request} {aim.number}", links)
+        shot = Shot(aim)
+        for link in links:
+            link.shots.append(shot)
+            shot.links.append(link)
+        return shot
+
+    def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
+        """Have every packet, each way, take longer by so much."""
+        if milliseconds < 0:
+            raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
+        host, extra = client_host(client), round(milliseconds * MILLISECOND)
+        for link in self._chosen(client, nodes):
+            server, _ = self._servers[link.node]
+            for source, target in ((host, server), (server, host)):
+                if self._network.path(source, target).delay != extra:
+                    self._network.delay(source, target, extra)
+
+    def heal(self, client: int | None = None) -> None:
+        """Mend one client's links, or all."""
+        for number in range(len(self._links)) if client is None else [client]:
+            links = self._chosen(number)
+            self._note("heal", number, "", links)
+            self._afflicted.discard(number)
+            for link in links:
+                for shot in list(link.shots):
+                    shot.withdraw()
+                self._mend(link)
+            self.delay(number, 0)
+
+    def afflicted(self, client: int) -> bool:
+        """Whether a client's links are cut, not counting ``lost-reply``."""
+        return client in self._afflicted
+
+    def in_force(self, client: int) -> dict[str, str]:
+        """The cuts on a client's links, node -> how."""
+        return {link.node: link.cut for link in self._chosen(client) if link.cut is not None}
+
+    def swallowed(self, client: int) -> int:
+        """Bytes and connections that a client's links have refused so far."""
+        self._chosen(client, ())
+        return self._tallies[client].swallowed
+
+    def connected_to(self, client: int) -> str | None:
+        """The server with which the client has a session on an open connection."""
+        granted = [
+            (connection.granted, link.node)
+            for link in self._chosen(client)
+            for connection in link.connections.values()
+            if connection.granted and connection.open
+        ]
+        return max(granted)[1] if granted else None
+
+    def last_answer(self, client: int) -> int | None:
+        """When a reply last passed to the client, in monotonic nanoseconds."""
+        self._chosen(client, ())
+        return self._tallies[client].last_answer
+
+    def requests(self, client: int) -> dict[str, int]:
+        """How many of a client's requests the links have carried so far, by kind."""
+        self._chosen(client, ())
+        return requests_by_name(self._tallies[client].requests)
+
+    def shown(self, client: int) -> int:
+        """The highest zxid in the header of a reply that has passed to the client; 0: none yet."""
+        self._chosen(client, ())
+        return self._tallies[client].shown
+
+    def watch_events(self) -> list[WatchSeen]:
+        """Watch events that passed since the last call, in order."""
+        return [each for each in self.watches() if isinstance(each, WatchSeen)]
+
+    def watches(self) -> list[WatchSeen | WatchLeft]:
+        """Watch events, and replies to reads that left watches, since the last call, in order."""
+        events = list(self._watch_events)
+        self._watch_events.clear()
+        return events
+
+    def close(self) -> None:
+        """Reset every connection; the gates go."""
+        for client, links in enumerate(self._links):
+            for node, link in links.items():
+                self._network.remove_gate(client_host(client), self._servers[node])
+                for connection in list(link.connections.values()):
+                    connection.abort()
+
+    def _chosen(self, client: int, nodes: Iterable[str] | None = None) -> list[Link]:
+        if not 0 <= client < len(self._links):
+            raise ValueError(f"There is no client {client}; they are 0 to {len(self._links) - 1}.")
+        links = self._links[client]
+        if nodes is None:
+            return list(links.values())
+        chosen = []
+        for node in nodes:
+            if node not in links:
+                raise ValueError(f"There is no node {node!r}; they are {', '.join(links)}.")
+            chosen.append(links[node])
+        return chosen
+
+    def _note(self, what: str, client: int, how: str, links: list[Link]) -> None:
+        self._simulator.trace.append((what, client, how, tuple(link.node for link in links)))
+
+    @staticmethod
+    def _mend(link: Link) -> None:
+        link.cut = None
+        if link.lost_reply is not None:
+            shot, link.lost_reply = link.lost_reply, None
+            shot.links.remove(link)
+            link.shots.remove(shot)
+        for connection in list(link.connections.values()):
+            connection.mend()

@@ -1,0 +1,296 @@
+"""A run in one process, on virtual time: the simulated counterpart of processes and containers.
+
+The world has a process for each server (``n1`` ...), for each client (``c0`` ...), and one named
+``control``, in which ``harness.run`` performs the run as it does anywhere. What of it uses
+threads and clocks (``harness.run``, ``harness.driver``: ``CONTROL_PRIVATE``) is loaded anew for
+that process, so that its threads are tasks of the world and its clock is the world's; all else is
+shared with the real program, above all every class that both sides name: messages, refusals,
+``WorkerCrash``, the interpreter. What is given to it (ensemble, links, workers, nemesis) lives in
+the real program and waits on the world's time by itself.
+"""
+
+import contextlib
+import gc
+import traceback
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from rumpus.checker.history import Op
+from rumpus.harness.clients.clients import Clients, Roles
+from rumpus.harness.driver import Sink
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links.links import Links
+from rumpus.harness.run import Nemesis, Run, Status
+from rumpus.harness.simulated.ensemble import SimEnsemble
+from rumpus.harness.simulated.links import SimLinks
+from rumpus.harness.simulated.mailbox import SimMailbox
+from rumpus.harness.simulated.waiting import sleeper
+from rumpus.harness.simulated.workers import SimWorkers
+from rumpus.simulation.kernel.errors import Hung, SimulationError
+from rumpus.simulation.kernel.preemption import Mode, preempt
+from rumpus.simulation.kernel.simulator import BOOT, EPOCH, SECOND, Simulator
+from rumpus.simulation.kernel.watchdog import HangWatchdog
+from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.space import Space
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.simulation.zookeeper.settings import Settings
+
+CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver")
+"""What the control process has its own copies of. No class of these is known to anyone else, but
+for ``Run`` and ``Status``, of which only attributes are used."""
+
+ORIGIN = BOOT
+"""What monotonic clocks say when a world, and with it the run's clock, begins."""
+
+TICK_MS = 500
+
+GARBAGE_PERIOD = 10 * SECOND
+"""Virtual nanoseconds between two collections of cyclic garbage."""
+
+HANG_PATIENCE_S = 20.0
+"""Seconds of processor time after which a client that computes without ever waiting is ended."""
+
+
+class MakeNemesis(Protocol):
+    """Makes the nemesis of a run, given the parts that it breaks and the time it waits on."""
+
+    def __call__(
+        self,
+        ensemble: Ensemble,
+        links: Links,
+        clients: Clients,
+        roles: Roles,
+        *,
+        sleep: Callable[[float], None],
+        monotonic: Callable[[], float],
+    ) -> Nemesis:
+        """``sleep`` and ``monotonic`` are in virtual seconds."""
+
+
+@dataclass(frozen=True)
+class SimulatedRun:
+    """What only a simulated run has.
+
+    Args:
+        digest: hash of everything that happened; the same for the same seed, options and code.
+        virtual_seconds: how long it took on its own clock.
+    """
+
+    digest: str
+    virtual_seconds: float
+
+
+class _TracedSink:
+    """Has the history in the world's hash, too."""
+
+    def __init__(self, sink: Sink, simulator: Simulator) -> None:
+        self._append = sink.append
+        self._trace = simulator.trace.append
+        self._encode = msgspec.json.Encoder().encode
+        self.hand_over = sink.flush
+
+    def append(self, op: Op) -> object:
+        """Take one record."""
+        self._trace(self._encode(op))
+        return self._append(op)
+
+    def flush(self) -> None:
+        """Do nothing at the driver's turns: so little real time lies between two of them.
+
+        The sink hands over by itself what has waited long, and the rest at the end of the run.
+        """
+
+
+def perform_simulated(
+    run: Run,
+    *,
+    seed: int,
+    nodes: int,
+    nemesis: MakeNemesis,
+    sink: Sink,
+    logs: Path,
+    node_files: Path,
+    epoch: int = EPOCH,
+    tick_ms: int = TICK_MS,
+    check_invariants: bool = True,
+    preemption: Mode | None = None,
+    mutant: ServerMutant | None = None,
+    status: Status | None = None,
+    step: Callable[[str], None] = lambda _: None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> SimulatedRun:
+    """Perform a run in a world of its own, which is gone when this returns.
+
+    When the cyclic garbage collector runs by itself is no function of the seed (weak references
+    tell). So it rests meanwhile, and is called every ``GARBAGE_PERIOD`` of the world's time; what
+    the world leaves is collected at the end.
+
+    Args:
+        run: what to do.
+        seed: of the world; whatever ``run`` and ``nemesis`` draw they draw from seeds of theirs.
+        nodes: how many servers.
+        nemesis: makes the nemesis.
+        sink: the history.
+        logs: directory for the clients' logs.
+        node_files: directory into which the servers' data files are written at the end.
+        epoch: what wall clocks show when it begins, in nanoseconds since 1970.
+        tick_ms: the servers' ``tickTime``.
+        check_invariants: whether a breach of Zab by the servers is an error of the simulation;
+            not where disks lie.
+        preemption: where threads lose the processor though they do not block; None: as the seed
+            wills (``mode_of_seed``).
+        mutant: a mistake that the servers have; nobody watches over Zab then.
+        status: kept up to date.
+        step: told in words what is being done now. This and the next are called in the world, but
+            belong to the real program.
+        stop_requested: asked often; once true the run heals, gathers and ends.
+
+    Raises:
+        EnvironmentRefusal: the servers do not come up.
+        WorkerCrash: a client's process failed by itself.
+        Forbidden: something real was used in the world, a clock say: the message names by whom.
+        SimulationError: the world is stuck, or a task never comes to its end.
+        InvariantViolation: the simulated servers broke a promise of ZAB.
+    """
+    with _garbage_collector_at_rest():
+        simulator = Simulator(seed, epoch=epoch)
+        simulator.between_steps = _collecting(simulator)
+        try:
+            preempt(simulator, preemption)
+            with HangWatchdog(simulator, HANG_PATIENCE_S), guarded(simulator) as guards:
+                return _perform(
+                    simulator,
+                    run,
+                    nodes=nodes,
+                    make_nemesis=nemesis,
+                    sink=_TracedSink(sink, simulator),
+                    logs=logs,
+                    node_files=node_files,
+                    tick_ms=tick_ms,
+                    check_invariants=check_invariants and mutant is None,
+                    mutant=mutant,
+                    status=Status() if status is None else status,
+                    step=guards.lend(step),
+                    stop_requested=guards.lend(stop_requested),
+                )
+        finally:
+            simulator.close()
+
+
+def _perform(
+    simulator: Simulator,
+    run: Run,
+    *,
+    nodes: int,
+    make_nemesis: MakeNemesis,
+    sink: _TracedSink,
+    logs: Path,
+    node_files: Path,
+    tick_ms: int,
+    check_invariants: bool,
+    mutant: ServerMutant | None,
+    status: Status,
+    step: Callable[[str], None],
+    stop_requested: Callable[[], bool],
+) -> SimulatedRun:
+    network = Network(simulator)
+    settings = Settings(tick_time=tick_ms)
+    if mutant is not None:
+        settings = replace(settings, parts=mutant.parts, bugs=mutant.bugs)
+    cluster = Cluster(
+        simulator, network, nodes, settings=settings, check_invariants=check_invariants
+    )
+    sleep = sleeper(simulator)
+    control = simulator.process("control")
+    mailbox = SimMailbox(simulator)
+    status.origin = ORIGIN
+    failure: BaseException | None = None
+
+    def perform() -> None:
+        nonlocal failure
+        try:
+            Space(control, network, private=CONTROL_PRIVATE).load("rumpus.harness.run").perform(
+                run,
+                ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
+                connect=partial(SimLinks, simulator, network),
+                nemesis=partial(
+                    make_nemesis, sleep=sleep, monotonic=lambda: (BOOT + simulator.now) / SECOND
+                ),
+                sink=sink,
+                logs=logs,
+                nodes=node_files,
+                origin=ORIGIN,
+                status=status,
+                step=step,
+                stop_requested=stop_requested,
+                workers=partial(SimWorkers, simulator=simulator, network=network, mailbox=mailbox),
+                mailbox=lambda: mailbox,
+            )
+        except BaseException as error:  # told to the caller, outside the world
+            failure = error
+        finally:
+            simulator.stop()
+
+    control.spawn(perform, "main")
+    try:
+        simulator.run()
+    except Hung as hung:
+        place = traceback.extract_tb(hung.__traceback__)[-1]
+        raise SimulationError(
+            f"{place.name} computes for ever and never waits ({place.filename}:{place.lineno}): no "
+            "time passes meanwhile for anybody in a simulated run; let it sleep or wait"
+        ) from hung
+    finally:
+        sink.hand_over()
+    for _, _, error in simulator.failures:
+        if isinstance(error, SimulationError):
+            raise error  # no verdict can stand on such a world
+    if failure is not None:
+        raise failure
+    return SimulatedRun(simulator.digest(), simulator.now / SECOND)
+
+
+def _collecting(simulator: Simulator) -> Callable[[], None]:
+    """Collects cyclic garbage when it is time for that; to be called often.
+
+    kazoo leaves some 2,000 objects in cycles with each second of a lock's load.
+    """
+    due = GARBAGE_PERIOD
+
+    def collect() -> None:
+        nonlocal due
+        if simulator.now >= due:
+            due = simulator.now + GARBAGE_PERIOD
+            _collect()
+
+    return collect
+
+
+def _collect() -> None:
+    """Collect cyclic garbage, dead processes with their modules among it."""
+    for clear in typing._cleanups:  # type: ignore[attr-defined]  # noqa: SLF001 - see below
+        clear()  # caches of ``Generic[...]`` keep classes, and with them whole worlds
+    gc.collect()
+
+
+@contextlib.contextmanager
+def _garbage_collector_at_rest() -> Iterator[None]:
+    """Let the collector not run by itself in the block, and collect all garbage afterwards."""
+    enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()  # what is there already is not looked through
+    try:
+        yield
+    finally:
+        _collect()
+        gc.unfreeze()
+        if enabled:
+            gc.enable()

@@ -1,0 +1,50 @@
+"""kazoo's own Barrier behind the interface of ``recipes.barrier.node_barrier``.
+
+Thin: nothing is added. Its requests have no timeout of their own: with no server in reach
+``create`` and ``remove`` block until one is, and ``wait`` too for its first look.
+"""
+
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
+from kazoo.recipe.barrier import Barrier as TheirBarrier
+
+from rumpus.recipes.barrier.node_barrier import Barrier, BarrierUnknown
+from rumpus.recipes.promises import Promises
+
+
+class KazooBarrier(Barrier):
+    """``kazoo.recipe.barrier.Barrier``; see the module."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=Barrier.promises.prevents - {"overdue-call"},
+        notes=(
+            "kazoo promises that a waiter is held while the node exists and goes on when it does "
+            "not. It warns that wait may raise when the connection is lost; a wait that raised is "
+            "begun again here, as its users have to."
+        ),
+    )
+
+    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
+        super().__init__(client, path, grace=grace)
+        self._theirs = TheirBarrier(client, path)
+
+    def create(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo has none
+        """Set the barrier up; blocks until that is done."""
+        self._theirs.create()
+
+    def remove(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo has none
+        """Open the barrier; blocks until that is done."""
+        self._theirs.remove()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the barrier is open; False when timed out.
+
+        Raises:
+            BarrierUnknown: kazoo lost its way.
+        """
+        try:
+            return bool(self._theirs.wait(timeout))
+        except (ConnectionLoss, OperationTimeoutError, SessionExpiredError) as error:
+            raise BarrierUnknown(f"{self._path}: {type(error).__name__} {error}") from error

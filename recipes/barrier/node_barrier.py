@@ -1,0 +1,155 @@
+"""A barrier: a node that holds everybody as long as it is there.
+
+After ZooKeeper's published recipe ("ZooKeeper Recipes and Solutions, Barriers"): whoever sets the
+barrier up creates the node, whoever waits looks whether it is there and leaves a watch; told
+anything, it *looks again*, for a watch is lost with its connection and what happens meanwhile is
+never told. Two things are added.
+
+**A look of today.** A server that lags says that there is no barrier when one has been set up
+long ago. So before its first look on a connection a waiter sends a write of no effect: it needs a
+quorum, and the server has applied everything up to it before it answers. (``sync`` would not do:
+a leader that has been deposed and has not noticed answers it by itself.)
+
+**Writes whose answer was lost** are sent again until they are answered. An earlier one cannot
+come in afterwards and undo what others do: requests of a session are carried out in order, and
+those of a session that has ended are refused. But the barrier that is there by then may be another
+one, set up since: a removal that is sent again removes the node that it found at first (by its
+czxid), and no later one.
+"""
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NodeExistsError, NoNodeError
+
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.requests.retrying_call import Errand
+
+
+class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """Nobody can say what became of the request: it may have been carried out, or yet may."""
+
+
+class Barrier:
+    """A barrier at ``path``, which any client may set up, remove, and wait for, again and again.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that is the barrier; its parents are made as needed.
+        grace: seconds by which a call may run over its timeout, for answers that are on their way.
+    """
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=frozenset({"early-entry", "stuck-waiter", "early-timeout", "overdue-call"}),
+        notes=(
+            "Who passes knows that the barrier was open at a moment of the wait, not that it still "
+            "is. A waiter that is cut off may sleep through an opening and find the barrier set up "
+            "again: it goes on waiting. The barrier outlives who set it up."
+        ),
+    )
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+    errand: ClassVar[type[Errand]] = Errand
+
+    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
+        if not path.startswith("/") or path.endswith("/"):
+            raise ValueError(f"{path!r} is not an absolute znode path such as /barriers/start")
+        self._client = client
+        self._path = path
+        self._grace = grace
+        self._nothing = f"{path}-{uuid.uuid4().hex}"
+        """A node that never is: what a write of no effect is about."""
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
+        """None: nobody queues."""
+        return None
+
+    def create(self, timeout: float | None = None) -> None:
+        """Set the barrier up; it may be there already.
+
+        Raises:
+            BarrierUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        with self.errand(self._client, timeout, self._grace) as errand:
+
+            def create() -> bool:
+                with suppress(NodeExistsError):
+                    try:
+                        errand.write(self._client.create_async, self._path)
+                    except NoNodeError:
+                        parent = self._path.rpartition("/")[0]
+                        errand.write(self._client.ensure_path_async, parent)
+                        errand.write(self._client.create_async, self._path)
+                return True
+
+            self._get_through(errand, create)
+
+    def remove(self, timeout: float | None = None) -> None:
+        """Open the barrier; it may be open already.
+
+        Raises what ``create`` does.
+        """
+        found: int | None = None
+        with self.errand(self._client, timeout, self._grace) as errand:
+
+            def remove() -> bool:
+                nonlocal found
+                self._catch_up(errand)
+                stat = errand.read(self._client.exists_async, self._path)
+                if stat is None or found not in (None, stat.czxid):
+                    return True  # it was open, or is so by an earlier round
+                found = stat.czxid
+                with suppress(NoNodeError):
+                    errand.write(self._client.delete_async, self._path)
+                return True
+
+            self._get_through(errand, remove)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the barrier is open, for ever or for ``timeout`` seconds (plus ``grace``).
+
+        Returns:
+            True: there was no barrier at a moment of the call. False: timed out.
+
+        Raises:
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused.
+        """
+        with self.errand(self._client, timeout, self._grace) as errand:
+
+            def look() -> bool | None:
+                self._catch_up(errand)
+                return self._await(errand) or None
+
+            return errand.rounds(look) or False
+
+    def _catch_up(self, errand: Errand) -> None:
+        """See to it that the next look shows all that was done before this call."""
+        errand.settle(self._nothing)
+
+    def _await(self, errand: Errand) -> bool:
+        """Look, and look again after all news, until there is no barrier or the time is over.
+
+        Reads the node rather than asking whether it exists, which would leave a watch on a
+        missing one.
+        """
+        while True:
+            errand.session.wake.clear()
+            try:
+                errand.read(self._client.get_async, self._path, errand.news)
+            except NoNodeError:
+                return True
+            if errand.deadline.passed:
+                return False
+            errand.wait()
+
+    def _get_through(self, errand: Errand, write: Callable[[], bool]) -> None:
+        if not errand.rounds(write):
+            raise BarrierUnknown(f"{self._path}: no answer in time")

@@ -1,0 +1,5 @@
+"""Locks that can be taken from a holder that hangs or has died."""
+
+from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
+
+__all__ = ["BlacklistLock", "IdentityLock"]

@@ -1,0 +1,91 @@
+"""What locks and elections share: contending, believing, letting go."""
+
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+
+from rumpus.recipes.contests.contest import Contest, Entry
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Unanswered
+
+
+class Contender:
+    """One client's side of a contest.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that the contest is about; it belongs to this recipe alone.
+        name: who we are, written into the own node for people to read.
+        grace: seconds by which a call may run over its timeout, for answers on their way and
+            for taking the own node away; and how long letting go may take.
+    """
+
+    promises: ClassVar[Promises]
+    contest: ClassVar[type[Contest]]
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(
+        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
+    ) -> None:
+        self._contest = self._make_contest(client, path, name, grace)
+        self._path = path
+        self._grant: Entry | None = None
+
+    def _make_contest(self, client: KazooClient, path: str, name: str, grace: float) -> Contest:
+        return self.contest(client, path, name, grace)
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """Where the contenders for ``path`` stand on the server."""
+        return cls.contest.line(path)
+
+    @property
+    def token(self) -> int | None:
+        """Fencing token: the czxid of the own node; None while there is no grant."""
+        return self._grant.token if self._grant else None
+
+    @property
+    def node(self) -> str | None:
+        """Full path of the own node; None while there is no grant."""
+        return self._grant.node if self._grant else None
+
+    @property
+    def session(self) -> int | None:
+        """Session id (signed 64 bits) of the grant; None while there is no grant."""
+        return self._grant.session_id if self._grant else None
+
+    @property
+    def _believes(self) -> bool:
+        """Whether the grant, if any, can be relied on now.
+
+        Not while the connection is lost: the session may be expiring meanwhile. Again, if that
+        session reconnects. Never again once it is lost.
+        """
+        return self._grant is not None and self._grant.session.connected
+
+    def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
+        """Whether an earlier grant stands; waits while its connection is lost.
+
+        Raises:
+            LockUnknown: the connection did not come back in time.
+        """
+        try:
+            return grant.session.reconnected(deadline)
+        except Unanswered as error:
+            raise LockUnknown(
+                f"{self._path}: disconnected, cannot tell whether it is still ours"
+            ) from error
+
+    def _let_go(self) -> None:
+        """Give the grant up, or wait for what an unknown outcome has left behind."""
+        grant, self._grant = self._grant, None
+        if grant is not None:
+            self._contest.leave(grant)
+        elif self._contest.unsettled:
+            self._contest.settle()
+        else:
+            raise NotHeld(f"{self._path}: not held by this client")

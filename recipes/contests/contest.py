@@ -1,0 +1,232 @@
+"""The core of locks and elections: winning a place that one contender has at a time.
+
+A contest knows nothing of threads that acquire twice, of beliefs or of leaders: it gets an
+entry of ours to the front of the line, and out of it again. ``recipes.contests.fair_contest`` and
+``recipes.contests.unfair_contest`` say what a line is.
+"""
+
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
+
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import Line
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+PAUSE: Final = 0.05
+"""Seconds between two tries after a lost connection or session."""
+
+
+class Entry:
+    """One contender's stand in one session, from before its node is created until it is gone.
+
+    ``mark`` is unique and is written into the node, so that a node whose create got no answer
+    can be found again. ``tried`` says that a create was issued, ``unsure`` that some request got
+    no answer; ``node`` and ``token`` are known once a create was answered or the node found.
+    """
+
+    def __init__(self, client: KazooClient, mark: str | None = None) -> None:
+        self.mark = mark or uuid.uuid4().hex
+        self.session = Session(client)
+        self.tried = False
+        self.unsure = False
+        self.node: str | None = None
+        self.token: int | None = None
+        self.session_id: int | None = None
+        self.gone = threading.Event()
+        """Set once nothing of this entry is left on the server."""
+
+
+class Contest(ABC):
+    """A contest for ``path``; one entry of ours at a time.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that the contest is about.
+        name: who we are, written into the node for people to read.
+        grace: seconds by which a call may run over its timeout: half of it for answers that
+            are on their way, half for taking the own node away. A release takes up to this.
+    """
+
+    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
+        if not path.startswith("/") or path.endswith("/"):
+            raise ValueError(f"{path!r} is not an absolute znode path such as /locks/printer")
+        self._client = client
+        self._path = path
+        self._name = name
+        self._grace = grace
+        self._leaving: list[Entry] = []
+
+    @classmethod
+    @abstractmethod
+    def line(cls, path: str) -> Line:
+        """Where the contenders for ``path`` stand."""
+
+    @abstractmethod
+    def _round(self, entry: Entry, deadline: Deadline) -> bool:
+        """Get the entry into the line if need be, look whether it is first, else wait for news.
+
+        True when it is first; its node and token are known then.
+
+        Raises:
+            NoNodeError: the own node or its parent has vanished; the next round begins anew.
+            SessionExpiredError, Unanswered, ZookeeperError: as ``Session.ask``.
+        """
+
+    @abstractmethod
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
+        """Remove the entry's node, whether it is known or not; True if there was one.
+
+        Raises what ``Session.ask`` does.
+        """
+
+    def win(self, timeout: float | None) -> Entry | None:
+        """Contend until first in line; None when the time is over and nothing of ours is left.
+
+        A lost session takes the entry with it: we start again, at the end of the line.
+
+        Raises:
+            LockUnknown: the time is over and the own node could not be taken away.
+            ConnectionClosedError: the client was stopped; its session takes everything along.
+            ZookeeperError: the server refused a request (a missing permission, say).
+        """
+        deadline = Deadline(timeout, allowance=self._grace / 2)
+        entry = Entry(self._client)
+        try:
+            while True:
+                try:
+                    if self._round(entry, deadline):
+                        # While suspended we may be out already: look again once reconnected.
+                        entry.session_id = entry.session.id
+                        if entry.session_id is not None:
+                            entry.unsure = False  # what has been answered since settles it
+                            return entry
+                except ConnectionClosedError:
+                    raise
+                except SessionExpiredError:
+                    self._strike(entry)
+                    entry = Entry(self._client)
+                    _pause(deadline)
+                except Unanswered:
+                    entry.unsure = True
+                    _pause(deadline)
+                except NoNodeError:
+                    _pause(deadline)
+                if deadline.passed:
+                    break
+        except BaseException:
+            self._leave_in_background(entry)
+            raise
+        self._abandon(entry)
+        return None
+
+    def leave(self, entry: Entry) -> None:
+        """Give up an entry that has won.
+
+        Raises:
+            NotHeld: it was gone already, by the end of its session or somebody's hand.
+            LockUnknown: no answer within the grace; removal goes on in the background.
+        """
+        try:
+            present = self._leave_within(entry, Deadline(self._grace))
+        except SessionExpiredError:
+            raise NotHeld(f"{self._path}: the session that held it has ended") from None
+        if not present:
+            raise NotHeld(f"{self._path}: our node {entry.node} was removed by somebody else")
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether nodes of entries that were given up may still be there."""
+        return bool(self._leaving)
+
+    def settle(self) -> None:
+        """Wait until nothing is left of entries that were given up.
+
+        Raises:
+            LockUnknown: something still may be, after the grace.
+        """
+        deadline = Deadline(self._grace)
+        for entry in list(self._leaving):
+            if not entry.gone.wait(deadline.left()):
+                raise LockUnknown(f"{self._path}: cannot tell yet whether our node is gone")
+
+    def _abandon(self, entry: Entry) -> None:
+        """Take out an entry that has not won; raises LockUnknown if there is no answer."""
+        with suppress(SessionExpiredError):  # takes the entry along: as definite as a delete
+            self._leave_within(entry, Deadline(self._grace / 2))
+
+    def _leave_within(self, entry: Entry, deadline: Deadline) -> bool:
+        try:
+            return self._keep_taking_out(entry, deadline)
+        except Unanswered as error:
+            self._leave_in_background(entry)
+            raise LockUnknown(f"{self._path}: no answer in time, our node may be there") from error
+
+    def _leave_in_background(self, entry: Entry) -> None:
+        """Go on removing the node until that is confirmed or its session has ended."""
+
+        def go_on() -> None:
+            try:
+                with suppress(SessionExpiredError):  # takes the entry along
+                    self._keep_taking_out(entry, Deadline(None))
+            finally:
+                self._leaving.remove(entry)
+
+        self._leaving.append(entry)
+        self._client.handler.spawn(go_on)
+
+    def _keep_taking_out(self, entry: Entry, deadline: Deadline) -> bool:
+        """Try until confirmed; True if there was something, or may have been."""
+        while True:
+            try:
+                present = self._take_out(entry, deadline)
+            except SessionExpiredError:
+                self._strike(entry)
+                raise
+            except Unanswered:
+                entry.unsure = True
+                if deadline.passed:
+                    raise
+                _pause(deadline)
+            else:
+                self._strike(entry)
+                return present or entry.unsure  # an earlier try may have removed it
+
+    @staticmethod
+    def _strike(entry: Entry) -> None:
+        entry.session.close()
+        entry.gone.set()
+
+    def _settle_earlier(self, entry: Entry, deadline: Deadline) -> None:
+        """Wait until all that the session asked for has happened or never will.
+
+        The next read sees it then. A write of no effect does it: requests of one session are
+        carried out in order, and one left over on an old connection is refused once the session
+        has moved. ``sync`` would not do: a leader that has been deposed and has not noticed
+        answers it by itself, whereas a write needs a quorum.
+        """
+        with suppress(NoNodeError):
+            entry.session.ask(deadline, self._client.delete_async, f"{self._path}/{entry.mark}")
+
+    def _ensure_parent(self, entry: Entry, path: str, deadline: Deadline) -> None:
+        entry.session.ask(deadline, self._client.ensure_path_async, path)
+
+    def _delete(self, entry: Entry, node: str, deadline: Deadline) -> bool:
+        """Delete a node in the entry's session; False if it was not there."""
+        try:
+            entry.session.ask(deadline, self._client.delete_async, node)
+        except NoNodeError:
+            return False
+        return True
+
+
+def _pause(deadline: Deadline) -> None:
+    left = deadline.left()
+    time.sleep(PAUSE if left is None else min(PAUSE, left))

@@ -1,0 +1,12 @@
+"""Calls that do not look at the clock: a mistake of several families."""
+
+from kazoo.client import KazooClient
+
+from rumpus.recipes.requests.retrying_call import Errand
+
+
+class EndlessErrand(Errand):
+    """Goes on until it has found what it looks for."""
+
+    def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:  # noqa: ARG002 - that is the mistake
+        super().__init__(client, None, grace)

@@ -1,0 +1,88 @@
+"""Contests with one known mistake each, to be put before a sound one of any family."""
+
+import time
+from typing import Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NodeExistsError, NoNodeError
+
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.fair_contest import MARK, FairContest
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session
+
+BETWEEN_S: Final = 0.5
+"""How long a contender that cannot contend sleeps at most before it says so."""
+
+
+class PersistentNode(FairContest):
+    """The node is not ephemeral: it outlives its session."""
+
+    def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = False) -> str:
+        return super()._create(entry, deadline, ephemeral=ephemeral)
+
+
+class KeepsPlace(FairContest):
+    """Whose session ended creates its node under the old name: the old place in the line."""
+
+    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
+        super().__init__(client, path, name, grace)
+        self._place: str | None = None
+
+    def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = True) -> str:
+        if self._place is None:
+            self._place = super()._create(entry, deadline, ephemeral=ephemeral)
+            return self._place
+        try:
+            _, stat = entry.session.ask(
+                deadline,
+                self._client.create_async,
+                self._place,
+                self._name.encode(),
+                ephemeral=ephemeral,
+                include_data=True,
+            )
+        except NodeExistsError:  # the old session lives on at the servers
+            self._place = super()._create(entry, deadline, ephemeral=ephemeral)
+            return self._place
+        entry.token = stat.czxid
+        return self._place
+
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
+        present = super()._take_out(entry, deadline)
+        self._place = None
+        return present
+
+
+class SortsByName(FairContest):
+    """The queue is sorted by the nodes' whole names, which begin with a random mark."""
+
+    def _ahead(self, entry: Entry, deadline: Deadline) -> list[str]:
+        children = entry.session.ask(deadline, self._client.get_children_async, self._path)
+        nodes = sorted(f"{self._path}/{child}" for child in children if MARK in child)
+        if entry.node not in nodes:
+            missing, entry.node, entry.token = entry.node, None, None
+            raise NoNodeError(missing)
+        return nodes[: nodes.index(entry.node)]
+
+
+class FirstSessionOnly(FairContest):
+    """It listens to its first session for good: when that is lost it does not contend again."""
+
+    _first: Session | None = None
+
+    def win(self, timeout: float | None) -> Entry | None:
+        """Never, once the first session is lost."""
+        if self._first is None:
+            self._first = Session(self._client)
+        if self._first.lost:
+            time.sleep(BETWEEN_S if timeout is None else min(timeout, BETWEEN_S))
+            return None
+        return super().win(timeout)
+
+
+class WatchesFirst(FairContest):
+    """Everybody watches whoever is first, and looks again when that one goes."""
+
+    def _watched(self, blocking: list[str]) -> list[str]:
+        return blocking[:1]

@@ -1,0 +1,87 @@
+"""kazoo's own DoubleBarrier behind the interface of ``recipes.double_barrier.counted_barrier``.
+
+Thin: kazoo enters and leaves. Its calls know no timeout: they block until the others have come, or
+have gone, whatever is asked for here. What is added is what kazoo tells its users to add: an end of
+the session ends the membership. ``enter`` swallows errors, and says so by ``participating`` only.
+"""
+
+from contextlib import suppress
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+from kazoo.recipe.barrier import DoubleBarrier as TheirDoubleBarrier
+
+from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.promises import HOLDING, Promises
+from rumpus.recipes.requests.session import Session
+
+
+class KazooDoubleBarrier(DoubleBarrier):
+    """``kazoo.recipe.barrier.DoubleBarrier``, a fresh one for each round; see the module."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=DoubleBarrier.promises.prevents - HOLDING,
+        notes=(
+            "kazoo promises to block until all members have joined, and until all have left, with "
+            "connection losses retried; a member whose session ends is none any more. It says "
+            "nothing of rounds, but leaves no more behind than it found."
+        ),
+    )
+
+    def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
+        super().__init__(client, path, parties, grace=grace)
+        self._theirs: TheirDoubleBarrier | None = None
+        self._since: Session | None = None
+        self._session_id: int | None = None
+
+    @property
+    def inside(self) -> bool:
+        """Whether kazoo says so and the session has lasted."""
+        return self._theirs is not None and self._since is not None and self._since.connected
+
+    @property
+    def session(self) -> int | None:
+        """The session in which kazoo entered."""
+        return self._session_id
+
+    def enter(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
+        """Enter, however long it takes.
+
+        Raises:
+            BarrierUnknown: kazoo gave up, or its session ended on the way in.
+        """
+        self._forget()
+        since = Session(self._client)
+        theirs = TheirDoubleBarrier(self._client, self._path, self._parties)
+        theirs.enter()
+        if not theirs.participating or since.lost:
+            since.close()
+            with suppress(NoNodeError):  # kazoo may have gone on in its next session
+                self._client.retry(self._client.delete, theirs.create_path)
+            raise BarrierUnknown(f"{self._path}: kazoo could not enter, or lost its session")
+        self._theirs, self._since, self._session_id = theirs, since, since.id
+        return True
+
+    def leave(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
+        """Leave, however long it takes.
+
+        Raises:
+            NotInside: not entered, or the session has ended.
+        """
+        theirs, since = self._theirs, self._since
+        if theirs is None or since is None:
+            raise NotInside(f"{self._path}: not entered")
+        lost = since.lost
+        theirs.leave()
+        lost = lost or since.lost
+        self._forget()
+        if lost:
+            raise NotInside(f"{self._path}: our session has ended; others may have left already")
+        return True
+
+    def _forget(self) -> None:
+        if self._since is not None:
+            self._since.close()
+        self._theirs = self._since = None

@@ -1,0 +1,153 @@
+"""The double barrier as documents print it."""
+
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NodeExistsError, NoNodeError
+
+from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside, Stay
+from rumpus.recipes.double_barrier.lasting_watch import LastingWatch
+from rumpus.recipes.requests.deadline import Deadline
+
+READY: Final = "ready"
+"""The child that says that the barrier is open."""
+
+
+class LowestLeavesLast(DoubleBarrier):
+    """Entered as the sound one is; ``leave`` by the printed steps, among the round's members.
+
+    The member with the lowest name waits for the highest to go; all others remove their nodes and
+    wait for the lowest.
+    """
+
+    def leave(self, timeout: float | None = None) -> bool:
+        """Leave by the printed steps. Returns and raises as the sound recipe's.
+
+        The text knows no timeout: a member whose time is over removes its node, whoever it is.
+        """
+        stay = self._stay
+        if stay is None:
+            raise NotInside(f"{self._path}: not entered")
+        stay.errand.deadline = Deadline(timeout, allowance=self._grace)
+        try:
+            left = stay.errand.rounds(lambda: self._pass(stay) or None)
+        except NotInside:
+            left = None
+            raise
+        finally:
+            self._stay = None
+            if not left:
+                self._remove_in_background(stay)
+        if not left:
+            raise BarrierUnknown(f"{self._path}: not all have left, and we wait no longer")
+        stay.strike()
+        return True
+
+    def _pass(self, stay: Stay) -> bool:
+        """The printed steps, again and again; True: out. False: the time is over."""
+        errand = stay.errand
+        while not errand.deadline.passed:
+            if stay.lost:
+                raise NotInside(f"{self._path}: our session has ended; others may have left")
+            names = self._members(stay)
+            if not names:
+                return True
+            if names == {stay.name}:
+                self._delete(stay)
+                return True
+            lowest, highest = min(names), max(names)
+            if lowest != stay.name:
+                self._delete(stay)
+            watch = LastingWatch(
+                self._client, self._node(highest if lowest == stay.name else lowest)
+            )
+            if watch.look(errand) is not None:
+                watch.wait(errand)
+        return False
+
+    def _members(self, stay: Stay) -> frozenset[str]:
+        """The children that count."""
+        roll = self._roll(stay.errand)
+        if roll.number != stay.round:
+            return frozenset()
+        return self._names(stay.errand) & roll.members
+
+    def _delete(self, stay: Stay) -> None:
+        with suppress(NoNodeError):  # "if it still exists"
+            stay.errand.write(self._client.delete_async, self._node(stay.name))
+
+
+class PublishedEntry(LowestLeavesLast):
+    """Entered by the printed steps, on one path round after round; ``ready`` is not left."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "L 3.2"
+    mistake: ClassVar[str] = (
+        "nobody removes the node ready, and it is counted among the children: a later round lets "
+        "its last members in one too early, and leaves the first ones waiting for an event that "
+        "never comes"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"early-entry", "stuck-waiter"})
+
+    def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
+        super().__init__(client, path, parties, grace=grace)
+        self._ready = LastingWatch(client, self._node(READY))
+
+    def _come(self, stay: Stay) -> bool:
+        """The steps of entering; those that got no answer are asked for again."""
+        errand = stay.errand
+        if stay.lost:
+            self._begin_again(stay)
+        if not stay.tried:
+            self._ready = LastingWatch(self._client, self._node(READY))
+        self._ready.look(errand)
+        self._create(stay)
+        if len(self._names(errand)) < self._parties:
+            return self._ready.wait(errand) and self._in(stay)
+        with suppress(NodeExistsError):
+            errand.write(self._client.create_async, self._node(READY))
+        return self._in(stay)
+
+    def _create(self, stay: Stay) -> None:
+        try:
+            super()._create(stay)
+        except NoNodeError:
+            stay.errand.write(self._client.ensure_path_async, self._path)
+            super()._create(stay)
+
+    @staticmethod
+    def _in(stay: Stay) -> bool:
+        stay.session_id = stay.session.id
+        return stay.session_id is not None
+
+    def _begin_again(self, stay: Stay) -> None:
+        with suppress(NoNodeError):
+            stay.errand.write(self._client.delete_async, self._node(stay.name))
+        if stay.tried:
+            raise BarrierUnknown(f"{self._path}: the session was lost on the way in")
+        stay.begin()
+
+    def _give_up(self, stay: Stay) -> bool:
+        """Remove the own node. Whether others were let in by it meanwhile nobody can tell."""
+        if not stay.tried:
+            return False
+        self._remove_in_background(stay)
+        raise BarrierUnknown(f"{self._path}: timed out, others may be in with us")
+
+    def _members(self, stay: Stay) -> frozenset[str]:
+        return self._names(stay.errand) - {READY}
+
+
+class PublishedDoubleBarrier(PublishedEntry):
+    """Entered and left by the printed steps."""
+
+    mistake: ClassVar[str] = (
+        "the node ready is counted among the children when leaving too: the list is never empty, "
+        "the lowest waits for ready to go, all others for the lowest"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
+
+    def _members(self, stay: Stay) -> frozenset[str]:
+        return self._names(stay.errand)

@@ -1,0 +1,96 @@
+"""Nodes by which leaders tell the others that they know that they lead.
+
+To be first in line does not mean to know it: a candidate whose predecessor has just gone may be
+frozen, or cut off (seed article P, which asks for a separate node). So a leader that acts says so:
+it creates an ephemeral node *named after its epoch*.
+
+The name is what makes it safe. The node of one reign can never be taken for that of another, so
+it may be created late and removed late; nobody has to remove a predecessor's before creating his
+own, and a resignation cannot remove a successor's.
+"""
+
+from contextlib import suppress
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    ConnectionClosedError,
+    NodeExistsError,
+    NoNodeError,
+    SessionExpiredError,
+)
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retrying_call import PAUSE
+from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.until_answered import until_answered
+
+
+class Acknowledgements:
+    """The children of ``path``, one an epoch.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: their parent, made when first needed.
+    """
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        self._client = client
+        self._path = path
+
+    def node(self, epoch: int) -> str:
+        """The node of an epoch."""
+        return f"{self._path}/{epoch:016x}"
+
+    def write(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
+        """Acknowledge an epoch in its leader's session; nothing happens if it was already.
+
+        Raises:
+            SessionExpiredError: the session is lost.
+            Unanswered: no answer in time; it may be acknowledged, or may yet be.
+        """
+        while session.reconnected(deadline):
+            try:
+                self._create(epoch, name, session, deadline)
+            except NodeExistsError:
+                return
+            except Unanswered:
+                if deadline.passed:
+                    raise
+                session.wake.wait(PAUSE)
+            else:
+                return
+        raise SessionExpiredError
+
+    def _create(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
+        data = f"{epoch} {name}".encode()
+        for _ in range(2):
+            try:
+                session.ask(
+                    deadline, self._client.create_async, self.node(epoch), data, ephemeral=True
+                )
+            except NoNodeError:
+                session.ask(deadline, self._client.ensure_path_async, self._path)
+            else:
+                return
+        raise Unanswered(f"{self._path} keeps vanishing")
+
+    def withdraw(self, epoch: int) -> None:
+        """Remove an epoch's, on a thread of its own: soon, or with its session.
+
+        In whichever session the client is by then: the node's name is that epoch's alone.
+        """
+
+        def ask(session: Session) -> None:
+            with suppress(NoNodeError):
+                session.ask(Deadline(None), self._client.delete_async, self.node(epoch))
+
+        def go_on() -> None:
+            with suppress(ConnectionClosedError):  # the session takes it along
+                until_answered(self._client, Deadline(None), ask)
+
+        self._client.handler.spawn(go_on)
+
+    def stands(self, epoch: int, session: Session, deadline: Deadline) -> bool:
+        """Whether an epoch is acknowledged. Raises what ``Session.ask`` does."""
+        answer = session.ask(deadline, self._client.exists_async, self.node(epoch))
+        return answer is not None

@@ -1,0 +1,205 @@
+"""Elections: fair and unfair, the same contests as the locks'.
+
+A leader is not told that it leads by anybody: it knows from ``campaign``, and stops knowing when
+its connection is lost. The token is the epoch: it grows from leader to leader.
+
+Others may ask who leads, in which epoch, and whether that one knows it already: a leader that
+begins to act acknowledges its epoch (``recipes.election.acknowledgement``).
+"""
+
+import threading
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError, SessionExpiredError
+
+from rumpus.recipes.contests.contender import Contender
+from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.contests.line_view import Stand, first_in_line
+from rumpus.recipes.contests.unfair_contest import UnfairContest
+from rumpus.recipes.election.acknowledgement import Acknowledgements
+from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.until_answered import until_answered
+
+_NO_WINDOW = (
+    "A deposed leader that was paused can act once more before it notices: there is no validity "
+    "window. Let what it acts on check the epoch."
+)
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Who leads, as others see it.
+
+    ``name`` is what it calls itself, ``epoch`` is larger than that of every leader before it,
+    ``acknowledged`` says that it knew that it led when this was read.
+    """
+
+    name: str
+    epoch: int
+    acknowledged: bool
+
+
+class ContestElection(Contender):
+    """An election is a contest whose winner leads until it resigns or its session ends.
+
+    Acknowledgements stand below ``path``-acknowledged.
+    """
+
+    acknowledgements: ClassVar[type[Acknowledgements]] = Acknowledgements
+
+    def __init__(
+        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        self._client = client
+        self._name = name
+        self._grace = grace
+        self._turn = threading.Lock()
+        self._acknowledgements = self.acknowledgements(client, f"{path}-acknowledged")
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        """Wait to lead, for ever or for ``timeout`` seconds (plus at most ``grace``).
+
+        True at once for who leads already; who has lost the lead campaigns anew.
+
+        Returns:
+            True: leads. False: timed out, and nothing of ours is left in the line.
+
+        Raises:
+            LockUnknown: timed out, and whether something of ours is left cannot be said.
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        deadline = Deadline(timeout)
+        left = deadline.left()
+        if not self._turn.acquire(timeout=-1 if left is None else left):
+            return False
+        try:
+            if self._grant is not None and self._still_ours(self._grant, deadline):
+                return True
+            self._grant = None
+            self._grant = self._contest.win(deadline.left())
+            return self._grant is not None
+        finally:
+            self._turn.release()
+
+    def resign(self) -> None:
+        """Step down; takes at most ``grace`` seconds.
+
+        After an unknown outcome: wait until nothing of ours is left.
+
+        Raises:
+            NotHeld: did not lead, or lost the lead: the session ended, or somebody removed
+                the node.
+            LockUnknown: no answer in time. Our node will be removed once it can be.
+        """
+        grant = self._grant
+        try:
+            self._let_go()
+        finally:
+            if grant is not None and grant.token is not None:
+                self._acknowledgements.withdraw(grant.token)
+
+    def acknowledge(self) -> None:
+        """Tell the others that we know that we lead; takes at most ``grace`` seconds.
+
+        Raises:
+            NotHeld: we do not lead, or have lost the lead.
+            LockUnknown: no answer in time; it may be told, or may yet be.
+        """
+        grant = self._grant
+        if grant is None:
+            raise NotHeld(f"{self._path}: not led by this client")
+        if grant.token is None:
+            raise LockUnknown(f"{self._path}: the epoch could not be read")
+        try:
+            self._acknowledgements.write(
+                grant.token, self._name, grant.session, Deadline(self._grace)
+            )
+        except SessionExpiredError:
+            raise NotHeld(f"{self._path}: the session that led has ended") from None
+        except Unanswered as error:
+            raise LockUnknown(f"{self._path}: cannot tell whether it is acknowledged") from error
+
+    def leader(self, timeout: float | None = 5.0) -> Leader | None:
+        """Who leads, by everything that was committed before the call; None if nobody does.
+
+        Costs one write without effect, because ZooKeeper's reads may be stale: who has seen an
+        epoch acknowledged, or was told of it, never sees an older one afterwards.
+
+        Raises:
+            LockUnknown: no answer in time.
+        """
+        deadline = Deadline(timeout)
+        try:
+            return until_answered(
+                self._client, deadline, lambda session: self._see(session, deadline)
+            )
+        except Unanswered as error:
+            raise LockUnknown(f"{self._path}: cannot tell who leads") from error
+
+    def _see(self, session: Session, deadline: Deadline) -> Leader | None:
+        self._catch_up(session, deadline)
+        line = self.line(self._path)
+        stand = first_in_line(self._client, session, line, deadline)
+        if stand is None:
+            return None
+        name = stand.data.decode()
+        if line.kind == "single":
+            name = name.partition(" ")[2]  # the mark goes before it
+        return Leader(name, stand.czxid, self._is_acknowledged(stand, session, deadline))
+
+    def _catch_up(self, session: Session, deadline: Deadline) -> None:
+        """See to it that the next read shows all that was committed before this call."""
+        with suppress(NoNodeError):  # a write of no effect: see Contest._settle_earlier
+            session.ask(deadline, self._client.delete_async, f"{self._path}-{uuid.uuid4().hex}")
+
+    def _is_acknowledged(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
+        return self._acknowledgements.stands(stand.czxid, session, deadline)
+
+    @property
+    def leading(self) -> bool:
+        """Whether we may believe, right now, that we lead.
+
+        False while the connection is lost, true again if the same session reconnects.
+        """
+        return self._believes
+
+
+class FairElection(ContestElection):
+    """Candidates lead in the order in which they came. See ``recipes.contests.fair_contest``."""
+
+    contest = FairContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION
+        | HOLDING
+        | LEADERSHIP
+        | ACKNOWLEDGEMENT
+        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        notes=_NO_WINDOW,
+    )
+
+
+class UnfairElection(ContestElection):
+    """Whoever is quickest leads. See ``recipes.contests.unfair_contest``."""
+
+    contest = UnfairContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=HOLDING
+        | LEADERSHIP
+        | ACKNOWLEDGEMENT
+        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
+        tokens=True,
+        reentrant=True,
+        notes="No order, and no bound on wake-ups. " + _NO_WINDOW,
+    )

@@ -1,0 +1,211 @@
+"""One member's time as the primary of a replicated log: finding the best log, shipping, counting.
+
+See ``recipes.failover.replicated_log`` for the rules. A thread for each replica ships to it, one
+piece at a time, and hears whether it agrees; whoever writes or reads waits until enough have.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from rumpus.recipes.failover.replicated_log import Entry, ReplicatedLog, committed, merit
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.json_lines import Address, Caller, Message, NoAnswer, Unheard
+
+ANSWER_PATIENCE_S: Final = 1.0
+"""How long a primary waits for a replica's answer before it connects anew."""
+
+HEARTBEAT_S: Final = 0.3
+"""A replica hears from its primary at least this often."""
+
+RETRY_S: Final = 0.05
+
+PIECE: Final = 500
+"""Entries in one shipment at most."""
+
+
+class PrimaryTerm:
+    """A term; over for good once ``over``.
+
+    Args:
+        epoch: its number, which no other term has.
+        name: of the member whose term it is.
+        log: that member's; it has promised the epoch.
+        changed: guards the log and the term, and is notified of every change in them. All that
+            has no other note is called with it held.
+        quorum: how many members must have something, the primary among them; asked anew each
+            time something is counted.
+        isolated: seconds for which nothing can be sent to the replicas; asked anew each time.
+    """
+
+    def __init__(
+        self,
+        epoch: int,
+        name: str,
+        log: ReplicatedLog,
+        changed: threading.Condition,
+        quorum: Callable[[], int],
+        isolated: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.epoch = epoch
+        self.over = False
+        self._name = name
+        self._log = log
+        self._changed = changed
+        self._quorum = quorum
+        self._isolated = isolated
+        self._begun: int | None = None  # the position of the entry that opens the term
+        self._committed = 0
+        self._addresses: dict[str, Address] = {}
+        self._logs: dict[str, list[Entry]] = {name: log.entries}  # of those who have promised
+        self._next: dict[str, int] = {}  # where the next shipment to each replica begins
+        self._agreed: dict[str, int] = {}  # up to where each replica said that it has our log
+        self._asked = 0  # questions whether this is still the primary
+        self._confirmed: dict[str, int] = {}  # the last of these that each replica has answered
+        self._begin_if_promised()
+
+    @property
+    def serving(self) -> bool:
+        """Whether all that was ever committed is known to be."""
+        return not self.over and self._begun is not None and self._committed > self._begun
+
+    def end(self) -> None:
+        """It is over; whoever waits for something learns that nobody knows."""
+        self.over = True
+        self._changed.notify_all()
+
+    def find(self, name: str, address: Address) -> None:
+        """A replica is here now; ship to it from now on. Nobody finds the primary itself."""
+        known = name in self._addresses
+        self._addresses[name] = address
+        if not known:
+            threading.Thread(
+                target=self._follow, args=(name,), name=f"follow {name}", daemon=True
+            ).start()
+
+    def write(self, value: Any, deadline: Deadline) -> int | None:
+        """Append, and wait until it is committed; its position, None: nobody knows if it ever is.
+
+        Raises:
+            Refused: a later epoch has been promised; nothing was appended.
+        """
+        at = len(self._log.entries)
+        self._log.append(self.epoch, [value])
+        self._count()
+        self._changed.notify_all()
+        return at if self._acknowledged(at, deadline) else None
+
+    def _acknowledged(self, at: int, deadline: Deadline) -> bool:
+        self._changed.wait_for(lambda: self.over or self._committed > at, deadline.left())
+        return self._committed > at
+
+    def read(self, deadline: Deadline) -> list[Any] | None:
+        """All values committed when asked, once a majority has not heard of a later term since.
+
+        None: nobody knows. As Raft's read-only operations (Ongaro, "Consensus: bridging theory
+        and practice", 2014, section 6.4).
+        """
+        until = self._committed
+        self._asked += 1
+        number = self._asked
+        self._changed.notify_all()
+
+        def confirmed() -> bool:
+            return 1 + sum(n >= number for n in self._confirmed.values()) >= self._quorum()
+
+        self._changed.wait_for(lambda: self.over or confirmed(), deadline.left())
+        if not confirmed():
+            return None
+        return [value for _, value in self._log.entries[:until] if value is not None]
+
+    # -- a replica's thread ---------------------------------------------------------------
+
+    def _follow(self, name: str) -> None:
+        """Ship to one replica until the term is over; without the lock held."""
+        caller: Caller | None = None
+        address: Address | None = None
+        while (message := self._next_message(name)) is not None:
+            if caller is None or self._addresses[name] != address:
+                if caller is not None:
+                    caller.close()
+                address = self._addresses[name]
+                caller = Caller(address, ANSWER_PATIENCE_S)
+            try:
+                answer = caller.ask(message)
+            except (Unheard, NoAnswer):
+                self._rest()
+                continue
+            with self._changed:
+                if not self.over:
+                    self._heed(name, message, answer)
+                    self._changed.notify_all()
+        if caller is not None:
+            caller.close()
+
+    def _rest(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.over, RETRY_S)
+
+    def _next_message(self, name: str) -> Message | None:
+        """Wait until there is something to say to a replica; None once the term is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.over or self._is_due(name), HEARTBEAT_S)
+            while not self.over and (left := self._isolated()) > 0:
+                self._changed.wait(left)
+            if self.over:
+                return None
+            if self._begun is None:
+                return {"do": "promise", "to": name, "epoch": self.epoch}
+            at = self._next.setdefault(name, self._begun)
+            return {
+                "do": "accept",
+                "to": name,
+                "epoch": self.epoch,
+                "at": at,
+                "after": self._log.epoch_before(at),
+                "entries": self._log.entries[at : at + PIECE],
+                "asked": self._asked,
+            }
+
+    def _is_due(self, name: str) -> bool:
+        if self._begun is None:
+            return name not in self._logs
+        return (
+            self._agreed.get(name, 0) < len(self._log.entries)
+            or self._confirmed.get(name, 0) < self._asked
+        )
+
+    def _heed(self, name: str, message: Message, answer: Message) -> None:
+        """Take a replica's answer in."""
+        what = answer["is"]
+        if what == "refused":
+            self.end()
+        elif what == "promised":
+            self._logs[name] = [(epoch, value) for epoch, value in answer["entries"]]
+            self._begin_if_promised()
+        elif what == "behind":
+            self._next[name] = min(answer["length"], max(0, message["at"] - 1))
+        elif what == "accepted":
+            self._agreed[name] = self._next[name] = answer["agreed"]
+            self._confirmed[name] = message["asked"]
+            self._count()
+
+    # -- counting -------------------------------------------------------------------------
+
+    def _begin_if_promised(self) -> None:
+        """Take the best log of a majority, and open the term in it."""
+        if self._begun is None and len(self._logs) >= self._quorum():
+            self._log.adopt(self._best())
+            self._begun = len(self._log.entries)
+            self._log.append(self.epoch, [None])
+            self._count()
+
+    def _best(self) -> list[Entry]:
+        return max(self._logs.values(), key=merit)
+
+    def _count(self) -> None:
+        """Note what a majority has. Only entries of this term count; they take all before along."""
+        lengths = [len(self._log.entries), *self._agreed.values()]
+        reached = committed(lengths, self._quorum())
+        if self._begun is not None and reached > self._begun:
+            self._committed = max(self._committed, reached)

@@ -1,0 +1,149 @@
+"""Locks: fair and unfair, re-entrant by thread.
+
+One contest is shared by a client's threads: they take turns among themselves first, so that a
+client has at most one node in the line for each lock object.
+"""
+
+import threading
+from types import TracebackType
+from typing import ClassVar, Self
+
+from kazoo.client import KazooClient
+
+from rumpus.recipes.contests.contender import Contender
+from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.contests.unfair_contest import UnfairContest
+from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.requests.deadline import Deadline
+
+_NO_WINDOW = (
+    "A holder that was paused, or whose action takes longer than its session lives, can act "
+    "after the lock has passed on: there is no validity window. Let the resource check tokens."
+)
+
+
+class ContestLock(Contender):
+    """A lock is a contest that is won by one thread of a client, as often as it asks.
+
+    ``with lock:`` acquires without a timeout; leaving the block raises ``NotHeld`` if the lock
+    was lost inside.
+    """
+
+    def __init__(
+        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        self._turn = threading.Lock()
+        self._owner: int | None = None
+        self._count = 0
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Wait for the lock, for ever or for ``timeout`` seconds (plus at most ``grace``).
+
+        A thread that holds it gets it again at once, and has to release it as often (where
+        the recipe promises re-entrance; else it waits for itself until the timeout).
+
+        Returns:
+            True: granted. False: timed out, and nothing of ours is left in the line.
+
+        Raises:
+            LockUnknown: timed out, and whether something of ours is left cannot be said.
+            NotHeld: this thread held it and has lost it; release first.
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        deadline = Deadline(timeout)
+        again = self.promises.reentrant and self._owner == threading.get_ident()
+        if again and self._grant is not None:
+            if not self._still_ours(self._grant, deadline):
+                raise NotHeld(f"{self._path}: lost while held; release it first")
+            self._count += 1
+            return True
+        left = deadline.left()
+        if not self._turn.acquire(timeout=-1 if left is None else left):
+            return False
+        try:
+            grant = self._contest.win(deadline.left())
+        except BaseException:
+            self._turn.release()
+            raise
+        if grant is None:
+            self._turn.release()
+            return False
+        self._grant, self._owner, self._count = grant, threading.get_ident(), 1
+        return True
+
+    def release(self) -> None:
+        """Let go once; the last time frees the lock. Takes at most ``grace`` seconds.
+
+        After an unknown outcome: wait until nothing of ours is left.
+
+        Raises:
+            NotHeld: this thread does not hold it, or it was lost: the session ended, or
+                somebody removed the node.
+            LockUnknown: no answer in time. Our node will be removed once it can be.
+        """
+        if self._grant is None:
+            self._let_go()
+            return
+        if self._owner != threading.get_ident():
+            raise NotHeld(f"{self._path}: held by another thread of this client")
+        self._count -= 1
+        if self._count == 0:
+            self._owner = None
+            try:
+                self._let_go()
+            finally:
+                self._turn.release()
+
+    @property
+    def held(self) -> bool:
+        """Whether we may believe, right now, that this client holds the lock.
+
+        A removal of our node by somebody else is not noticed until the release: it would take
+        a watch on the own node, and one more request for each grant.
+        """
+        return self._believes
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+class FairLock(ContestLock):
+    """First come, first served; one release wakes one waiter. See ``contests.fair_contest``."""
+
+    contest = FairContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION
+        | HOLDING
+        | LIVENESS
+        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        notes=_NO_WINDOW,
+    )
+
+
+class UnfairLock(ContestLock):
+    """Whoever is quickest; every release wakes all waiters. See ``contests.unfair_contest``."""
+
+    contest = UnfairContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=HOLDING
+        | LIVENESS
+        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
+        tokens=True,
+        reentrant=True,
+        notes="No order, and no bound on wake-ups. " + _NO_WINDOW,
+    )

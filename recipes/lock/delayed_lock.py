@@ -1,0 +1,166 @@
+"""A fair lock with a lock-delay: after a holder has failed nobody gets it for a while.
+
+Chubby's remedy for resources that cannot check tokens (Burrows, The Chubby lock service, OSDI 2006;
+article L, study of Chubby and ZooKeeper): what a holder that died or was cut off has still on its
+way shall arrive before the next one begins. It helps as far as the delay is long enough, and no
+further. After a release the next one gets the lock at once.
+
+ZooKeeper's nodes do not tell a successor how its predecessor went, so the holder leaves a mark that
+outlives it: a persistent znode ``taken`` beside the queue's nodes.
+
+- Who is first **takes** the lock: in one transaction, it checks that its own node is there and
+  writes its name into the mark, if that is empty and has not changed since the look.
+- Who releases removes its own node and empties the mark, in one transaction.
+- So who is first and finds somebody else's name in the mark knows that this holder is gone and has
+  not released: it waits for the delay, from now, and then takes the lock over. If it dies while it
+  waits, the next one finds the same and waits anew: longer, never shorter.
+
+The look at the mark comes after the list that showed us first, through the same server, so it is
+no older; and a mark that has changed since makes the transaction fail.
+"""
+
+import time
+from typing import ClassVar, Final
+
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.exceptions import (
+    BadVersionError,
+    NoNodeError,
+)
+from kazoo.protocol.states import ZnodeStat
+
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.transaction import commit, raise_refusal
+
+DELAY: Final = 1.0
+"""Seconds, unless the lock is told otherwise. Chubby's usual one is a minute."""
+
+DRIFT: Final = 0.05
+"""By how much of the delay its clock may be fast."""
+
+
+class DelayedContest(FairContest):
+    """A fair contest whose winner takes what it has won. See the module."""
+
+    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
+        super().__init__(client, path, name, grace)
+        self.delay = DELAY
+        self._taken = f"{path}/taken"
+        self._failure: tuple[int, float] | None = None
+        """A failed holder's mark, by its mzxid, and when we first saw it, on our clock."""
+
+    def _round(self, entry: Entry, deadline: Deadline) -> bool:
+        return super()._round(entry, deadline) and self._take(entry, deadline)
+
+    def _take(self, entry: Entry, deadline: Deadline) -> bool:
+        """Take the lock, being first; False: look again.
+
+        Raises:
+            NoNodeError: our own node is gone.
+        """
+        whose, stat = self._look(entry, deadline)
+        if whose == entry.mark:
+            return True  # an earlier try whose answer was lost
+        if whose:
+            wait = self._to_wait(stat)
+            if wait > 0:
+                left = deadline.left()
+                time.sleep(wait if left is None else min(wait, left))
+                return False
+        try:
+            self._transact(entry, deadline, entry.mark, stat.version, remove=False)
+        except BadVersionError:
+            return False
+        return True
+
+    def _to_wait(self, stat: ZnodeStat) -> float:
+        """Seconds for which the holder that left this mark has not been gone long enough."""
+        if self._failure is None or self._failure[0] != stat.mzxid:
+            self._failure = (stat.mzxid, time.monotonic())
+        return self._failure[1] + self.delay * (1 + DRIFT) - time.monotonic()
+
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
+        if entry.node is None and entry.tried:
+            entry.node = self._find(entry, deadline)
+        if entry.node is None:
+            return False
+        if entry.unsure:  # we may have taken it, and not know
+            self._settle_earlier(entry, deadline)
+        whose, _ = self._look(entry, deadline)
+        if whose != entry.mark:
+            return self._delete(entry, entry.node, deadline)
+        try:
+            self._transact(entry, deadline, "", -1, remove=True)
+        except NoNodeError:
+            return False
+        return True
+
+    def _look(self, entry: Entry, deadline: Deadline) -> tuple[str, ZnodeStat]:
+        """Who has taken the lock and not released it, empty if nobody."""
+        try:
+            data, stat = entry.session.ask(deadline, self._client.get_async, self._taken)
+        except NoNodeError:
+            self._ensure_parent(entry, self._taken, deadline)
+            data, stat = entry.session.ask(deadline, self._client.get_async, self._taken)
+        return data.decode(), stat
+
+    def _transact(
+        self, entry: Entry, deadline: Deadline, mark: str, version: int, *, remove: bool
+    ) -> None:
+        """Change the mark, if our own node is there; which is removed, or left.
+
+        Raises:
+            NoNodeError: it is not there.
+            BadVersionError: the mark is not as it was.
+        """
+        transaction: TransactionRequest = self._client.transaction()
+        if remove:
+            transaction.delete(entry.node)
+        else:
+            transaction.check(entry.node, -1)
+        transaction.set_data(self._taken, mark.encode(), version)
+
+        raise_refusal(commit(entry.session, deadline, transaction, self._path))
+
+
+class DelayedLock(ContestLock):
+    """A fair lock with a lock-delay. See the module.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that the lock is about; it belongs to this recipe alone.
+        name: who we are, written into the own node for people to read.
+        grace: seconds by which a call may run over its timeout.
+        delay: seconds for which nobody gets it after a holder has failed.
+    """
+
+    contest = DelayedContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=FairLock.promises.prevents | {"early-grant"},
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        lock_delay=DELAY,
+        notes=(
+            "After a holder's session has ended without a release nobody is granted the lock for "
+            "the delay; after a release somebody is at once. What a failed holder still does "
+            "after the delay is not prevented: let the resource check tokens."
+        ),
+    )
+
+    def __init__(
+        self,
+        client: KazooClient,
+        path: str,
+        *,
+        name: str = "",
+        grace: float = 2.0,
+        delay: float = DELAY,
+    ) -> None:
+        super().__init__(client, path, name=name, grace=grace)
+        assert isinstance(self._contest, DelayedContest)
+        self._contest.delay = delay

@@ -1,0 +1,71 @@
+"""kazoo's own Lock as its users call it, with nothing added but the listener that it recommends.
+
+``recipes.lock.kazoo_lock`` looks after each failed acquire whether a node is left, and removes it.
+Most users do not: they make a lock where they need it, acquire it with a timeout or without
+blocking, and go on if they do not get it. This adapter does what they do.
+"""
+
+from typing import ClassVar, Final
+
+from kazoo.exceptions import KazooException, LockTimeout
+
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock.contest_lock import ContestLock
+from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Promises
+
+TRY: Final = 0.1
+"""Who has less patience than so many seconds only tries (``blocking=False``)."""
+
+
+class KazooBareContest(KazooContest):
+    """kazoo contends; what it leaves is left."""
+
+    def win(self, timeout: float | None) -> KazooEntry | None:
+        """Let kazoo contend; None when it says that it failed.
+
+        Raises:
+            LockUnknown: it raised an error, which tells nothing of its node.
+        """
+        lock = self._client.Lock(self._path, self._name)
+        entry = self._entry_of(lock)
+        blocking = timeout is None or timeout >= TRY
+        try:
+            granted = lock.acquire(blocking=blocking, timeout=timeout if blocking else None)
+        except LockTimeout:
+            granted = False
+        except KazooException as error:
+            self._strike(entry)
+            raise LockUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+        if not granted:
+            self._strike(entry)
+            return None
+        entry.node, entry.session_id = f"{self._path}/{lock.node}", entry.session.id
+        return entry
+
+    def leave(self, entry: Entry) -> None:
+        """Let kazoo release; blocks until it has."""
+        assert isinstance(entry, KazooEntry)
+        try:
+            entry.lock.release()
+        except KazooException as error:
+            raise LockUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+        finally:
+            lost = entry.session.lost
+            self._strike(entry)
+        if lost:
+            raise NotHeld(f"{self._path}: the session that held it has ended")
+
+
+class KazooBareLock(ContestLock):
+    """``kazoo.recipe.lock.Lock``, a new one each time; see the module."""
+
+    contest = KazooBareContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
+        notes=(
+            "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues, "
+            "and gives no token. Timeouts do not hold while no server is in reach."
+        ),
+    )

@@ -1,0 +1,84 @@
+"""kazoo's own NonBlockingLease behind the interface of the locks here.
+
+A lease ends by its duration, on the clock, and cannot be given up. The adapter tries until it is
+obtained or the time is over; counts its duration on the monotonic clock, from before it was asked
+for; and lets it lapse on release. The holder's name is who renews, so the same client obtains it
+again at once.
+
+kazoo's requests have no timeout of their own: with no server in reach, or with an orphan in the
+queue of the lock that it takes inside, it blocks whatever the timeout.
+"""
+
+import time
+from datetime import timedelta
+from typing import ClassVar, Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionLoss
+
+from rumpus.recipes.contests.contest import Contest, Entry
+from rumpus.recipes.lock.contest_lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Unanswered
+
+DURATION: Final = 2.0
+"""Seconds that a lease lasts. kazoo's own clock has whole ones."""
+
+BETWEEN: Final = 0.1
+"""Seconds between two tries."""
+
+
+class LeaseContest(Contest):
+    """Tries until kazoo has obtained the lease."""
+
+    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
+        super().__init__(client, path, name, grace)
+        self.ends = 0.0
+        """When the latest lease ends, on the monotonic clock."""
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The queue of the lock that kazoo holds while it looks at the lease."""
+        return Line(kind="sequential", path=path, mark="__lock__")
+
+    def _round(self, entry: Entry, deadline: Deadline) -> bool:
+        began = time.monotonic()
+        try:
+            lease = self._client.NonBlockingLease(
+                self._path, timedelta(seconds=DURATION), identifier=self._name or entry.mark
+            )
+        except ConnectionLoss as error:
+            raise Unanswered("no connection") from error
+        if lease:
+            self.ends = began + DURATION
+            return True
+        left = deadline.left()
+        time.sleep(BETWEEN if left is None else min(BETWEEN, left))
+        return False
+
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:  # noqa: ARG002 - it lapses
+        return True
+
+
+class KazooLease(ContestLock):
+    """``kazoo.recipe.lease.NonBlockingLease``; see the module."""
+
+    contest = LeaseContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"stale-belief"},
+        notes=(
+            "Compares the clocks of clients, which have to agree roughly, as kazoo's documentation "
+            "says: not for clocks that are set. No token, no order, no release before its time."
+        ),
+    )
+
+    def remaining(self) -> float:
+        """Seconds for which the lease still lasts; 0 without one."""
+        assert isinstance(self._contest, LeaseContest)
+        return 0.0 if self._grant is None else max(0.0, self._contest.ends - time.monotonic())
+
+    @property
+    def _believes(self) -> bool:
+        """Until its duration is over, whatever becomes of the session."""
+        return self.remaining() > 0

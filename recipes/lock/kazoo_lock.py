@@ -1,0 +1,131 @@
+"""kazoo's own Lock behind the interface of the locks here.
+
+Thin: kazoo contends, waits and releases. What is added is what kazoo tells its users to add, and
+what it takes to say honestly how a call ended:
+
+- the state listener that kazoo's documentation recommends: SUSPENDED and LOST end the belief
+  (``is_acquired`` stays true after either);
+- a fresh ``kazoo.recipe.lock.Lock`` for every acquire, because one that has failed half-way
+  keeps its unique prefix and its flags;
+- after a failed acquire, a look whether a node is left, because kazoo swallows the errors of its
+  clean-up;
+- after a grant, one request for the node's czxid, the token. If it cannot be had there is none.
+
+kazoo's requests have no timeout of their own: with no server in reach ``acquire`` and ``release``
+block until one is, whatever their timeout.
+"""
+
+from typing import Any, ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import LockTimeout, SessionExpiredError
+
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.lock.contest_lock import ContestLock
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+
+class KazooEntry(Entry):
+    """The stand of one object of kazoo's, a lock or a semaphore, which outlives sessions.
+
+    ``mark`` is what kazoo begins the names of its nodes with.
+    """
+
+    def __init__(self, client: KazooClient, lock: Any, mark: str) -> None:
+        super().__init__(client, mark=mark)
+        self.lock = lock
+        self.tried = True
+
+
+class KazooContest(FairContest):
+    """kazoo contends; its nodes are looked for and taken away as those of a fair contest are."""
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """The children of ``path`` that kazoo's lock makes."""
+        return Line(kind="sequential", path=path, mark="__lock__")
+
+    def win(self, timeout: float | None) -> KazooEntry | None:
+        """Let kazoo contend; None when it failed and nothing is left, even before the timeout.
+
+        Raises:
+            LockUnknown: nobody can say whether its node is left.
+            KazooException: what kazoo raises but for timeouts.
+        """
+        lock = self._new_lock()
+        try:
+            granted = lock.acquire(timeout=timeout)
+        except LockTimeout:
+            granted = False
+        except BaseException:
+            self._leave_in_background(self._entry_of(lock))
+            raise
+        entry = self._entry_of(lock)
+        if granted and self._confirmed(entry):
+            return entry
+        self._abandon(entry)
+        return None
+
+    def _new_lock(self) -> Any:
+        """What of kazoo's contends: it can be acquired and released."""
+        return self._client.Lock(self._path, self._name)
+
+    def _entry_of(self, lock: Any) -> KazooEntry:
+        return KazooEntry(self._client, lock, lock.prefix)
+
+    def _node_of(self, entry: KazooEntry) -> str:
+        return f"{self._path}/{entry.lock.node}"
+
+    def leave(self, entry: Entry) -> None:
+        """Let kazoo release; blocks until it has.
+
+        Raises:
+            NotHeld: the session that held it has ended; kazoo does not tell.
+        """
+        assert isinstance(entry, KazooEntry)
+        try:
+            entry.lock.release()
+            if entry.session.lost:
+                raise NotHeld(f"{self._path}: the session that held it has ended")
+        finally:
+            self._strike(entry)
+
+    def _confirmed(self, entry: KazooEntry) -> bool:
+        """Read the token of a grant; False if the grant has not outlived its session."""
+        node = self._node_of(entry)
+        try:
+            stat = entry.session.ask(Deadline(self._grace), self._client.exists_async, node)
+            if stat is None or not entry.session.owns(stat):
+                return False
+        except SessionExpiredError:
+            return False
+        except Unanswered:
+            stat = None
+        entry.node = node
+        if stat is not None:
+            entry.token, entry.session_id = stat.czxid, stat.ephemeralOwner
+        return True
+
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
+        if entry.session.lost:  # kazoo goes on under the next one, with the same prefix
+            entry.session = Session(self._client)
+        return super()._take_out(entry, deadline)
+
+
+class KazooLock(ContestLock):
+    """``kazoo.recipe.lock.Lock``; see the module."""
+
+    contest = KazooContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
+        tokens=True,
+        notes=(
+            "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues. "
+            "Timeouts do not hold while no server is in reach. Nodes that a failed acquire "
+            "leaves are removed by the adapter, and the token is read by it: kazoo does neither."
+        ),
+    )

@@ -1,0 +1,87 @@
+"""Locks as documents print them."""
+
+import threading
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.protocol.states import WatchedEvent
+
+from rumpus.recipes.contests.contest import Entry
+from rumpus.recipes.contests.unfair_contest import UnfairContest
+from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+
+LOCK_NODE = "/lock"
+"""Below the parent, whose other children are other locks'."""
+
+
+class _WatchesParent(UnfairContest):
+    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
+        super().__init__(client, path + LOCK_NODE, name, grace)
+        self._parent = path
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        return Line(kind="single", path=path + LOCK_NODE)
+
+    def _await(self, entry: Entry, deadline: Deadline) -> bool:
+        """True if the node is ours; else wait until the parent's children change."""
+
+        def news(_event: WatchedEvent) -> None:
+            entry.session.wake.set()
+
+        entry.session.wake.clear()
+        entry.session.ask(deadline, self._client.get_children_async, self._parent, news)
+        held = entry.session.ask(deadline, self._client.exists_async, self._path)
+        if held is None:
+            return False
+        data, stat = entry.session.ask(deadline, self._client.get_async, self._path)
+        if self._ours(entry, data, stat):
+            entry.node, entry.token = self._path, stat.czxid
+            return True
+        entry.session.wake.wait(deadline.left())
+        return False
+
+
+class WatchesParentLock(UnfairLock):
+    """Everybody tries to make one ephemeral node, and watches the children of its parent."""
+
+    contest = _WatchesParent
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "C temporary node"
+    promises: ClassVar[Promises] = Promises(
+        prevents=FairLock.promises.prevents - {"double-grant", "unfair-grant"},
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        notes=UnfairLock.promises.notes,
+    )
+    mistake: ClassVar[str] = (
+        "all waiters watch the children of the parent: every release wakes all of them, and so "
+        "does every other lock that has its node there"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"herd"})
+
+
+class TrustsItsMapLock(FairLock):
+    """What a thread holds stands in a map of the client's, and nowhere else."""
+
+    faulty: ClassVar[bool] = True
+    printed: ClassVar[str] = "C internalLock"
+    mistake: ClassVar[str] = (
+        "a thread that stands in the map of holders is let in again, and believes, without a look "
+        "at its session: it may have ended"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """At once for a thread in the map."""
+        if self._grant is not None and self._owner == threading.get_ident():
+            self._count += 1
+            return True
+        return super().acquire(timeout)
+
+    @property
+    def _believes(self) -> bool:
+        return self._grant is not None

@@ -1,0 +1,130 @@
+"""Sequencers: a grant as a string that travels with requests and can be verified by anybody.
+
+Chubby's idea (Burrows, The Chubby lock service, OSDI 2006; article L, study of Chubby and
+ZooKeeper): the holder hands a server a string that names the lock, the mode and the generation of
+the grant; the server asks the lock service whether it still stands, and refuses the request if not.
+
+Here the generation is the czxid of the holder's node. A sequencer stands as long as that very node
+does: it was first when the sequencer was made, and who is first stays first until it is gone. A
+path alone would not do, for it may be another's by now.
+
+**Verifying.** A server may lag, and what has ended a while ago may look alive there. So a write of
+no effect goes first (``sync`` would not do: a leader that has been deposed and has not noticed
+answers it by itself). The answer then speaks of a moment between the call of ``verify`` and its
+return. What happens after that moment nobody can verify: a sequencer is weaker than a fence that
+compares tokens with each write.
+
+The string is not signed: it protects from mistakes, not from forgers.
+"""
+
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError, SessionExpiredError
+
+from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+EXCLUSIVE: Final = "exclusive"
+
+
+@dataclass(frozen=True)
+class Sequencer:
+    """What the string says: the holder's node, how it holds, and the generation of the grant."""
+
+    node: str
+    mode: str
+    generation: int
+
+    def __str__(self) -> str:
+        return f"{self.mode}:{self.generation:x}:{self.node}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a string.
+
+        Raises:
+            ValueError: it is no sequencer.
+        """
+        mode, _, rest = text.partition(":")
+        generation, _, node = rest.partition(":")
+        if mode != EXCLUSIVE or not node.startswith("/"):
+            raise ValueError(f"{text!r} is no sequencer")
+        return cls(node, mode, int(generation, 16))
+
+
+class Verifier:
+    """Tells whether sequencers stand. Needs a client of its own, and no lock.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+    """
+
+    def __init__(self, client: KazooClient) -> None:
+        self._client = client
+
+    def verify(self, sequencer: str, timeout: float | None = None) -> bool:
+        """Whether the grant stood at some moment during the call.
+
+        Args:
+            sequencer: as the holder gave it.
+            timeout: seconds; None is for ever.
+
+        Raises:
+            ValueError: it is no sequencer.
+            LockUnknown: no answer in time; treat it as stale.
+        """
+        claim = Sequencer.parse(sequencer)
+        session = Session(self._client)
+        try:
+            return self._stands(session, claim, Deadline(timeout))
+        except (Unanswered, SessionExpiredError) as error:
+            raise LockUnknown(f"{claim.node}: no answer, cannot tell whether it stands") from error
+        finally:
+            session.close()
+
+    def _stands(self, session: Session, claim: Sequencer, deadline: Deadline) -> bool:
+        self._catch_up(session, claim, deadline)
+        stat = session.ask(deadline, self._client.exists_async, claim.node)
+        return stat is not None and stat.czxid == claim.generation
+
+    def _catch_up(self, session: Session, claim: Sequencer, deadline: Deadline) -> None:
+        """Make what is read next no older than this call."""
+        nowhere = f"{claim.node.rpartition('/')[0]}/{uuid.uuid4().hex}"
+        with suppress(NoNodeError):
+            session.ask(deadline, self._client.delete_async, nowhere)
+
+
+class SequencerLock(ContestLock):
+    """A fair lock whose holder can prove its grant to others. See the module."""
+
+    contest = FairContest
+    verifier: ClassVar[type[Verifier]] = Verifier
+    promises: ClassVar[Promises] = Promises(
+        prevents=FairLock.promises.prevents | {"stale-sequencer", "refused-sequencer"},
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        notes=(
+            "A sequencer that was verified may be stale a moment later: what is done then is not "
+            "prevented. Let the resource compare tokens where that matters."
+        ),
+    )
+
+    def sequencer(self) -> str:
+        """The present grant, as a string for others.
+
+        Raises:
+            NotHeld: there is none.
+        """
+        grant = self._grant
+        if grant is None or grant.node is None or grant.token is None or grant.session.lost:
+            raise NotHeld(f"{self._path}: not held by this client")
+        return str(Sequencer(grant.node, EXCLUSIVE, grant.token))

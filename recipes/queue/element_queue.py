@@ -1,0 +1,275 @@
+"""The core of queues: persistent sequential nodes, and consumers that take them in order.
+
+The algorithm is ZooKeeper's published queue recipe ("ZooKeeper Recipes and Solutions, Queues"):
+an element is a sequential child of one folder; a consumer lists the folder with a watch, tries
+the lowest first, and looks at the next when another was quicker. What is added is what faults
+make necessary:
+
+- elements are *persistent*: an ephemeral one would vanish with its producer;
+- an element is put, and taken, by a transaction that happens at most once
+  (``requests.ledger``); a put whose session ended before its answer came is looked for by its
+  unique mark;
+- a waiter looks again after every change of its connection, whose loss drops its watches.
+
+**Stale lists do no harm to the order.** A list that shows an element shows every lower one too,
+but for those that are gone for good, for numbers are handed out in the order of creates. They
+do harm to the answer "empty": before it is given, a write goes first.
+"""
+
+import re
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from typing import ClassVar, Final, NamedTuple
+
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.exceptions import (
+    ConnectionClosedError,
+    NodeExistsError,
+    NoNodeError,
+    SessionExpiredError,
+)
+from kazoo.protocol.states import WatchedEvent
+
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue.interfaces import Delivery, NothingDone, QueueUnknown
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.ledger import Attempt, Ledger, pause
+from rumpus.recipes.requests.session import Unanswered
+
+MARK: Final = "-queue-"
+"""Between the unique mark of an element and its priority, if any, and number."""
+
+_ELEMENT: Final = re.compile(re.escape(MARK) + r"(?:(\d+)-)?(-?\d{10})$")
+
+
+class Place(NamedTuple):
+    """Where an element stands: the least place comes out first."""
+
+    priority: int
+    number: int
+    name: str
+
+
+class Catch(NamedTuple):
+    """An element that is ours, and the ledger of the session in which it became so."""
+
+    name: str
+    element: bytes
+    ledger: Ledger
+
+
+class ElementQueue(ABC):
+    """One client's side of the queue at ``path``.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that the queue lives below; it belongs to this recipe alone.
+        grace: seconds by which a call may run over its timeout, for answers on their way.
+    """
+
+    promises: ClassVar[Promises]
+    delivery: ClassVar[Delivery]
+    sees_empty: ClassVar[bool] = True
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+
+    ephemeral: ClassVar[bool] = False
+    """Whether elements vanish with the session that put them."""
+
+    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
+        if not path.startswith("/") or path.endswith("/"):
+            raise ValueError(f"{path!r} is not an absolute znode path such as /queues/mail")
+        self._client = client
+        self._path = path
+        self._grace = grace
+        self._folder = self.elements(path)
+        self._taking = threading.Lock()
+        self._renewing = threading.Lock()
+        self._latest: Ledger | None = None
+
+    @classmethod
+    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
+        """None: consumers do not queue."""
+        return
+
+    @classmethod
+    def elements(cls, path: str) -> str:
+        """The znode whose children are the elements of the queue at ``path``."""
+        return f"{path}/elements"
+
+    @classmethod
+    def claims(cls, path: str) -> str | None:  # noqa: ARG003 - for those that have some
+        """The znode whose children are the claims, by their elements' names; None without any."""
+        return None
+
+    def close(self) -> None:
+        """Stop listening to the client. What is left of us goes with the client's session."""
+        with self._renewing:
+            if self._latest is not None:
+                self._latest.session.close()
+                self._latest = None
+
+    def _put(self, element: bytes, stem: str, timeout: float | None) -> None:
+        """Create an element's node; ``stem`` stands between its mark and its number."""
+        deadline = self._deadline(timeout)
+        mark = uuid.uuid4().hex
+        node = f"{self._folder}/{mark}{stem}"
+        attempt = Attempt(
+            lambda transaction: transaction.create(
+                node, element, ephemeral=self.ephemeral, sequence=True
+            )
+        )
+        while not attempt.happened:
+            try:
+                self._ledger().carry_out(attempt, deadline)
+            except ConnectionClosedError:
+                raise
+            except SessionExpiredError as error:
+                if attempt.in_doubt and not self._there(mark, deadline):
+                    raise QueueUnknown(
+                        f"{self._path}: put and taken by now, or never put; the session that "
+                        "asked has ended"
+                    ) from error
+                if attempt.in_doubt:
+                    return
+                self._rest(deadline, error)
+            except Unanswered as error:
+                if attempt.in_doubt:
+                    raise QueueUnknown(f"{self._path}: no answer in time to a put") from error
+                self._rest(deadline, error)
+
+    def _next(self, timeout: float | None) -> Catch | None:
+        """Wait for an element and make it ours; see ``take`` and ``claim`` of the interfaces."""
+        deadline = self._deadline(timeout)
+        left = deadline.left()
+        if not self._taking.acquire(timeout=-1 if left is None else left):
+            raise NothingDone(f"{self._path}: other threads of this client were waiting")
+        try:
+            return self._wait(deadline)
+        finally:
+            self._taking.release()
+
+    def _wait(self, deadline: Deadline) -> Catch | None:
+        last = False
+        while True:
+            ledger = self._ledger()
+            try:
+                ledger.session.wake.clear()
+                found = self._look(ledger, deadline, last=last)
+                for place in found:
+                    caught = self._catch(place, ledger, deadline)
+                    if caught:
+                        return caught
+                if last and not found:
+                    return None
+                if deadline.passed:
+                    last = True
+                elif not found:
+                    self._await_news(ledger, deadline)
+            except ConnectionClosedError:
+                raise
+            except (SessionExpiredError, Unanswered) as error:
+                self._rest(deadline, error)
+
+    def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
+        """What to try, best first; a ``last`` look is no older than the call."""
+        ledger.open(deadline)
+        if last:
+            ledger.touch(deadline)
+        return self._list(ledger, deadline)
+
+    def _list(self, ledger: Ledger, deadline: Deadline) -> list[Place]:
+        """The elements in their order; leaves a watch on their coming and going."""
+        return sorted(map(self._place, self._children(self._folder, ledger, deadline)))
+
+    def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
+        def news(_event: WatchedEvent) -> None:
+            ledger.session.wake.set()
+
+        names: list[str] = ledger.session.ask(
+            deadline, self._client.get_children_async, folder, news
+        )
+        return names
+
+    def _place(self, name: str) -> Place:
+        match = _ELEMENT.search(name)
+        if match is None:
+            raise ValueError(f"{name!r} is no element of a queue: the path must be its alone")
+        return Place(int(match[1] or 0), int(match[2]), name)
+
+    def _await_news(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Wait until a watch fires or the connection changes."""
+        ledger.session.wake.wait(deadline.left())
+
+    def _catch(self, place: Place, ledger: Ledger, deadline: Deadline) -> Catch | None:
+        """Make an element ours; None if another was quicker."""
+        attempt = Attempt(lambda transaction: self._grab(transaction, place.name))
+        try:
+            element, _ = ledger.session.ask(
+                deadline, self._client.get_async, f"{self._folder}/{place.name}"
+            )
+            ledger.carry_out(attempt, deadline)
+        except (NoNodeError, NodeExistsError):
+            return None
+        except (SessionExpiredError, Unanswered) as error:
+            if attempt.in_doubt:
+                self._doubt(Catch(place.name, element, ledger), attempt, error, deadline)
+            raise
+        return Catch(place.name, element, ledger)
+
+    @abstractmethod
+    def _grab(self, transaction: TransactionRequest, name: str) -> None:
+        """What makes an element ours, refused with NoNode or NodeExists if another has it."""
+
+    @abstractmethod
+    def _doubt(self, catch: Catch, attempt: Attempt, error: Exception, deadline: Deadline) -> None:
+        """Whether it is ours got no answer, or the session ended: returns if it is not.
+
+        Raises:
+            QueueUnknown: nobody can say.
+        """
+
+    def _there(self, mark: str, deadline: Deadline) -> bool:
+        """Whether an element is there, after all that an ended session has asked for.
+
+        Raises:
+            QueueUnknown: no answer in time.
+        """
+        while True:
+            ledger = self._ledger()
+            try:
+                ledger.touch(deadline)
+                return any(
+                    name.startswith(mark)
+                    for name in ledger.session.ask(
+                        deadline, self._client.get_children_async, self._folder
+                    )
+                )
+            except ConnectionClosedError:
+                raise
+            except (SessionExpiredError, Unanswered) as error:
+                if deadline.passed:
+                    raise QueueUnknown(f"{self._path}: no answer in time") from error
+                pause(deadline)
+
+    def _deadline(self, timeout: float | None) -> Deadline:
+        return Deadline(timeout, allowance=self._grace / 2)
+
+    def _rest(self, deadline: Deadline, error: Exception) -> None:
+        if deadline.passed:
+            raise NothingDone(f"{self._path}: the ensemble could not be asked in time") from error
+        pause(deadline)
+
+    def _ledger(self) -> Ledger:
+        """That of the present session, as far as it is known."""
+        with self._renewing:
+            if self._latest is None or self._latest.session.lost:
+                claims = self.claims(self._path)
+                self._latest = Ledger(
+                    self._client,
+                    f"{self._path}/ledgers",
+                    [self._folder, *([claims] if claims else [])],
+                )
+            return self._latest

@@ -1,0 +1,80 @@
+"""A queue whose elements come out once at most, in the order in which they went in.
+
+See ``recipes.queue.element_queue`` for the algorithm. An element is taken by the transaction that
+removes its node.
+"""
+
+from typing import ClassVar
+
+from kazoo.client import TransactionRequest
+from kazoo.exceptions import SessionExpiredError
+
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue.element_queue import MARK, Catch, ElementQueue
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.ledger import Attempt
+
+AT_MOST_ONCE = frozenset({"lost-element", "duplicate-element", "phantom-element", "stuck-waiter"})
+"""What a queue without claims prevents, its order left aside.
+
+It has no nodes but its elements, so there is none that could be an orphan.
+"""
+
+NO_SECOND_CHANCE = (
+    "An element is removed before its consumer works on it, and is gone if that consumer dies. "
+    "A take whose session ended before its answer came may have removed its element: nobody can "
+    "say. "
+)
+
+
+class TakingElementQueue(ElementQueue):
+    """Elements are taken by removing them."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+
+    def take(self, timeout: float | None = None) -> bytes | None:
+        """Wait for an element, for ever or for ``timeout`` seconds, and remove it.
+
+        Returns:
+            What was put. None: timed out, and at some moment of the call there was nothing.
+
+        Raises:
+            QueueUnknown: the element named may have been removed.
+            NothingDone: nothing was removed; whether there was something cannot be said.
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        caught = self._next(timeout)
+        return None if caught is None else caught.element
+
+    def _grab(self, transaction: TransactionRequest, name: str) -> None:
+        transaction.delete(f"{self._folder}/{name}")
+
+    def _doubt(self, catch: Catch, _attempt: Attempt, error: Exception, deadline: Deadline) -> None:
+        if not isinstance(error, SessionExpiredError) or not self._there(catch.name, deadline):
+            raise QueueUnknown(
+                f"{self._path}: whether {catch.name} was taken got no answer", catch.element
+            ) from error
+
+
+class FifoQueue(TakingElementQueue):
+    """First in, first out, by the order of the creates on the servers."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE | {"out-of-order", "overdue-call"},
+        notes=NO_SECOND_CHANCE
+        + "Every element wakes every waiting consumer, and no consumer is promised its turn.",
+    )
+
+    def put(self, element: bytes, timeout: float | None = None) -> None:
+        """Add an element.
+
+        Raises:
+            QueueUnknown: no answer in time; or it is not there, and the session that put it has
+                ended: it was put and taken, or never put.
+            NothingDone: it was not added.
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the ensemble refused (a missing permission, say).
+        """
+        self._put(element, MARK, timeout)

@@ -1,0 +1,202 @@
+"""kazoo's queues behind the interface of the queues here.
+
+Thin: kazoo puts, takes, locks and consumes. What is added is what it takes to say honestly how a
+call ended, and what kazoo leaves to its users:
+
+- an error of kazoo's out of ``put``, ``get`` or ``consume`` leaves open what has happened;
+- ``Queue.get`` does not wait: it is called again and again until the timeout;
+- ``LockingQueue`` goes on returning an element whose lock it has lost, and can never consume it:
+  once a claim is lost a fresh one is used.
+
+kazoo's requests have no timeout of their own: with no server in reach every call blocks until one
+is, whatever its timeout.
+"""
+
+import time
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.recipe.queue import LockingQueue, Queue
+
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.queue.acknowledged_queue import AT_LEAST_ONCE
+from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
+from rumpus.recipes.queue.interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.requests.deadline import Deadline
+
+POLL_S = 0.05
+"""Seconds between two looks at an empty queue."""
+
+USUAL_PRIORITY = 100
+"""kazoo's own."""
+
+_FOUND_NOTHING = (
+    "To find nothing says nothing: kazoo may ask a server that lags. Timeouts do not hold while "
+    "no server is in reach."
+)
+
+
+class KazooQueue:
+    """``kazoo.recipe.queue.Queue``; see the module."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+    sees_empty: ClassVar[bool] = False
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE | {"out-of-order"},
+        notes="An element is removed before its consumer works on it. " + _FOUND_NOTHING,
+    )
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        self._queue = Queue(client, path)
+
+    @classmethod
+    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
+        """None: consumers do not queue."""
+        return
+
+    @classmethod
+    def elements(cls, path: str) -> str:
+        """The znode whose children are the elements: the path itself."""
+        return path
+
+    @classmethod
+    def claims(cls, path: str) -> str | None:  # noqa: ARG003 - the protocol's
+        """None: nobody claims."""
+        return None
+
+    def put(
+        self,
+        element: bytes,
+        timeout: float | None = None,  # noqa: ARG002 - kazoo knows none
+        *,
+        priority: int = USUAL_PRIORITY,
+    ) -> None:
+        """Let kazoo add an element; blocks until it has an answer.
+
+        Raises:
+            QueueUnknown: whatever kazoo raised.
+        """
+        try:
+            self._queue.put(element, priority)
+        except KazooException as error:
+            raise QueueUnknown(f"{type(error).__name__}: {error}") from error
+
+    def take(self, timeout: float | None = None) -> bytes | None:
+        """Ask kazoo over and over; None if there was never anything.
+
+        Raises:
+            QueueUnknown: whatever kazoo raised.
+        """
+        deadline = Deadline(timeout)
+        while True:
+            try:
+                element: bytes | None = self._queue.get()
+            except KazooException as error:
+                raise QueueUnknown(f"{type(error).__name__}: {error}") from error
+            if element is not None or deadline.passed:
+                return element
+            time.sleep(POLL_S)
+
+
+class KazooClaim:
+    """What a ``LockingQueue`` works on."""
+
+    def __init__(self, queue: "KazooLockingQueue", element: bytes, node: str) -> None:
+        self._queue = queue
+        self.element = element
+        self.node = node
+
+    def acknowledge(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo knows none
+        """Let kazoo consume; blocks until it has.
+
+        Raises:
+            ClaimLost: kazoo says that it does not hold the lock.
+            QueueUnknown: whatever else kazoo raised.
+        """
+        self._queue.finish("consume")
+
+    def release(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo knows none
+        """Let kazoo release; errors are those of ``acknowledge``."""
+        self._queue.finish("release")
+
+
+class KazooLockingQueue:
+    """``kazoo.recipe.queue.LockingQueue``; see the module."""
+
+    delivery: ClassVar[Delivery] = "at-least-once"
+    sees_empty: ClassVar[bool] = False
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_LEAST_ONCE,
+        notes="A consumer is told to look whether it still holds its lock. " + _FOUND_NOTHING,
+    )
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        self._client = client
+        self._path = path
+        self._queue = LockingQueue(client, path)
+
+    @classmethod
+    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
+        """None: consumers do not queue."""
+        return
+
+    @classmethod
+    def elements(cls, path: str) -> str:
+        """The znode whose children are the elements."""
+        return f"{path}{LockingQueue.entries}"
+
+    @classmethod
+    def claims(cls, path: str) -> str | None:
+        """The znode whose children are the locks, by their elements' names."""
+        return f"{path}{LockingQueue.lock}"
+
+    def put(
+        self,
+        element: bytes,
+        timeout: float | None = None,  # noqa: ARG002 - kazoo knows none
+        *,
+        priority: int = USUAL_PRIORITY,
+    ) -> None:
+        """Let kazoo add an element; blocks until it has an answer.
+
+        Raises:
+            QueueUnknown: whatever kazoo raised.
+        """
+        try:
+            self._queue.put(element, priority)
+        except KazooException as error:
+            raise QueueUnknown(f"{type(error).__name__}: {error}") from error
+
+    def claim(self, timeout: float | None = None) -> KazooClaim | None:
+        """Let kazoo wait for an element and lock it; None when it timed out.
+
+        Raises:
+            QueueUnknown: whatever kazoo raised.
+        """
+        try:
+            element = self._queue.get(timeout)
+        except KazooException as error:
+            raise QueueUnknown(f"{type(error).__name__}: {error}") from error
+        if element is None:
+            return None
+        name, _ = self._queue.processing_element
+        return KazooClaim(self, element, f"{self.elements(self._path)}/{name}")
+
+    def finish(self, way: str) -> None:
+        """Let kazoo ``consume`` or ``release``."""
+        try:
+            finished = getattr(self._queue, way)()
+        except NoNodeError:  # of the lock: kazoo looks for it and does not expect it to be gone
+            finished = False
+        except KazooException as error:
+            raise QueueUnknown(f"{type(error).__name__}: {error}") from error
+        if not finished:
+            self._queue = LockingQueue(self._client, self._path)
+            raise ClaimLost(f"{self._path}: kazoo's lock on the element is gone")

@@ -1,0 +1,1 @@
+"""Requests that get through lost connections and sessions, and know what came of them."""

@@ -1,0 +1,89 @@
+"""Keeping a copy of something on the servers up to date, across connections and sessions.
+
+ZooKeeper's watches fire once and live on one connection: kazoo drops them when it is lost, and
+what happened until the next one is never told. So a copy is kept by *reading*, with a watch, and
+reading again after every piece of news: an event, a new connection, a new session. What the news
+says does not matter.
+
+**The copy does not go back.** Within a session a server answers only who has seen no more than it
+has; and beginning a session is itself a write, so that the first read of a new session sees all
+that was committed before it.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
+from kazoo.protocol.states import WatchedEvent
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered, started_again
+
+PAUSE: Final = 0.05
+"""Seconds between two tries after a lost connection or session."""
+
+PATIENCE: Final = 5.0
+"""Seconds that a look may take before it is begun anew."""
+
+
+class Follower(ABC):
+    """Looks, waits for news, and looks again, on a thread of its own, until it is closed.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+    """
+
+    def __init__(self, client: KazooClient) -> None:
+        self._client = client
+        self._closed = False
+        self._session: Session | None = None
+
+    @abstractmethod
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        """Read once, leaving watches that call ``self._news(session)``.
+
+        Raises what ``Session.ask`` does.
+        """
+
+    def open(self) -> None:
+        """Begin to follow; the first look comes as soon as a server answers."""
+        self._client.handler.spawn(self._follow)
+
+    def close(self) -> None:
+        """Stop following. Never blocks."""
+        self._closed = True
+        if self._session is not None:
+            self._session.wake.set()
+
+    @property
+    def connected(self) -> bool:
+        """Whether news can come: false while the connection is lost."""
+        return self._session is not None and self._session.connected
+
+    def _news(self, session: Session) -> Callable[[WatchedEvent], None]:
+        """The watcher to leave with every read."""
+        return lambda _event: session.wake.set()
+
+    def _await_news(self, session: Session) -> None:
+        session.wake.wait()
+
+    def _follow(self) -> None:
+        session = self._session = Session(self._client)
+        while not self._closed:
+            session.wake.clear()
+            try:
+                self._look(session, Deadline(PATIENCE))
+                if not self._closed:
+                    self._await_news(session)
+            except SessionExpiredError as error:
+                session.close()
+                if isinstance(error, ConnectionClosedError) and not started_again(self._client):
+                    break  # the client was stopped for good
+                session = self._session = Session(self._client)
+                time.sleep(PAUSE)
+            except Unanswered:
+                time.sleep(PAUSE)
+        session.close()

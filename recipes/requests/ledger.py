@@ -1,0 +1,206 @@
+"""Transactions that are carried out at most once each, whatever replies are lost.
+
+A transaction that got no answer may have happened. To send it again is safe if it can happen
+only once: here every transaction also writes its mark into the *ledger*, an ephemeral node of the
+session's own, on condition that the node's version is what it was when the transaction was first
+sent. Sent again, it is refused for that version if it has happened; if it has not, it happens
+now, or is refused for a reason of its own. Requests of one session are carried out in order, and
+one left over on an old connection is refused once the session has moved.
+
+That works for as long as the session lives. Once it has ended nobody is left to be told: what
+was in doubt then is for the caller to find out from what the transaction would have changed.
+"""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.exceptions import (
+    BadVersionError,
+    NodeExistsError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+    ZookeeperError,
+)
+from kazoo.interfaces import IAsyncResult
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+PAUSE: Final = 0.05
+"""Seconds between two tries after a lost connection or session."""
+
+
+class Attempt:
+    """One transaction. It has ``happened``, or it has not, or that is ``in_doubt``.
+
+    Args:
+        compose: adds what it does to a ``TransactionRequest`` of kazoo's.
+    """
+
+    def __init__(self, compose: Callable[[TransactionRequest], None]) -> None:
+        self.compose = compose
+        self.mark = uuid.uuid4().hex.encode()
+        self.happened = False
+        self.in_doubt = False
+
+
+class Ledger:
+    """Carries out transactions in one session, one at a time. May be shared by threads.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        folder: where the ledger's node is made.
+        needed: further paths that are made, should they be missing, before anything else.
+    """
+
+    def __init__(self, client: KazooClient, folder: str, needed: Sequence[str] = ()) -> None:
+        self.session = Session(client)
+        self._client = client
+        self._folder = folder
+        self._needed = needed
+        self._node = f"{folder}/{uuid.uuid4().hex}"
+        self._opened = False
+        self._version = 0
+        self._doubtful: Attempt | None = None
+        self._turn = threading.Lock()
+
+    def carry_out(self, attempt: Attempt, deadline: Deadline) -> None:
+        """Make a transaction happen, if it has not. To be called again after no answer.
+
+        Raises:
+            Unanswered: no answer in time; the attempt says whether it is in doubt.
+            SessionExpiredError: the session is lost; what is in doubt now remains so.
+            ZookeeperError: the server refused it: it has not happened.
+        """
+        with self._alone(deadline):
+            self._make_node(deadline)
+            if self._doubtful not in (None, attempt):
+                self._settle(deadline)
+            if not attempt.happened:
+                self._commit(attempt, deadline)
+
+    def happened(self, attempt: Attempt, deadline: Deadline) -> bool:
+        """Whether a transaction has happened. If it has not by now, it never will.
+
+        Raises:
+            SessionExpiredError, Unanswered: as ``carry_out``.
+        """
+        with self._alone(deadline):
+            if self._doubtful is attempt:
+                self._settle(deadline)
+            return attempt.happened
+
+    def open(self, deadline: Deadline) -> None:
+        """See that the ledger and the paths needed are there; costs nothing the second time.
+
+        Raises:
+            SessionExpiredError, Unanswered: as ``carry_out``.
+        """
+        with self._alone(deadline):
+            self._make_node(deadline)
+
+    def touch(self, deadline: Deadline) -> None:
+        """Write, and nothing else: what the session reads afterwards is no older than this call.
+
+        ``sync`` would not do: a leader that has been deposed and has not noticed answers it by
+        itself, whereas a write needs a quorum.
+
+        Raises:
+            SessionExpiredError, Unanswered: as ``carry_out``.
+        """
+        self.carry_out(Attempt(_nothing), deadline)
+
+    @contextmanager
+    def _alone(self, deadline: Deadline) -> Iterator[None]:
+        left = deadline.left_for_answers()
+        if not self._turn.acquire(timeout=-1 if left is None else left):
+            raise Unanswered("another transaction of this session waits for its answer")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _make_node(self, deadline: Deadline) -> None:
+        if self._opened:
+            return
+        for path in (self._folder, *self._needed):
+            self._insist(deadline, self._client.ensure_path_async, path)
+        with suppress(NodeExistsError):  # ours: an earlier try got no answer
+            self._insist(deadline, self._client.create_async, self._node, ephemeral=True)
+        self._opened = True
+
+    def _commit(self, attempt: Attempt, deadline: Deadline) -> None:
+        self._doubtful = attempt
+        try:
+            self._went_through(attempt, deadline)  # if not: an earlier try has
+        except (SessionExpiredError, Unanswered):
+            raise
+        except ZookeeperError:
+            self._conclude(attempt, happened=False)
+            raise
+        self._version += 1
+        self._conclude(attempt, happened=True)
+
+    def _settle(self, deadline: Deadline) -> None:
+        """Write on the condition of the one in doubt, so that one of the two happens."""
+        doubtful = self._doubtful
+        assert doubtful is not None
+        happened = False
+        if not self._went_through(Attempt(_nothing), deadline):
+            # It has, or an earlier try to settle it that got no answer.
+            mark, _ = self._insist(deadline, self._client.get_async, self._node)
+            happened = mark == doubtful.mark
+        self._version += 1
+        self._conclude(doubtful, happened=happened)
+
+    def _conclude(self, attempt: Attempt, *, happened: bool) -> None:
+        attempt.happened, attempt.in_doubt, self._doubtful = happened, False, None
+
+    def _went_through(self, attempt: Attempt, deadline: Deadline) -> bool:
+        """Send it until there is an answer; False if the ledger has another version."""
+        answers = self._insist(deadline, self._send, self._node, attempt)
+        if isinstance(answers[0], BadVersionError):
+            return False
+        for answer in answers:
+            if isinstance(answer, ZookeeperError) and not isinstance(answer, _ALONG_WITH_OTHERS):
+                raise answer
+        return True
+
+    def _send(self, node: str, attempt: Attempt) -> IAsyncResult:
+        transaction = self._client.transaction()
+        transaction.set_data(node, attempt.mark, version=self._version)
+        attempt.compose(transaction)
+        attempt.in_doubt = True
+        return transaction.commit_async()
+
+    def _insist(
+        self, deadline: Deadline, method: Callable[..., Any], *args: Any, **options: Any
+    ) -> Any:
+        """Ask until there is an answer."""
+        while True:
+            try:
+                return self.session.ask(deadline, method, *args, **options)
+            except Unanswered:
+                if deadline.passed:
+                    raise
+                pause(deadline)
+
+
+_ALONG_WITH_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
+"""What kazoo answers for those parts of a refused transaction that are not to blame."""
+
+
+def _nothing(_transaction: TransactionRequest) -> None:
+    """Nothing but the entry in the ledger."""
+
+
+def pause(deadline: Deadline) -> None:
+    """Rest before another try, but not beyond the deadline."""
+    left = deadline.left()
+    time.sleep(PAUSE if left is None else min(PAUSE, left))

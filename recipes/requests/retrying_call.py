@@ -1,0 +1,140 @@
+"""One call that has to get through: rounds of requests, over lost connections and sessions.
+
+For recipes whose writes are safe to repeat: nodes with names of their own that are created once,
+and multis that check what they rest on. Such a recipe says what one *round* does, beginning with
+a look at how things stand; a round that got no answer is simply made again.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.exceptions import (
+    ConnectionClosedError,
+    NoNodeError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+)
+from kazoo.protocol.states import WatchedEvent
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+PAUSE: Final = 0.05
+"""Seconds between two rounds after one that got no answer."""
+
+Found = TypeVar("Found")
+
+
+class Errand:
+    """One call of a recipe, used as a context.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        timeout: seconds for the whole; None is for ever.
+        grace: seconds by which answers that are on their way may come later.
+    """
+
+    def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
+        self._client = client
+        self.deadline = Deadline(timeout, allowance=grace)
+        self.session = Session(client)
+        self.unsure = False
+        """Whether a write got no answer, and nothing since has told what became of it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.session.close()
+
+    def rounds(self, one: Callable[[], Found | None]) -> Found | None:
+        """Make rounds until one finds something; None when the time is over.
+
+        A lost session is followed by the client's next one.
+
+        Raises:
+            ConnectionClosedError: the client was stopped.
+            ZookeeperError: the server refused a request, and the round did not expect it.
+        """
+        while True:
+            try:
+                found = one()
+                if found is not None:
+                    return found
+            except ConnectionClosedError:
+                raise
+            except SessionExpiredError:
+                self.session.close()
+                self.session = Session(self._client)
+                self._pause()
+            except Unanswered:
+                self._pause()
+            if self.deadline.passed:
+                return None
+
+    def read(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Ask for something that changes nothing. Raises what ``Session.ask`` does."""
+        return self.session.ask(self.deadline, method, *args, **options)
+
+    def write(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Ask for a change, remembering if its outcome is unknown. Raises as ``Session.ask``."""
+        try:
+            return self.session.ask(self.deadline, method, *args, **options)
+        except (SessionExpiredError, Unanswered):
+            self.unsure = True
+            raise
+
+    def commit(self, transaction: TransactionRequest, what: str) -> list[Any]:
+        """Commit a multi; the answers of its parts.
+
+        Raises:
+            ZookeeperError: what the first part that failed was answered.
+            SessionExpiredError, Unanswered: as ``Session.ask``.
+        """
+
+        def multi(_what: str) -> Any:
+            return transaction.commit_async()
+
+        answers: list[Any] = self.write(multi, what)
+        for answer in answers:
+            innocent = isinstance(answer, (RolledBackError, RuntimeInconsistency))
+            if isinstance(answer, Exception) and not innocent:
+                raise answer
+        return answers
+
+    def settle(self, path: str) -> None:
+        """Wait until every earlier request of this client has happened or never will.
+
+        The next read sees it then: requests of one session are carried out in order, those of a
+        lost session are refused, and the answer to a write, even to one of no effect, is not
+        given by a server that has not seen what was written before it (``sync`` may be answered
+        by a leader that has been deposed).
+
+        Args:
+            path: of a node that never exists.
+        """
+        with suppress(NoNodeError):
+            self.read(self._client.delete_async, path)
+
+    def news(self, _event: WatchedEvent | None = None) -> None:
+        """A watch: ends ``wait``."""
+        self.session.wake.set()
+
+    def wait(self, *until: Deadline) -> None:
+        """Wait for news (clear ``session.wake`` before the look), or for the first deadline."""
+        lefts = [left for each in (self.deadline, *until) if (left := each.left()) is not None]
+        self.session.wake.wait(min(lefts, default=None))
+
+    def _pause(self) -> None:
+        left = self.deadline.left()
+        time.sleep(PAUSE if left is None else min(PAUSE, left))

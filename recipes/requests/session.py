@@ -1,0 +1,154 @@
+"""One ZooKeeper session of a client, and requests that never outlive it.
+
+kazoo makes a new session by itself when one expires, and a request issued a moment too late
+goes out under the new one. For a lock that is dangerous: a delete by path could then remove
+the node of whoever holds it now. kazoo tells its state listeners of LOST before it drops what
+is queued and before it connects anew, so a flag set there, and a mutex around "look at the flag,
+enqueue the request", keep every request inside its session: it either fails with
+``SessionExpiredError`` or was sent while the session was ours.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    ConnectionLoss,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+)
+from kazoo.protocol.states import KazooState, KeeperState, ZnodeStat
+
+from rumpus.recipes.requests.deadline import Deadline
+
+LONGEST_REQUEST: Final = 10.0
+"""Seconds after which any request is given up, even one without a deadline.
+
+kazoo may forget a request that is enqueued at the very moment in which a session expires.
+"""
+
+
+PAUSE: Final = 0.05
+"""Seconds between two looks whether a client that was stopped has been started again."""
+
+
+class Unanswered(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """A request got no answer: it may have taken effect, or may yet, or may never."""
+
+
+class Session:
+    """The client's session from now on, until it is lost.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+    """
+
+    def __init__(self, client: KazooClient) -> None:
+        self._client = client
+        self._lost = False
+        self._enqueueing = threading.Lock()
+        self.wake = threading.Event()
+        """Set on every change of the connection; recipes set it on other news too."""
+        client.add_listener(self._changed)
+
+    def _changed(self, state: str) -> bool:
+        """State listener; runs on kazoo's connection thread. True takes it off the list."""
+        if state == KazooState.LOST:
+            with self._enqueueing:
+                self._lost = True
+        self.wake.set()
+        return self._lost
+
+    def close(self) -> None:
+        """Stop listening to the client."""
+        self._client.remove_listener(self._changed)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the session is known to have ended."""
+        return self._lost
+
+    @property
+    def connected(self) -> bool:
+        """Whether the session lives and has a connection, as far as the client knows.
+
+        A connection to a server in read-only mode does not count.
+        """
+        return not self._lost and self._client.client_state == KeeperState.CONNECTED
+
+    @property
+    def id(self) -> int | None:
+        """The session's id (signed 64 bits), None while it is not connected or lost."""
+        with self._enqueueing:
+            identity = self._client.client_id if self.connected else None
+            return identity[0] if identity else None
+
+    def owns(self, stat: ZnodeStat) -> bool:
+        """Whether a node is an ephemeral one of this session.
+
+        Raises:
+            SessionExpiredError: the session is lost.
+            Unanswered: not connected, so there is no telling which session it is.
+        """
+        identity = self.id
+        if identity is None:
+            raise SessionExpiredError if self._lost else Unanswered("no connection")
+        return bool(stat.ephemeralOwner == identity)
+
+    def ask(
+        self, deadline: Deadline, method: Callable[..., Any], *args: Any, **options: Any
+    ) -> Any:
+        """Issue one of the client's ``*_async`` methods and wait for its answer.
+
+        Raises:
+            SessionExpiredError: the session is lost; what it created is gone or soon will be.
+            Unanswered: the connection was lost, or the answer did not come in time.
+            ZookeeperError: what else the server answered.
+        """
+        with self._enqueueing:
+            if self._lost:
+                raise SessionExpiredError
+            answer = method(*args, **options)
+        left = deadline.left_for_answers()
+        patience = LONGEST_REQUEST if left is None else min(left, LONGEST_REQUEST)
+        try:
+            return answer.get(timeout=patience)
+        except (
+            ConnectionLoss,
+            OperationTimeoutError,
+            SessionMovedError,
+            self._client.handler.timeout_exception,
+        ) as error:
+            raise Unanswered(f"{method.__name__} {args[0]}") from error
+
+    def reconnected(self, deadline: Deadline) -> bool:
+        """Wait until the session is connected (True) or lost (False).
+
+        Raises:
+            Unanswered: neither happened in time.
+        """
+        while True:
+            self.wake.clear()
+            if self._lost:
+                return False
+            if self.connected:
+                return True
+            if not self.wake.wait(deadline.left()):
+                raise Unanswered("no connection")
+
+
+def started_again(client: KazooClient, patience: float = LONGEST_REQUEST) -> bool:
+    """Wait until a client that was stopped has been started again; False if it is not in time.
+
+    To be asked after ``ConnectionClosedError``. (That is a ``SessionExpiredError`` too: whoever
+    tells the two apart has to catch it first.)
+    """
+    deadline = Deadline(patience)
+    while client.client_state == KeeperState.CLOSED:
+        if deadline.passed:
+            return False
+        time.sleep(PAUSE)
+    return True

@@ -1,0 +1,43 @@
+"""Transactions in one session: all of their parts are carried out, or none is."""
+
+from typing import Any
+
+from kazoo.client import TransactionRequest
+from kazoo.exceptions import KazooException, RolledBackError, RuntimeInconsistency
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session
+
+
+def commit(
+    session: Session, deadline: Deadline, transaction: TransactionRequest, about: str
+) -> list[Any]:
+    """The answers of a transaction's parts, in order; if it was refused they are errors.
+
+    Args:
+        session: in which to ask.
+        deadline: for the answer.
+        transaction: with all its parts.
+        about: what it is about, for messages.
+
+    Raises:
+        SessionExpiredError, Unanswered: as ``Session.ask``.
+    """
+
+    def transact(_about: str) -> Any:
+        return transaction.commit_async()
+
+    answers: list[Any] = session.ask(deadline, transact, about)
+    return answers
+
+
+def raise_refusal(answers: list[Any]) -> None:
+    """Raise the error of the part for which a transaction was refused, if it was.
+
+    Raises:
+        KazooException: of that part; the others only tell that they were not carried out.
+    """
+    for answer in answers:
+        innocent = isinstance(answer, RolledBackError | RuntimeInconsistency)
+        if isinstance(answer, KazooException) and not innocent:
+            raise answer

@@ -1,0 +1,49 @@
+"""kazoo's own Semaphore behind the interface of the semaphore here.
+
+kazoo contends, waits and releases: whoever holds an inner lock counts the leases below ``path``,
+and creates its own if there are fewer than may be, else waits there for one to go. What is added
+is what ``recipes.lock.kazoo_lock`` adds to kazoo's lock: a listener whose SUSPENDED and LOST end
+the belief, a fresh ``kazoo.recipe.lock.Semaphore`` for every acquire, and after a failed one a look
+whether a lease is left.
+
+kazoo's requests have no timeout of their own: with no server in reach ``acquire`` and ``release``
+block until one is, whatever their timeout.
+"""
+
+from typing import Any, ClassVar
+
+from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
+
+
+class KazooSemaphoreContest(KazooContest, SemaphoreContest):
+    """kazoo contends; its leases are looked for and taken away as other entries are."""
+
+    @classmethod
+    def line(cls, path: str) -> Line:
+        """All children of ``path``: each is a lease."""
+        return Line(kind="pool", path=path)
+
+    def _new_lock(self) -> Any:
+        return self._client.Semaphore(self._path, self._name, self._permits)
+
+    def _entry_of(self, lock: Any) -> KazooEntry:
+        return KazooEntry(self._client, lock, lock.create_path.rpartition("/")[2])
+
+    def _node_of(self, entry: KazooEntry) -> str:
+        return str(entry.lock.create_path)
+
+
+class KazooSemaphore(Semaphore):
+    """``kazoo.recipe.lock.Semaphore``; see the module."""
+
+    contest = KazooSemaphoreContest
+    promises: ClassVar[Promises] = Promises(
+        prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
+        notes=(
+            "kazoo promises neither order nor a bound on wake-ups, though its inner lock queues. "
+            "Timeouts do not hold while no server is in reach. Leases that a failed acquire "
+            "leaves are removed by the adapter. No tokens."
+        ),
+    )

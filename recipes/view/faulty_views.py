@@ -1,0 +1,126 @@
+"""Views with one known mistake each, which the harness must find."""
+
+import threading
+from collections.abc import Callable
+from typing import ClassVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.follower import Follower
+from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.view.follower_view import Children, ChildrenView, Data, DataView
+
+SAVED_EACH = 5
+"""After so many looks a copy is saved."""
+
+
+class NotifiedOnly(Follower):
+    """Looks again when the server tells it to, and not when the connection has come back."""
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)  # type: ignore[call-arg]  # mixed into views
+        self._notified = threading.Event()
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        self._notified.clear()
+        super()._look(session, deadline)  # type: ignore[safe-super]
+
+    def _news(self, session: Session) -> Callable[[WatchedEvent], None]:
+        del session
+
+        def news(event: WatchedEvent) -> None:
+            if event.type != EventType.NONE:
+                self._notified.set()
+
+        return news
+
+    def _await_news(self, session: Session) -> None:
+        del session
+        self._notified.wait()
+
+
+class NotifiedOnlyDataView(NotifiedOnly, DataView):
+    """Misses what changed while it was not connected, and all that comes after."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "looks again on a notification only: what changes while the connection is lost is never "
+        "told, and its watches are gone with the connection"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
+
+
+class NotifiedOnlyChildrenView(NotifiedOnly, ChildrenView):
+    """The same mistake with children."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = NotifiedOnlyDataView.mistake
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
+
+
+class WatchAfterReadDataView(DataView):
+    """Reads, then watches."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "leaves its watch after the read instead of with it: what changes in between is missed "
+        "until the next change"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            data, stat = session.ask(deadline, self._client.get_async, self._path)
+        except NoNodeError:
+            self._show(None)
+        else:
+            self._show(Data(data, stat.mzxid, stat.version))
+        session.ask(deadline, self._client.exists_async, self._path, self._news(session))
+
+
+class WatchAfterReadChildrenView(ChildrenView):
+    """Lists, then watches."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = WatchAfterReadDataView.mistake
+    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            names, stat = session.ask(
+                deadline, self._client.get_children_async, self._path, include_data=True
+            )
+            self._show(Children(frozenset(names), stat.pzxid))
+            session.ask(deadline, self._client.get_children_async, self._path, self._news(session))
+        except NoNodeError:
+            self._missing(session, deadline)
+
+
+class FallsBackDataView(DataView):
+    """It falls back to an old copy."""
+
+    faulty: ClassVar[bool] = True
+    mistake: ClassVar[str] = (
+        "shows the copy that it saved last while the connection is lost, which is older than what "
+        "it has shown already"
+    )
+    expected: ClassVar[frozenset[str]] = frozenset({"session-order"})
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._saved: Data | None = None
+        self._shown = 0
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            super()._look(session, deadline)
+        except (Unanswered, SessionExpiredError):
+            if self._saved is not None:
+                self._show(self._saved)
+            raise
+        self._shown += 1
+        if self._shown % SAVED_EACH == 0:
+            self._saved = self.value

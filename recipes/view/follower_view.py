@@ -1,0 +1,132 @@
+"""Views: what stands at a path, as far as this client has been told; see ``requests.follower``.
+
+A view lags, as every read of ZooKeeper may, but it never goes back, and once the client has a
+connection it becomes what the servers hold. Whoever must know what is true *now* cannot use one.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.follower import Follower
+from rumpus.recipes.requests.session import Session
+
+Value = TypeVar("Value")
+
+VIEW_PROMISES = Promises(
+    prevents=frozenset({"stale-view", "session-order"}),
+    notes=(
+        "A view lags behind the servers, without a bound while the connection is lost, and may "
+        "skip states that were soon replaced: it becomes what the servers hold."
+    ),
+)
+
+
+class Data(NamedTuple):
+    """What a node holds. ``zxid`` is of its last change (mzxid)."""
+
+    data: bytes
+    zxid: int
+    version: int
+
+
+class Children(NamedTuple):
+    """The names of a node's children. ``zxid`` is of the last change among them (pzxid)."""
+
+    names: frozenset[str]
+    zxid: int
+
+
+class View(Follower, Generic[Value]):
+    """What stands at ``path``, kept up to date between ``open`` and ``close``.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the node that is followed; it may be missing, and come and go.
+    """
+
+    promises: ClassVar[Promises] = VIEW_PROMISES
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+    follows: ClassVar[Literal["data", "children", "tree"]]
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client)
+        self._path = path
+        self._value: Value | None = None
+        self._change = threading.Condition()
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
+        """Nobody queues for a view."""
+        return None
+
+    @property
+    def value(self) -> Value | None:
+        """What was there at the last look; None: there was no node, or no look yet."""
+        return self._value
+
+    def wait_until(
+        self, condition: Callable[[Value | None], bool], timeout: float | None = None
+    ) -> bool:
+        """Wait until the view fulfils a condition; False if it does not in time (seconds)."""
+        with self._change:
+            return self._change.wait_for(lambda: condition(self._value), timeout)
+
+    def _show(self, value: Value | None) -> None:
+        with self._change:
+            self._value = value
+            self._change.notify_all()
+
+    def _missing(self, session: Session, deadline: Deadline) -> None:
+        """There was no node: watch for its creation, and look again if it came meanwhile."""
+        stat = session.ask(deadline, self._client.exists_async, self._path, self._news(session))
+        if stat is None:
+            self._show(None)
+        else:
+            session.wake.set()
+
+
+class DataView(View[Data]):
+    """The data of one node."""
+
+    follows = "data"
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            data, stat = session.ask(
+                deadline, self._client.get_async, self._path, self._news(session)
+            )
+        except NoNodeError:
+            self._missing(session, deadline)
+        else:
+            self._show(Data(data, stat.mzxid, stat.version))
+
+
+class ChildrenView(View[Children]):
+    """The names of one node's children."""
+
+    follows = "children"
+
+    def _look(self, session: Session, deadline: Deadline) -> None:
+        try:
+            names, stat = session.ask(
+                deadline,
+                self._client.get_children_async,
+                self._path,
+                self._news(session),
+                include_data=True,
+            )
+        except NoNodeError:
+            self._missing(session, deadline)
+        else:
+            self._found(session, deadline, Children(frozenset(names), stat.pzxid))
+
+    def _found(self, session: Session, deadline: Deadline, children: Children) -> None:  # noqa: ARG002
+        self._show(children)

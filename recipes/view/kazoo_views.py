@@ -1,0 +1,117 @@
+"""kazoo's DataWatch, ChildrenWatch and TreeCache behind the interface of the views here.
+
+Thin: each is made when the view is opened and keeps what it is told. Making one asks the servers
+at once and blocks until they answer; that is kazoo's doing, so it happens on a thread.
+"""
+
+from typing import ClassVar, Literal
+
+from kazoo.client import KazooClient
+from kazoo.protocol.states import ZnodeStat
+from kazoo.recipe.cache import TreeCache
+from kazoo.recipe.watchers import ChildrenWatch, DataWatch
+
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.view.follower_view import VIEW_PROMISES, Children, Data
+
+PROMISES = Promises(
+    prevents=VIEW_PROMISES.prevents,
+    notes="As documented: called each time it changes, over lost connections and sessions.",
+)
+
+
+class _KazooView:
+    promises: ClassVar[Promises] = PROMISES
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        self._client = client
+        self._path = path
+        self._closed = False
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
+        """Nobody queues for a view."""
+        return None
+
+    @property
+    def connected(self) -> bool:
+        """Whether news can come."""
+        return bool(self._client.connected)
+
+
+class KazooDataView(_KazooView):
+    """``kazoo.recipe.watchers.DataWatch``."""
+
+    follows: ClassVar[Literal["data"]] = "data"
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self.value: Data | None = None
+
+    def open(self) -> None:
+        """Make the watch."""
+        self._client.handler.spawn(DataWatch, self._client, self._path, self._told)
+
+    def close(self) -> None:
+        """End it at its next call."""
+        self._closed = True
+
+    def _told(self, data: bytes | None, stat: ZnodeStat | None) -> bool:
+        self.value = None if stat is None else Data(data or b"", stat.mzxid, stat.version)
+        return not self._closed
+
+
+class KazooChildrenView(_KazooView):
+    """``kazoo.recipe.watchers.ChildrenWatch``; the node must be there before."""
+
+    follows: ClassVar[Literal["children"]] = "children"
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self.value: Children | None = None
+
+    def open(self) -> None:
+        """Make the watch."""
+        self._client.handler.spawn(ChildrenWatch, self._client, self._path, self._told)
+
+    def close(self) -> None:
+        """End it at its next call."""
+        self._closed = True
+
+    def _told(self, names: list[str]) -> bool:
+        self.value = Children(frozenset(names), 0)
+        return not self._closed
+
+
+class KazooTreeView(_KazooView):
+    """``kazoo.recipe.cache.TreeCache``: a folder, the names in it and their data."""
+
+    follows: ClassVar[Literal["tree"]] = "tree"
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        super().__init__(client, path)
+        self._cache = TreeCache(client, path)
+
+    def open(self) -> None:
+        """Start the cache."""
+        self._client.handler.spawn(self._cache.start)
+
+    def close(self) -> None:
+        """Close it."""
+        self._client.handler.spawn(self._cache.close)
+
+    @property
+    def value(self) -> dict[str, Data] | None:
+        """Name -> data, of the nodes in the folder."""
+        names = self._cache.get_children(self._path)
+        if names is None:
+            return None
+        nodes = {name: self._cache.get_data(f"{self._path}/{name}") for name in names}
+        return {
+            name: Data(node.data, node.stat.mzxid, node.stat.version)
+            for name, node in nodes.items()
+            if node is not None
+        }

@@ -1,0 +1,128 @@
+"""Requests on znodes whose outcome is told honestly: what ZooKeeper itself is tested through.
+
+Each operation takes place in one session, which it names, so that what a session saw can be put
+in order. Nothing waits for ever, and nothing is tried again by itself.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar, Final
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.protocol.connection import _CONNECTION_DROP
+
+from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.session import Session, Unanswered
+
+PATIENCE: Final = 3.0
+"""Seconds that one operation may take."""
+
+
+class NotAsked(Exception):  # noqa: N818 - an outcome, not a fault of the program
+    """There was no connection: nothing was sent, and nothing happened."""
+
+
+class Asker:
+    """Requests within one session.
+
+    Attributes:
+        session: its id (signed 64 bits).
+    """
+
+    def __init__(self, client: KazooClient, session: Session, identity: int, path: str) -> None:
+        self.session = identity
+        self._client = client
+        self._session = session
+        self._path = path
+        self._deadline = Deadline(PATIENCE)
+
+    def __call__(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Issue one of the client's ``*_async`` methods and wait for its answer.
+
+        Raises:
+            Unanswered: it may have taken effect, or may yet, or may never.
+            ZookeeperError: what else the server answered.
+        """
+        try:
+            return self._session.ask(self._deadline, method, *args, **options)
+        except SessionExpiredError as error:
+            raise Unanswered(f"the session has ended during {method.__name__}") from error
+
+    def catch_up(self) -> None:
+        """Let the next read see all that was committed before this call.
+
+        A write of no effect does it, for a server answers it once it has seen it committed.
+        ``sync`` would not do: a leader that has been deposed answers it by itself.
+        """
+        with suppress(NoNodeError):
+            self(self._client.delete_async, f"{self._path}/nothing")
+
+
+class ZnodeAccess:
+    """What the recipes on znodes share.
+
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode below which everything happens; it is there.
+    """
+
+    promises: ClassVar[Promises]
+    faulty: ClassVar[bool] = False
+    mistake: ClassVar[str] = ""
+    expected: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, client: KazooClient, path: str) -> None:
+        self._client = client
+        self._path = path
+
+    @classmethod
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
+        """Nobody queues."""
+        return None
+
+    @contextmanager
+    def _asking(self) -> Iterator[Asker]:
+        """Requests within the present session.
+
+        Raises:
+            NotAsked: there is none that is connected.
+        """
+        session = Session(self._client)
+        try:
+            identity = session.id
+            if identity is None:
+                raise NotAsked("no connection")
+            yield Asker(self._client, session, identity, self._path)
+        finally:
+            session.close()
+
+    def reconnect(self) -> None:
+        """Drop the connection, and wait for the session to go on at whatever server.
+
+        Raises:
+            NotAsked: there was no connection, or none came in time.
+        """
+        with self._asking():
+            session = Session(self._client)
+            try:
+                # As kazoo's own tests do it; clients offer no public way.
+                self._client._call(_CONNECTION_DROP, self._client.handler.async_result())  # noqa: SLF001
+                deadline = Deadline(PATIENCE)
+                while session.connected and not deadline.passed:
+                    session.wake.wait(deadline.left())
+                session.reconnected(deadline)
+            except Unanswered as error:
+                raise NotAsked(str(error)) from error
+            finally:
+                session.close()
+
+    def prepare(self) -> None:
+        """See that the path is there.
+
+        Raises:
+            NotAsked, Unanswered: as every operation.
+        """
+        with self._asking() as ask:
+            ask(self._client.ensure_path_async, self._path)

@@ -1,0 +1,1 @@
+"""History formats of other tools: Jepsen's EDN and Porcupine's logs."""

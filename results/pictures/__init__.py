@@ -1,0 +1,1 @@
+"""Drawings: timelines, latencies and the witnesses of anomalies."""

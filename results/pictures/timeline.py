@@ -1,0 +1,237 @@
+"""The picture over time: what each client did, believed and owned, and what was broken when.
+
+For a client there are four rows (session, operations, belief, server's grant), one beneath the
+other, so that the eye compares the three timelines of a lock. What is narrower than
+``NARROW`` units is not drawn one by one: its share of each unit of width is shown as one of four
+strengths, so that a picture's size is bound by its width and not by the run's length.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from rumpus.checker.every_run.exercise import FaultWindow
+from rumpus.checker.verdict import Anomaly
+from rumpus.results.pictures.scene import OVERLAYS, ROWS, Scene, Span, fault_label
+from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis
+
+NARROW = 3.0
+"""Spans narrower than this, in units of width, are drawn as density."""
+
+_ROW = 10
+_GAP = 10
+_LETTER = 5.8  # average width of a letter of a label
+_MOST_ACTS = 60
+_MANY_CLIENTS = 8  # above this an anomaly's picture shows only those who took part
+_LEVELS = 4
+# Seldom and telling: drawn at full strength however short.
+_ALWAYS_SEEN = ("o-fail", "o-info", "s-suspended", "s-lost")
+
+
+class Timeline(NamedTuple):
+    """A picture, and how many spans in it are too narrow to be drawn one by one."""
+
+    svg: Markup
+    thinned: int
+
+
+def draw_timeline(
+    scene: Scene,
+    start: int,
+    end: int,
+    description: str,
+    highlight: Anomaly | None = None,
+) -> Timeline:
+    """Draw a stretch of a run.
+
+    Args:
+        scene: the run.
+        start: left edge, nanoseconds.
+        end: right edge.
+        description: what is seen, for those who cannot see it.
+        highlight: an anomaly whose time is marked across all lanes; of many clients only
+            those that took part in it are drawn.
+    """
+    scale = TimeScale(start, end, scene.start)
+    labels, top = fault_labels(scene, scale)
+    marks: list[str] = []
+    y = top
+    anomalies = [a for a in scene.anomalies if a.end and a.end >= start and a.start <= end]
+    if anomalies:
+        marks += _anomaly_marks(anomalies, scale, y, scene)
+        y += _ROW + 4
+    thinned = 0
+    leaders = list(scene.leaders.between(start, end))
+    if leaders:
+        parts, thin = _row(leaders, scale, y, _ROW + 3)
+        marks += [text(122, y + 10, "server that leads", "rowname", anchor="end"), *parts]
+        thinned += thin
+        y += _ROW + 6
+    clients = scene.clients
+    if highlight is not None and len(clients) > _MANY_CLIENTS:
+        clients = [client for client in clients if client in highlight.clients] or clients
+    for client in clients:
+        parts, height, thin = _client(scene, client, scale, y + _GAP)
+        marks += parts
+        thinned += thin
+        y += _GAP + height
+    bottom = y + 4
+    under = [*fault_bands(scene, scale, top, bottom), *time_axis(scale, top, bottom)]
+    if highlight is not None:
+        x = scale.x(highlight.start)
+        style = "marked-violation" if highlight.promised else "marked-hazard"
+        under.append(rect(x, top, max(scale.x(highlight.end) - x, 1.5), bottom - top, style))
+    svg = picture(bottom + 18, [*under, *labels, *marks], description)
+    return Timeline(svg, thinned)
+
+
+def fault_bands(scene: Scene, scale: TimeScale, top: float, bottom: float) -> list[str]:
+    """Shaded bands: lighter while a fault is injected or healed, fuller while it is in force."""
+    parts = []
+    for fault, end in _faults_within(scene, scale):
+        left, right = scale.x(fault.begun), scale.x(end)
+        label = fault_label(fault)
+        title = f"{label}: {fault.detail}" if fault.detail else label
+        parts.append(rect(left, top, max(right - left, 1), bottom - top, "band", title))
+        if fault.in_force is not None:
+            core = scale.x(fault.in_force)
+            until = scale.x(end if fault.healing is None else fault.healing)
+            parts.append(rect(core, top, max(until - core, 1), bottom - top, "band", title))
+    return parts
+
+
+def fault_labels(scene: Scene, scale: TimeScale) -> tuple[list[str], float]:
+    """Names of the faults above their bands, in as many rows as they need, and their height."""
+    ends: list[float] = []
+    parts = []
+    for fault, _ in _faults_within(scene, scale):
+        label = fault_label(fault)
+        label = label if len(label) <= 40 else label[:39] + "…"
+        width = len(label) * _LETTER
+        x = min(scale.x(fault.begun), scale.right - width)
+        row = next((row for row, end in enumerate(ends) if end + 6 < x), len(ends))
+        if row == 4:
+            continue  # its name is in the band's title and in the table
+        ends[row:] = [x + width, *ends[row + 1 :]]
+        parts.append(text(x, 11 + 13 * row, label, "fault"))
+    return parts, 13.0 * len(ends) + 5
+
+
+def _faults_within(scene: Scene, scale: TimeScale) -> list[tuple[FaultWindow, int]]:
+    """The faults that touch the stretch, each with its end."""
+    ends = [(fault, scene.fault_end(fault)) for fault in scene.faults]
+    return [(fault, end) for fault, end in ends if end >= scale.start and fault.begun <= scale.end]
+
+
+def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, scene: Scene) -> list[str]:
+    parts = [text(122, y + 9, "anomalies", "rowname", anchor="end")]
+    seen = set()
+    for anomaly in anomalies:
+        style = "violation" if anomaly.promised else "hazard"
+        x, right = scale.x(anomaly.start), scale.x(anomaly.end)
+        key = (style, round(x), round(right))
+        if key in seen:
+            continue
+        seen.add(key)
+        title = f"{anomaly.kind} at {scene.seconds(anomaly.start)}: {anomaly.description[:200]}"
+        parts.append(rect(x, y + 3, max(right - x, 2), 4, style, title))
+        parts.append(path(f"M{x:.1f} {y + 9}l-4 -8h8z", style, title))
+    return parts
+
+
+def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list[str], float, int]:
+    """A client's rows: parts, height, how many spans were thinned."""
+    rows = [name for name in ROWS if any(scene.row(each, name) for each in scene.clients)]
+    height = len(rows) * (_ROW + 1)
+    parts = [
+        text(4, y + 9, f"client {client}", "client"),
+        line(0, y - _GAP / 2, scale.right, y - _GAP / 2, "between"),
+    ]
+    thinned = 0
+    for number, name in enumerate(rows):
+        row_y = y + number * (_ROW + 1)
+        parts.append(text(122, row_y + 8, ROWS[name], "rowname", anchor="end"))
+        spans = scene.row(client, name).between(scale.start, scale.end)
+        drawn, thin = _row(spans, scale, row_y, _ROW)
+        parts += drawn
+        thinned += thin
+        if name == "belief":
+            parts += _acts(scene, client, scale, row_y)
+    for name in OVERLAYS:
+        for span in scene.row(client, name).between(scale.start, scale.end):
+            x = scale.x(span.start)
+            width = max(scale.x(span.end) - x, 1)
+            parts.append(rect(x, y - 2, width, height + 3, span.style, span.title()))
+            if width > 40:
+                parts.append(text(x + width - 3, y + 8, span.label, "state", anchor="end"))
+    return parts, height, thinned
+
+
+def _acts(scene: Scene, client: int, scale: TimeScale, y: float) -> list[str]:
+    """What reached the protected resource, where the picture has room for it."""
+    acts = scene.acts_between(client, scale.start, scale.end)
+    parts = []
+    for act in acts if len(acts) <= _MOST_ACTS else []:
+        value = act.value
+        accepted = value.get("accepted") is not False
+        title = (
+            f"client {client}'s action {'accepted' if accepted else 'refused by the fence'}, "
+            f"token {value.get('token')}, at {scene.seconds(act.time)} (record {act.index})"
+        )
+        style = "act" if accepted else "act refused"
+        parts.append(path(f"M{scale.x(act.time):.1f} {y + 6:.1f}v4", style, title))
+    return parts
+
+
+def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
+    """Spans side by side: wide ones one by one, narrow ones as density."""
+    parts = []
+    narrow: dict[str, dict[int, float]] = {}
+    thinned = 0
+    for span in spans:
+        left, right = scale.x(span.start), scale.x(span.end)
+        if right - left < NARROW:
+            thinned += 1
+            _add_share(narrow.setdefault(span.style, {}), left, right)
+            continue
+        parts.append(rect(left, y, right - left, height, span.style, span.title()))
+        if span.label and len(span.label) * _LETTER + 6 < right - left:
+            parts.append(text(left + 3, y + height / 2 + 3.5, span.label, "inside"))
+    # What is seldom is drawn last, so that nothing covers it.
+    for style in sorted(narrow, key=lambda style: style in _ALWAYS_SEEN):
+        parts += _density(style, narrow[style], y, height)
+    return parts, thinned
+
+
+def _add_share(shares: dict[int, float], left: float, right: float) -> None:
+    """Add to each unit of width how much of it a span covers."""
+    for unit in range(int(left), int(right) + 1):
+        share = min(right, unit + 1) - max(left, unit)
+        shares[unit] = shares.get(unit, 0.0) + max(share, 0.0)
+
+
+def _density(style: str, shares: dict[int, float], y: float, height: float) -> list[str]:
+    """Units of width in one of four strengths, equal neighbours as one rectangle."""
+    runs: dict[int, list[tuple[int, int]]] = {}
+    for unit in sorted(shares):
+        level = _LEVELS if style in _ALWAYS_SEEN else _level(shares[unit])
+        same = runs.setdefault(level, [])
+        if same and same[-1][1] == unit:
+            same[-1] = (same[-1][0], unit + 1)
+        else:
+            same.append((unit, unit + 1))
+    title = "many short ones: the stronger, the larger their share of the time"
+    return [
+        path(
+            "".join(f"M{a} {y:g}h{b - a}v{height:g}h{a - b}z" for a, b in stretches),
+            f"{style} d{level}",
+            title,
+        )
+        for level, stretches in sorted(runs.items())
+    ]
+
+
+def _level(share: float) -> int:
+    return min(max(math.ceil(share * _LEVELS - 1e-9), 1), _LEVELS)

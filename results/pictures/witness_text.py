@@ -1,0 +1,132 @@
+"""A witness drawn with letters, for the terminal: lanes of bars, and the operations in words.
+
+Heavy bars contradict each other, light ones only led up to it. An operation whose outcome nobody
+knows is open to the right.
+"""
+
+import textwrap
+
+from rumpus.checker.deciders.decision import Witness
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.wording import at, who
+from rumpus.results.pictures.witness_scene import (
+    Bar,
+    Panel,
+    Span,
+    WitnessScene,
+    fitting,
+    folded,
+    panels,
+    spans_of,
+    width,
+    witness_scene,
+)
+
+MOST_OPERATIONS = 60
+"""How many operations are drawn at most: the last of the witness."""
+
+_HEAVY, _LIGHT = ("┣", "━", "┫", "▶"), ("├", "─", "┤", "▷")
+_HOLD = "═"
+_AXIS_LINES = 3
+_LINES_IN_FULL = 4
+_LONGEST_LABEL = 32
+
+
+def witness_text(table: OperationTable, witness: Witness, columns: int = 100) -> str:
+    """The picture of a witness, in lines of at most so many columns.
+
+    What may be hostile in the history (control sequences) stands as escapes.
+
+    Args:
+        table: the operations of which the witness names rows.
+        witness: of a decision about the table.
+        columns: at least 40.
+    """
+    scene = witness_scene(table, witness, MOST_OPERATIONS)
+    left = max(map(width, scene.lanes)) + 2
+    lines = []
+    if scene.left_out:
+        lines.append(f"({scene.left_out:,} earlier operations are not drawn)")
+    drawn = panels(scene, _label_width, 1, columns - left - 1)
+    cut = []
+    for panel, spans in zip(drawn, spans_of(scene, drawn, _label_width), strict=True):
+        lines += [*_panel(scene, panel, spans, left), ""]
+        cut += [span.bar for span in spans if span.labelled and _room(span) < width(span.bar.label)]
+    if cut:
+        for bar in cut:
+            lines += folded(_in_full(table, bar), columns, _LINES_IN_FULL)
+        lines.append("")
+    for remark in scene.remarks:
+        lines += textwrap.wrap(remark, columns)
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+def _panel(scene: WitnessScene, panel: Panel, spans: list[Span], left: int) -> list[str]:
+    """A line for each lane that has something in the panel, and lines of times."""
+    size = int(panel.places[-1]) + 1
+    rows = {lane: [" "] * size for lane in sorted({span.bar.lane for span in spans})}
+    for hold in scene.holds:
+        stretch = panel.stretch(hold.first, hold.last)
+        if stretch and hold.lane in rows:
+            for place in range(int(stretch[0]), int(stretch[1]) + 1):
+                rows[hold.lane][place] = _HOLD
+    for span in spans:
+        _put_bar(rows[span.bar.lane], span)
+    lines = [f"{scene.lanes[lane]:<{left}}{''.join(cells)}" for lane, cells in rows.items()]
+    return [*lines, *(" " * left + words for words in _axis(scene, panel, size))]
+
+
+def _put_bar(cells: list[str], span: Span) -> None:
+    bar = span.bar
+    call, middle, back, on = _HEAVY if bar.against else _LIGHT
+    left, right = int(span.left), int(span.right)
+    cells[left : right + 1] = [middle] * (right + 1 - left)
+    if span.begins:
+        cells[left] = call
+    if span.ends:
+        cells[right] = on if bar.unknown else back
+    if span.labelled:
+        label = fitting(bar.label, _room(span))
+        if label and width(label) + 2 <= right - left - 1:
+            label = f" {label} "
+        _put(cells, left + 1, label)
+
+
+def _put(cells: list[str], place: int, words: str) -> None:
+    """Write words into cells; a letter may take two of them, or none."""
+    for letter in words:
+        taken = width(letter)
+        if taken == 0:
+            cells[place - 1] += letter
+            continue
+        cells[place : place + taken] = [letter, *[""] * (taken - 1)]
+        place += taken
+
+
+def _axis(scene: WitnessScene, panel: Panel, size: int) -> list[str]:
+    """The times of the columns, as many as there is room for in a few lines."""
+    lines = [[" "] * size for _ in range(_AXIS_LINES)]
+    free = [0] * _AXIS_LINES
+    for place, words in zip(map(int, panel.places), scene.times[panel.first :], strict=False):
+        beyond = place + 1 + len(words) > size
+        start = place - len(words) if beyond else place
+        line = next((n for n, taken in enumerate(free) if start >= taken), None)
+        if line is not None:
+            _put(lines[line], start, f"{words}╵" if beyond else f"╵{words}")
+            free[line] = start + len(words) + 2
+    return ["".join(cells) for cells in lines if any(cell != " " for cell in cells)]
+
+
+def _room(span: Span) -> int:
+    """Columns between the ends of a bar."""
+    return max(int(span.right) - int(span.left) - 1, 0)
+
+
+def _label_width(bar: Bar) -> float:
+    return min(width(bar.label), _LONGEST_LABEL) + 3
+
+
+def _in_full(table: OperationTable, bar: Bar) -> str:
+    call, returned = int(table.call[bar.row]), int(table.returned[bar.row])
+    back = "" if bar.unknown else f", returned {at(table, returned, call)}"
+    return f"{who(table, bar.row)}: {bar.label} (called {at(table, call, returned)}{back})"

@@ -1,0 +1,1 @@
+"""What people read: the report, the summary, the terminal; and JUnit for machines."""

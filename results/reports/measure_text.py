@@ -1,0 +1,58 @@
+"""Measures in words, the same on the terminal, in the summary and in the report."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from rumpus.checker.every_run.measures import Cause, Handovers, Measures, Messages, Spread
+from rumpus.results.reports.wording import milliseconds
+
+AFTER: Final[Mapping[Cause, str]] = {
+    "release": "a release",
+    "death": "the holder's death",
+    "loss": "the holder's loss of its session",
+}
+"""What ended a hold, in words."""
+
+
+def measure_lines(measures: Measures | None) -> list[tuple[str, str]]:
+    """Each measure that was taken: its name, and its figures in one line."""
+    if measures is None:
+        return []
+    lines = [("handover", _handover(row)) for row in measures.handovers]
+    if measures.spread is not None and measures.spread.grants:
+        lines.insert(0, ("spread", _spread(measures.spread)))
+    wakeups = measures.wakeups
+    if wakeups is not None and wakeups.per_grant is not None:
+        released = wakeups.per_release
+        figures = f"{wakeups.events:,} of waiters, {wakeups.per_grant:.2f} a grant"
+        figures += "" if released is None else f", {released:.2f} by each release"
+        lines.append(("wake-ups", figures))
+    if measures.messages is not None:
+        lines.append(("messages", _messages(measures.messages)))
+    return lines
+
+
+def _spread(spread: Spread) -> str:
+    each = f"{spread.least:,} to {spread.most:,}"
+    return (
+        f"{spread.grants:,} {spread.f} that ended ok over {spread.clients} clients, {each} each, "
+        f"Jain's index {spread.jain:.3f}"
+    )
+
+
+def _handover(row: Handovers) -> str:
+    return (
+        f"after {AFTER[row.after]}: median {milliseconds(row.median)}, "
+        f"95 % {milliseconds(row.p95)}, longest {milliseconds(row.longest)} ({row.count:,} times)"
+    )
+
+
+def _messages(messages: Messages) -> str:
+    shares = ((messages.per_operation, "an operation"), (messages.per_grant, "a grant"))
+    told = "".join(f", {share:.1f} {what}" for share, what in shares if share is not None)
+    return f"{messages.total:,} without heartbeats, {messages.watch_events:,} of them events{told}"
+
+
+def version_line(versions: Mapping[str, str]) -> str:
+    """What a run stood on, in one line: ``kazoo 2.10.0, python 3.11.2, ...``."""
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

@@ -1,0 +1,329 @@
+"""``report.html``: one file, without scripts or references, that explains a run to a person."""
+
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from rumpus.checker.history import History, Op
+from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
+from rumpus.results.escapes import escaped_lines
+from rumpus.results.pictures.latency import draw_latency, draw_rate
+from rumpus.results.pictures.scene import Scene, build_scene, fault_label
+from rumpus.results.pictures.timeline import Timeline, draw_timeline
+from rumpus.results.record import RunRecord
+from rumpus.results.reports.measure_text import measure_lines, version_line
+from rumpus.results.reports.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
+from rumpus.results.results_document import ResultsDocument
+
+_PICTURE_BYTES = 4_000_000
+_MOST_OF_A_KIND = 10
+_MOST_RECORDS = 24
+_MOST_FUNCTIONS = 12
+_LONGEST_VALUE = 240
+_CONTEXT = 50_000_000  # ns shown at least on each side of an anomaly
+
+
+@dataclass
+class Drawing:
+    """Draws pictures while there is room for them, and keeps account of what was left out."""
+
+    room: int = _PICTURE_BYTES
+    thinned: int = 0
+    omitted: int = 0
+
+    def admit(self, draw: Callable[[], Markup]) -> Markup | None:
+        """A picture, or None where the file would become too large."""
+        svg = draw() if self.room > 0 else None
+        if svg is None or len(svg) > self.room:
+            self.omitted += 1
+            return None
+        self.room -= len(svg)
+        return svg
+
+
+@dataclass
+class RecordRow:
+    """One record of the history, as words."""
+
+    index: int
+    at: str
+    client: str
+    process: str
+    type: str
+    f: str
+    value: str
+    error: str
+
+
+@dataclass
+class Finding:
+    """One anomaly with its records and its picture."""
+
+    at: str
+    length: str
+    description: str
+    records: list[RecordRow]
+    more_records: int
+    svg: Markup | None
+
+
+@dataclass
+class FindingGroup:
+    """Anomalies of one kind."""
+
+    kind: str
+    promised: bool
+    meaning: str
+    count: int
+    longest: str
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def left_out(self) -> int:
+        """How many are not told one by one."""
+        return self.count - len(self.findings)
+
+
+@dataclass
+class FaultRow:
+    """One fault, with a picture of its time."""
+
+    at: str
+    kind: str
+    targets: str
+    in_force: str
+    verified_in_force: bool
+    lasted: str
+    healed: str
+    verified_healed: bool
+    detail: str
+    svg: Markup | None = None
+
+
+def render_report(
+    record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument
+) -> str:
+    """The page, at most about 5 MB however long the run.
+
+    Args:
+        record: what was run.
+        history: what happened.
+        verdict: what was made of it.
+        results: its counts.
+
+    Raises:
+        ValueError: the history's records do not fit together.
+    """
+    operations = history.operations()
+    scene = build_scene(history, operations, verdict)
+    drawing = Drawing()
+    overview = _overview(scene, drawing)
+    groups = _groups(history, verdict, scene, drawing)
+    functions: dict[str, list[Any]] = {}
+    for operation in operations:
+        functions.setdefault(operation.invoke.f, []).append(operation)
+    shown = list(functions.items())[:_MOST_FUNCTIONS]
+    latencies = [
+        (f, drawing.admit(lambda f=f, group=group: draw_latency(scene, f, group)))  # type: ignore[misc] # defaults bind the loop's values
+        for f, group in shown
+    ]
+    rate = drawing.admit(lambda: draw_rate(scene, operations)) if operations else None
+    environment = Environment(
+        loader=PackageLoader("rumpus.results.reports", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["ms"] = milliseconds
+    page = environment.get_template("report.html.j2").render(
+        record=record,
+        results=results,
+        run=shlex.quote(results.run),
+        symbol=SYMBOLS[verdict.outcome],
+        headline=headline(verdict),
+        incompleteness=incompleteness(history),
+        duration=seconds(history.end - history.start),
+        overview=overview,
+        violations=[group for group in groups if group.promised],
+        hazards=[group for group in groups if not group.promised],
+        faults=_fault_rows(scene, drawing),
+        latencies=latencies,
+        rate=rate,
+        by_function=results.by_function,
+        by_fault=results.by_fault,
+        configuration=_configuration(record),
+        measures=measure_lines(results.measures),
+        versions=version_line(results.versions),
+        drawing=drawing,
+        records=len(history),
+    )
+    return escaped_lines(page)
+
+
+def _overview(scene: Scene, drawing: Drawing) -> Markup | None:
+    return _timeline(scene, drawing, scene.start, scene.end, "the whole run over time")
+
+
+def _timeline(
+    scene: Scene,
+    drawing: Drawing,
+    start: int,
+    end: int,
+    description: str,
+    highlight: Anomaly | None = None,
+) -> Markup | None:
+    drawn: list[Timeline] = []
+
+    def draw() -> Markup:
+        drawn.append(draw_timeline(scene, start, end, description, highlight))
+        return drawn[0].svg
+
+    svg = drawing.admit(draw)
+    if svg is not None and highlight is None:
+        drawing.thinned = max(drawing.thinned, drawn[0].thinned)
+    return svg
+
+
+def _groups(
+    history: History, verdict: Verdict, scene: Scene, drawing: Drawing
+) -> list[FindingGroup]:
+    """Anomalies by kind, broken promises first; of each kind the longest, in order of time."""
+    kinds: dict[tuple[str, bool], list[Anomaly]] = {}
+    for anomaly in verdict.anomalies:
+        kinds.setdefault((anomaly.kind, anomaly.promised), []).append(anomaly)
+    told = {index for anomaly in verdict.anomalies for index in anomaly.ops}
+    by_index = {op.index: op for op in history if op.index in told} if told else {}
+    groups = []
+    for (kind, promised), anomalies in kinds.items():
+        lengths = [a.length_ms for a in anomalies if a.length_ms is not None]
+        longest = sorted(anomalies, key=lambda a: -(a.length_ms or 0.0))[:_MOST_OF_A_KIND]
+        groups.append(
+            FindingGroup(
+                kind=kind,
+                promised=promised,
+                meaning=ANOMALIES.get(kind, ""),
+                count=len(anomalies),
+                longest=milliseconds(max(lengths, default=None)),
+                findings=[
+                    _finding(anomaly, by_index, history, scene, drawing)
+                    for anomaly in sorted(longest, key=lambda a: a.start)
+                ],
+            )
+        )
+    return groups
+
+
+def _finding(
+    anomaly: Anomaly,
+    by_index: dict[int, Op],
+    history: History,
+    scene: Scene,
+    drawing: Drawing,
+) -> Finding:
+    ops = sorted(
+        (by_index[index] for index in set(anomaly.ops) if index in by_index),
+        key=lambda op: (op.time, op.index),
+    )
+    times = [op.time for op in ops]
+    start = anomaly.start or min(times, default=0)
+    end = anomaly.end or max(times, default=0)
+    svg = None
+    if end:
+        context = max(end - start, _CONTEXT)
+        svg = _timeline(
+            scene,
+            drawing,
+            max(start - context, scene.start),
+            min(end + context, scene.end),
+            f"{anomaly.kind}: {anomaly.description}",
+            anomaly,
+        )
+    return Finding(
+        at=scene.seconds(start) if end else "-",
+        length=milliseconds(anomaly.length_ms),
+        description=anomaly.description,
+        records=[_record_row(op, history, scene) for op in ops[:_MOST_RECORDS]],
+        more_records=max(len(ops) - _MOST_RECORDS, 0),
+        svg=svg,
+    )
+
+
+def _record_row(op: Op, history: History, scene: Scene) -> RecordRow:
+    client = ""
+    if isinstance(op.process, int):
+        client = str(history.client_of(op.process))
+    elif isinstance(op.value, dict) and "client" in op.value:
+        client = str(op.value["client"])
+    return RecordRow(
+        index=op.index,
+        at=scene.seconds(op.time),
+        client=client,
+        process=str(op.process),
+        type=op.type,
+        f=op.f,
+        value="" if op.value is None else _shortened(_compact(op.value)),
+        error=_shortened(op.error or ""),
+    )
+
+
+def _fault_rows(scene: Scene, drawing: Drawing) -> list[FaultRow]:
+    """Faults with pictures from a quarter of their length before to as much after."""
+    rows = []
+    full = False
+    for fault in scene.faults:
+        end = scene.fault_end(fault)
+        margin = max((end - fault.begun) // 4, _CONTEXT)
+        svg = None
+        if full:
+            drawing.omitted += 1
+        else:
+            svg = _timeline(
+                scene,
+                drawing,
+                max(fault.begun - margin, scene.start),
+                min(end + margin, scene.end),
+                f"{fault_label(fault)} over time",
+            )
+            full = svg is None  # the rest would be drawn to be thrown away
+        rows.append(
+            FaultRow(
+                at=scene.seconds(fault.begun),
+                kind=fault.kind,
+                targets=", ".join(fault.targets),
+                in_force=_between(fault.begun, fault.in_force),
+                verified_in_force=fault.verified_in_force,
+                lasted=seconds(end - fault.begun),
+                healed=_between(fault.healing, fault.ended),
+                verified_healed=fault.verified_healed,
+                detail=_shortened(fault.detail),
+                svg=svg,
+            )
+        )
+    return rows
+
+
+def _between(start: int | None, end: int | None) -> str:
+    return "never" if start is None or end is None else f"after {seconds(end - start, 2)}"
+
+
+def _configuration(record: RunRecord) -> Iterable[tuple[str, str]]:
+    """Everything in ``test.json`` as pairs of words, but for what the page shows elsewhere."""
+    plain = msgspec.to_builtins(record, order="deterministic")
+    left_out = {"argv", "format", "clock_anchors", "plan", "rumpus", "versions"}
+    for key, value in plain.items():
+        if key not in left_out and value not in (None, {}, []):
+            yield key.replace("_", " "), value if isinstance(value, str) else _compact(value)
+
+
+def _compact(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= _LONGEST_VALUE else words[: _LONGEST_VALUE - 1] + "…"

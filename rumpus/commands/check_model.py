@@ -1,0 +1,145 @@
+"""``rumpus check --model``: decides whether the operations of any history follow a model."""
+
+import argparse
+import gc
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from rumpus.checker.deciders.decide import count_answered, decide
+from rumpus.checker.deciders.decision import Budget, Decision
+from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
+from rumpus.commands.model_choice import chosen_model, fitting_models, initial_value
+from rumpus.consoles import Lines, answers, notices, print_json, shown
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.decision_document import DecisionDocument, decision_document
+from rumpus.results.escapes import escaped_lines
+from rumpus.results.formats.history_formats import FORMATS, detect_format, read_table
+from rumpus.results.pictures.witness_drawing import witness_document
+from rumpus.results.pictures.witness_text import witness_text
+from rumpus.results.run_directory import open_run
+from rumpus.results.store_error import StoreError, UnreadableRun
+from rumpus.usage_error import UsageError
+
+BUDGET = 60.0
+"""Seconds that a search may take unless told otherwise."""
+
+_WIDEST = 100  # columns of a drawing
+_STYLES = {True: "green", False: "red", "unknown": "yellow"}
+
+
+def check_model(arguments: argparse.Namespace) -> int:
+    """Decide, and say what was found; the exit code.
+
+    Raises:
+        UnreadableRun: the file cannot be read, or the model does not know its operations.
+        UsageError: there is no such model, or a model of the user's own fails.
+    """
+    for option in ("workload", "recipe"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} says nothing with --model")
+    entry = chosen_model(arguments.model)
+    initial = initial_value(arguments.initial)
+    began = time.monotonic()
+    path, name = history_file(arguments.path, arguments.format)
+    table = read_table(path, name)
+    # Nothing that is here now will be garbage.
+    gc.freeze()
+    read = time.monotonic()
+    try:
+        decision = decide(entry, table, initial, Budget(seconds=arguments.budget or BUDGET))
+    except WrongOperations as error:
+        raise UnreadableRun(path, f"not decided ({error})", which_model(table)) from error
+    if decision.valid is True and not count_answered(entry, table):
+        decision.valid = "unknown"
+        decision.unknown.append(
+            f"no operation of {entry.name} was answered, so nothing could contradict it"
+        )
+    document = decision_document(
+        shown(path),
+        name,
+        table,
+        decision,
+        seconds=time.monotonic() - read,
+        read_seconds=read - began,
+    )
+    console = notices() if arguments.json else answers()
+    _print(console, document)
+    if decision.witness is not None:
+        console.print()
+        drawn = witness_text(table, decision.witness, min(console.width, _WIDEST))
+        console.print(Lines(drawn), soft_wrap=True)
+    if arguments.json:
+        print_json(document.to_json())
+    if arguments.svg is not None:
+        _draw(arguments.svg, table, decision, console)
+    return document.exit_code
+
+
+def _draw(file: Path, table: OperationTable, decision: Decision, console: Console) -> None:
+    """Write the picture. That it cannot be written does not change what was found."""
+    if decision.witness is None:
+        console.print(Text(f"{file}: not written, as there is no contradiction"), soft_wrap=True)
+        return
+    try:
+        write_atomically(file, escaped_lines(witness_document(table, decision.witness)))
+    except StoreError as error:
+        console.print(Text(str(error), style="red"), soft_wrap=True)
+    else:
+        console.print(Text(f"picture:    {shown(file)}"), soft_wrap=True)
+
+
+def history_file(path: Path, name: str) -> tuple[Path, str]:
+    """The file with the history, and its format.
+
+    Args:
+        path: a history, or the directory of a run.
+        name: a format, or "auto".
+
+    Raises:
+        UnreadableRun: there is none, or it is in no format that is known.
+    """
+    file = open_run(path).history
+    found = detect_format(file) if name == "auto" else name
+    if found is None:
+        raise UnreadableRun(
+            file,
+            "no history: it begins like none of the formats that are known",
+            f"name its format with --format {'|'.join(FORMATS)}, if it is one after all",
+        )
+    return file, found
+
+
+def refuse_without_model(path: Path, name: str) -> None:
+    """Say of a history that is not our own which models there are for it.
+
+    Raises:
+        UnreadableRun: it cannot be read.
+        UsageError: always else.
+    """
+    remedy = which_model(read_table(path, name))
+    raise UsageError(f"{path}: a history in the format {name} is judged by a model; {remedy}")
+
+
+def which_model(table: OperationTable) -> str:
+    """Which models know a history's operations, in words."""
+    fitting = fitting_models(table.functions)
+    functions = ", ".join(sorted(table.functions))
+    if not fitting:
+        return (
+            f"no model of ours knows all of its operations ({functions}): "
+            "write one (docs/models.md) and name it with --model package.module:Class"
+        )
+    return f"for its operations ({functions}) there are --model {', '.join(fitting)}"
+
+
+def _print(console: Console, document: DecisionDocument) -> None:
+    style = _STYLES[document.valid]
+    console.print(Text(document.headline, style=f"bold {style}"))
+    for remark in document.remarks():
+        console.print(Padding(Text(remark, style=style), (0, 0, 0, 2), expand=False))
+    for fact in document.facts():
+        console.print(Text(fact), soft_wrap=True)

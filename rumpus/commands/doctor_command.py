@@ -1,0 +1,88 @@
+"""``rumpus doctor``: what this host can do, and what would be needed for the rest."""
+
+import argparse
+import platform
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.markup import escape
+
+from rumpus.checker.linearizability import search
+from rumpus.commands.list_command import docker_faults
+from rumpus.consoles import answers
+from rumpus.harness.docker.engine import connect, refusals
+from rumpus.harness.docker.image import image_tag
+from rumpus.harness.docker.leftovers import find_leftovers
+from rumpus.harness.docker.probe import probe_engine
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.nemesis.registry import FAULTS
+from rumpus.version import __version__
+
+LEAST_DISK = 1 << 30
+
+
+def doctor_command(arguments: argparse.Namespace) -> int:
+    """Print what is there and what is not; 0 if runs can be made here, else 4.
+
+    Without a Docker engine runs are simulated, which needs nothing that the host could lack.
+    """
+    console = answers()
+
+    def say(*, good: bool, what: str, detail: str) -> bool:
+        mark = "[green]✔[/]" if good else "[red]✘[/]"
+        console.print(f"{mark} {what:<16}  {escape(detail)}", highlight=False, soft_wrap=True)
+        return good
+
+    say(
+        good=True,
+        what="versions",
+        detail=f"rumpus {__version__}, Python {platform.python_version()}, "
+        f"kazoo {version('kazoo')}, {platform.system()} {platform.release()}",
+    )
+    say(
+        good=search.C is not None,
+        what="general search",
+        detail=search.engine().name
+        + (
+            ": the C extension is not there; with a C compiler and Python's headers the "
+            f"installation builds it ({search.WHY_NOT_C})"
+            if search.WHY_NOT_C
+            else ""
+        ),
+    )
+    able = _disk(arguments.runs, say)
+    try:
+        engine = connect()
+    except EnvironmentRefusal as refusal:
+        say(good=False, what="docker", detail=f"runs are simulated: {refusal}")
+        return 0 if able else 4
+    try:
+        with refusals("looking at the Docker engine"):
+            say(good=True, what="docker", detail=f"engine {engine.version()['Version']}")
+            there = any(image_tag() in image.tags for image in engine.images.list())
+            left = find_leftovers(engine)
+        detail = image_tag() if there else f"{image_tag()} is missing: the first run builds it"
+        say(good=there, what="node image", detail=detail)
+        words = "; ".join(map(str, left)) + ": `rumpus clean` removes it" if left else "none"
+        say(good=not left, what="leftovers", detail=words)
+    finally:
+        engine.close()
+    for name, found in docker_faults().items():
+        say(good=found.available, what=name, detail=found.why or "can be injected")
+    for name, found in probe_engine().items():
+        if name not in FAULTS:
+            detail = found.why or "would be possible between servers; no fault here needs it"
+            say(good=found.available, what=name, detail=detail)
+    return 0 if able else 4
+
+
+def _disk(runs: Path, say: Callable[..., bool]) -> bool:
+    place = next(place for place in (runs, *runs.absolute().parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    detail = f"{free >> 20} MiB free for {runs}"
+    good = free >= LEAST_DISK
+    if not good:
+        detail += f": at least {LEAST_DISK >> 20} MiB are wanted"
+    return say(good=good, what="disk", detail=detail)

@@ -1,0 +1,148 @@
+"""``rumpus list``: workloads, recipes with their promises, faults that can be had, and models."""
+
+import argparse
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.consoles import answers, print_json
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.docker.ensemble import DockerEnsemble
+from rumpus.harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.harness.simulated.ensemble import SimEnsemble
+from rumpus.harness.simulated.waiting import sleeper
+from rumpus.nemesis.registry import FAULTS, probe
+from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.cluster import Cluster
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.workloads.registry import WORKLOADS
+
+_YES, _NO = "[green]yes[/]", "[red]no [/]"
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    """Print what there is; the exit code."""
+    document = catalogue()
+    if arguments.json:
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+        return 0
+    _print(document, answers())
+    return 0
+
+
+def catalogue() -> dict[str, Any]:
+    """What there is, as ``rumpus list --json`` prints it."""
+    docker, simulated = docker_faults(), simulated_faults()
+    return {
+        "workloads": [
+            {
+                "name": workload.name,
+                "summary": workload.summary,
+                "page": f"docs/recipes/{workload.name}.md",
+                "recipes": [
+                    {
+                        "name": name,
+                        "faulty": recipe.faulty,
+                        "mistake": recipe.mistake,
+                        "expected": sorted(recipe.expected),
+                        "promises": {
+                            "prevents": sorted(recipe.promises.prevents),
+                            "wakeups": recipe.promises.wakeups,
+                            "tokens": recipe.promises.tokens,
+                            "reentrant": recipe.promises.reentrant,
+                            "fenced": recipe.promises.fenced,
+                            "lock_delay": recipe.promises.lock_delay,
+                            "notes": recipe.promises.notes,
+                        },
+                    }
+                    for name, recipe in workload.recipes.items()
+                ],
+            }
+            for workload in WORKLOADS.values()
+        ],
+        "faults": [
+            {
+                "name": name,
+                "available": {
+                    "docker": docker[name].available,
+                    "sim": simulated[name].available,
+                },
+                "why": {"docker": docker[name].why, "sim": simulated[name].why},
+            }
+            for name in FAULTS
+        ],
+        "server_mutants": [
+            {
+                "name": mutant.name,
+                "mistake": mutant.mistake,
+                "source": mutant.source,
+                "workload": mutant.workload,
+                "recipe": mutant.recipe,
+                "expected": sorted(mutant.expected),
+            }
+            for mutant in SERVER_MUTANTS.values()
+        ],
+        "models": sorted(MODELS),
+    }
+
+
+def docker_faults() -> dict[str, Availability]:
+    """Which faults can be injected with Docker here; without an engine, none and why."""
+    ensemble = DockerEnsemble("probe")
+    try:
+        connect().close()  # clients' faults need nothing of the engine, but servers to talk to
+        return probe(ensemble)
+    except EnvironmentRefusal as refusal:
+        return {name: Availability(available=False, why=str(refusal)) for name in FAULTS}
+    finally:
+        ensemble.tear_down()
+
+
+def simulated_faults() -> dict[str, Availability]:
+    """Which faults can be injected with simulated servers: everywhere the same."""
+    simulator = Simulator(0)
+    network = Network(simulator)
+    return probe(SimEnsemble(Cluster(simulator, network, 1), network, sleep=sleeper(simulator)))
+
+
+def _print(document: dict[str, Any], console: Console) -> None:
+    def say(words: str, indent: int) -> None:
+        console.print(Padding(Text.from_markup(words), (0, 0, 0, indent), expand=False))
+
+    for workload in document["workloads"]:
+        say(f"[bold]{workload['name']}[/]", 0)
+        say(escape(workload["summary"]), 2)
+        for recipe in workload["recipes"]:
+            promises = recipe["promises"]
+            faulty = f" [red]faulty: {escape(recipe['mistake'])}[/]" if recipe["faulty"] else ""
+            say(f"[bold]{recipe['name']}[/]{faulty}", 2)
+            say(f"prevents {', '.join(promises['prevents'])}", 6)
+            if promises["wakeups"] is not None:
+                say(f"wakes at most {promises['wakeups']} per release", 6)
+            if promises["notes"]:
+                say(f"[dim]{escape(promises['notes'])}[/]", 6)
+    say("[bold]faults[/]", 0)
+    # One reason for all, such as an engine that is missing, is said once.
+    reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}
+    for fault in document["faults"]:
+        there = fault["available"]
+        marks = "  ".join(f"{kind} {_YES if there[kind] else _NO}" for kind in ("docker", "sim"))
+        why = fault["why"]["docker"] if len(reasons) > 1 else ""
+        say(f"{marks}  {fault['name']}{f': {escape(why)}' if why else ''}", 2)
+    if len(reasons) == 1:
+        say(f"[red]{escape(reasons.pop())}[/]", 6)
+    say("[bold]mutant servers[/], for rumpus run --ensemble sim --server-mutant", 0)
+    for mutant in document["server_mutants"]:
+        say(f"[bold]{mutant['name']}[/]: [red]they {escape(mutant['mistake'])}[/]", 2)
+        if mutant["expected"]:
+            shown = f"{mutant['workload']} / {mutant['recipe']}"
+            say(f"shown by {shown}: {', '.join(mutant['expected'])}", 6)
+    say("[bold]models[/], for rumpus check --model", 0)
+    for name in document["models"]:
+        say(f"{name}: {escape(MODELS[name].summary)}", 2)

@@ -1,0 +1,217 @@
+"""``rumpus mutants``: whether every recipe with a known mistake is caught, and by what."""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rumpus.commands.mutant_hunt import Hunt, Mutant, Told, hunt, survey
+from rumpus.consoles import answers, notices, print_json
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.usage_error import UsageError
+from rumpus.workloads.registry import WORKLOADS
+
+LAST_WORDS = 2000
+_STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": "bold red"}
+
+
+def mutants_command(arguments: argparse.Namespace) -> int:
+    """Hunt all mutants, or a family's; the exit code: 1 if one is not caught.
+
+    Raises:
+        UsageError: there is no such family, or it has no mutants.
+    """
+    mutants = chosen(arguments.family, servers=arguments.servers)
+    console = notices()
+    found: list[Hunt] = []
+    runs = _Runs()
+
+    def hunted(mutant: Mutant) -> Hunt:
+        first = arguments.seed
+        if arguments.seeds is not None:
+            return survey(mutant, runs.perform, seeds=arguments.seeds, first_seed=first)
+        return hunt(mutant, runs.perform, budget=arguments.budget, first_seed=first)
+
+    with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
+        hunts = [pool.submit(hunted, mutant) for mutant in mutants]
+        try:
+            for number, each in enumerate(as_completed(hunts), 1):
+                found.append(each.result())
+                console.print(_progress(found[-1], number, len(mutants)), soft_wrap=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runs.end()
+            raise
+    found.sort(key=lambda each: mutants.index(each.mutant))
+    if arguments.json:
+        print_json(msgspec.json.format(msgspec.json.encode(document(found))) + b"\n")
+    else:
+        _print(found, answers())
+    return int(any(each.outcome != "caught" for each in found))
+
+
+def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
+    """All mutants, or those of one family, in the order of ``rumpus list``.
+
+    Args:
+        family: its name; None for all.
+        servers: whether mutant servers are meant, and not recipes.
+
+    Raises:
+        UsageError: there is no such family, or it has no mutants.
+    """
+    if family is not None and family not in WORKLOADS:
+        raise UsageError(f"unknown family {family!r}; there are {', '.join(WORKLOADS)}")
+    if servers:
+        mutants = [
+            Mutant(each.workload, each.name, each.expected, each.recipe, each.options)
+            for each in SERVER_MUTANTS.values()
+            if family in (None, each.workload) and each.expected
+        ]
+        if not mutants:
+            raise UsageError(f"there are no mutant servers that the workload {family} shows")
+        return mutants
+    mutants = [
+        Mutant(workload.name, name, recipe.expected)
+        for workload in WORKLOADS.values()
+        if family in (None, workload.name)
+        for name, recipe in workload.recipes.items()
+        if recipe.faulty
+    ]
+    if not mutants:
+        raise UsageError(f"the family {family} has no mutants")
+    return mutants
+
+
+def document(found: Sequence[Hunt]) -> dict[str, Any]:
+    """The hunts as ``rumpus mutants --json`` prints them. Times are seconds."""
+    return {
+        "caught": sum(each.outcome == "caught" for each in found),
+        "mutants": [
+            {
+                "family": each.mutant.family,
+                "mutant": each.mutant.name,
+                "outcome": each.outcome,
+                "anomalies": dict(sorted(each.anomalies.items())),
+                "expected": sorted(each.mutant.expected),
+                "unseen": sorted(each.unseen),
+                "runs": each.runs,
+                "caught_in": each.caught,
+                "seconds": round(each.seconds, 1),
+                "command": each.command or None,
+                "why": each.words or None,
+            }
+            for each in found
+        ],
+    }
+
+
+class _Runs:
+    """Performs runs, each in a process of its own."""
+
+    def __init__(self) -> None:
+        self._going: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._over = False
+
+    def end(self) -> None:
+        """End those that go on; none begins from now on."""
+        with self._lock:
+            self._over = True
+            going = list(self._going)
+        for process in going:
+            process.kill()  # it has no children, and its files are in a directory of ours
+        for process in going:
+            process.wait()
+
+    def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
+        """One run: what it told. Ended early, it tells of a signal."""
+        with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
+            command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
+            with self._lock:
+                if self._over:
+                    return Told(-signal.SIGKILL)
+                process = subprocess.Popen(
+                    [*command, "--runs", directory, "--json"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    process_group=0,
+                )
+                self._going.add(process)
+            answer, said = process.communicate()
+            with self._lock:
+                self._going.discard(process)
+        return told(process.returncode, answer, said)
+
+
+def told(exit_code: int, answer: bytes, said: bytes) -> Told:
+    """What a run told that ended with a code, a document and words."""
+    if exit_code not in (0, 1, 3):
+        return Told(exit_code, words=said.decode(errors="replace")[-LAST_WORDS:].strip())
+    document = json.loads(answer)
+    broken = {each["kind"] for each in document["anomalies"] if each["promised"]}
+    return Told(exit_code, frozenset(broken), document["blamed"])
+
+
+def _progress(each: Hunt, number: int, of: int) -> Text:
+    name = f"{each.mutant.family} / {each.mutant.name}"
+    words = Text(f"{number:3}/{of}  {name}: ")
+    words.append(each.outcome, style=_STYLES[each.outcome])
+    words.append(f", in {_share(each)} runs, {each.seconds:.1f} s")
+    if each.anomalies:
+        words.append(f", by {_counted(each)}")
+    if each.unseen:
+        words.append(f"; never seen: {', '.join(sorted(each.unseen))}")
+    return words
+
+
+def _share(each: Hunt) -> str:
+    return f"{each.caught} of {each.runs}"
+
+
+def _counted(each: Hunt) -> str:
+    """The broken promises, those of the mutant first, with the number of runs of each."""
+    foreign = set(each.anomalies) - each.mutant.expected
+    ordered = sorted(each.anomalies, key=lambda kind: (kind in foreign, kind))
+    return ", ".join(f"{kind} {each.anomalies[kind]}" for kind in ordered)
+
+
+def _print(found: Sequence[Hunt], console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading, justify in (("family", "left"), ("mutant", "left"), ("outcome", "left")):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type] # a literal
+    table.add_column("caught in", justify="right", no_wrap=True)
+    table.add_column("by")
+    table.add_column("never seen")
+    table.add_column("seconds", justify="right")
+    for each in found:
+        table.add_row(
+            each.mutant.family,
+            each.mutant.name,
+            Text(each.outcome, style=_STYLES[each.outcome]),
+            _share(each),
+            _counted(each),
+            ", ".join(sorted(each.unseen)),
+            f"{each.seconds:.1f}",
+        )
+    console.print(table)
+    for each in found:
+        if each.outcome == "failed":
+            console.print(
+                Text(f"{each.mutant.family} / {each.mutant.name}: {each.words}"), soft_wrap=True
+            )
+    missed = [each for each in found if each.outcome != "caught"]
+    caught = len(found) - len(missed)
+    console.print(f"{caught} of {len(found)} caught", style="bold red" if missed else "green")

@@ -1,0 +1,70 @@
+"""Which servers a run gets: real ones in Docker, or simulated ones."""
+
+from typing import Final, Literal, NamedTuple
+
+from docker.errors import DockerException
+from requests.exceptions import RequestException
+
+from rumpus.harness.docker.engine import connect
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.usage_error import UsageError
+
+Kind = Literal["docker", "sim"]
+
+ENSEMBLES: Final = ("auto", "docker", "sim")
+"""What can be asked for."""
+
+PATIENCE_S = 5.0
+"""How long an engine may take to answer before it counts as none."""
+
+
+class Choice(NamedTuple):
+    """The ensemble that a run gets, and in words why that one."""
+
+    kind: Kind
+    why: str
+
+
+def choose_ensemble(asked: str, image: str | None) -> Choice:
+    """Decide what ``--ensemble`` means here.
+
+    ``auto`` takes docker if an engine answers, or if an image was named, which only docker can
+    run; else the simulation.
+
+    Args:
+        asked: one of ``ENSEMBLES``.
+        image: of the servers, if one was named.
+
+    Raises:
+        UsageError: an image was named, and is to be run by the simulation.
+    """
+    if asked == "sim":
+        if image is not None:
+            raise UsageError(
+                f"simulated servers have no image, so {image} cannot be run: leave --image out, "
+                "or use --ensemble docker"
+            )
+        return Choice("sim", "as asked")
+    if asked == "docker":
+        return Choice("docker", "as asked")
+    if image is not None:
+        return Choice("docker", "an image was named")
+    missing = _why_no_engine()
+    if missing is None:
+        return Choice("docker", "an engine answers")
+    return Choice("sim", missing)
+
+
+def _why_no_engine() -> str | None:
+    """Why Docker cannot be used; None if an engine answers."""
+    try:
+        engine = connect(timeout=PATIENCE_S)
+        try:
+            engine.ping()
+        finally:
+            engine.close()
+    except EnvironmentRefusal as refusal:
+        return str(refusal)
+    except (DockerException, RequestException) as error:
+        return f"the Docker engine does not answer ({error})"
+    return None

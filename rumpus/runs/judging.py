@@ -1,0 +1,322 @@
+"""From a run's directory to its verdict: reads everything back from disk."""
+
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.every_run.coherence import Contradictions, contradictions
+from rumpus.checker.history import History, final_phase
+from rumpus.checker.every_run.measures import measure
+from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
+from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
+from rumpus.checker.servers.txnlog import Known
+from rumpus.checker.untrusted_file import in_utf8
+from rumpus.checker.verdict import TOLD_BY_LOGS, CheckResult, Requirement, Verdict, judge
+from rumpus.recipes.promises import Promises
+from rumpus.results.first_record import FirstRecord, first_record
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import UnreadableRun
+from rumpus.results.untrusted_file import read_regular
+from rumpus.version import __version__
+from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.operation_values import check_operations
+from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.workload import Workload
+
+MOST_TOLD = 5
+"""So many things of a kind are told one by one."""
+
+_LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
+_Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+@contextlib.contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Let the cyclic garbage collector not run in the block.
+
+    What is read of a run are millions of objects without a cycle, which it would look through again
+    and again: a fifth of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
+    """Judge a run from its directory.
+
+    Raises:
+        UnreadableRun: something is missing or malformed.
+    """
+    changed = run.changes()
+    record = run.read_record()
+    # Logs that nobody can vouch for may be another run's. They are read first, for what that takes
+    # beside the result is free again when the history is read.
+    truth, unread = server_truth(run, record.nodes) if changed == [] else (None, [])
+    history = run.read_history()
+    workload = WORKLOADS.get(record.workload)
+    if workload is None:
+        raise UnreadableRun(
+            run.record,
+            f"its workload {record.workload!r} is unknown here",
+            f"known are {', '.join(WORKLOADS)}",
+        )
+    said = first_record(history)
+    if said is not None and (said.workload, said.recipe) != (record.workload, record.recipe):
+        raise UnreadableRun(
+            run.history,
+            f"a history of {said.workload} / {said.recipe}, in the directory of a run of "
+            f"{record.workload} / {record.recipe}",
+            "check the history alone, by another name than history.jsonl",
+        )
+    promises, differing = held_to(workload, record.recipe, record.promises)
+    clock = record.wall_clock() if record.clock_anchors else None
+    found = _contradictions(run, record, history, said, truth, clock)
+    damaged = bool(changed or found.history)
+    verdict = judge_evidence(
+        run.history,
+        workload,
+        record.recipe,
+        Evidence(
+            history=history,
+            promises=Promises(prevents=frozenset()) if damaged else promises,
+            truth=None if found.logs else truth,
+            clock=None if found.clock else clock,
+            line=record.line,
+            kinds=record.nemesis,
+            directed=bool(record.options.get("directed")),
+            strict=record.strict and not damaged,
+            path=workload.path,
+            session_timeout=record.session_timeout,
+        ),
+        questions=[
+            *_of_evidence(changed, unread, found),
+            *differing,
+            *questions_of_end(history),
+        ],
+    )
+    if verdict.outcome in ("unknown", "inconclusive"):
+        if truth is None and changed == []:
+            verdict.reasons.append("no transaction logs of the servers are at hand")
+        if truth is not None:
+            said_of_logs = truth.reasons + truth.notes
+            verdict.reasons += [f"the servers' logs: {what}" for what in said_of_logs[:MOST_TOLD]]
+            if more := said_of_logs[MOST_TOLD:]:
+                verdict.reasons.append(f"the servers' logs: and {len(more)} things more")
+    if record.interrupted:
+        weigh_interruption(verdict)
+    return record, history, verdict
+
+
+def held_to(
+    workload: Workload, recipe: str, promises: Promises
+) -> tuple[Promises, list[CheckResult]]:
+    """The promises that a run is held to, and what they leave open.
+
+    Promises are the recipe's. Where those that the run names and those of the recipe as it is known
+    here differ, only what both prevent can be broken, and nobody can say that the rest was kept.
+
+    Args:
+        workload: the family.
+        recipe: the recipe's name; where it is not known here, the run's promises count.
+        promises: what the recipe promised by the run's own record.
+    """
+    kind = workload.recipes.get(recipe)
+    if kind is None or kind.promises == promises:
+        return promises, []
+    here, told = kind.promises.prevents, promises.prevents
+    words = [
+        *(f"{name} is missing" for name in sorted(here - told)),
+        *(f"{name} is one more" for name in sorted(told - here)),
+    ]
+    what = (
+        f"the run names others than {workload.name} / {recipe} makes in rumpus {__version__} "
+        f"({', '.join(words) or 'not what it prevents, the rest'}): check it with the rumpus that "
+        "it was made by"
+    )
+    both = replace(promises, prevents=here & told)
+    return both, [CheckResult(name="promises", unknown=[what])]
+
+
+def _contradictions(
+    run: RunDirectory,
+    record: RunRecord,
+    history: History,
+    said: FirstRecord | None,
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+) -> Contradictions:
+    """What in a run's record contradicts itself."""
+    found = contradictions(
+        history,
+        plan=record.planned(),
+        truth=truth,
+        clock=clock,
+        lossy="file-lie" in record.nemesis or record.options.get("server_mutant") is not None,
+    )
+    if said is not None:
+        found.history += [
+            f"{field} is not in {run.record.name} what it is in the history's first record"
+            for field in record.differences(said)
+        ]
+    servers = sum(directory.is_dir() for directory in run.nodes.glob("*/"))
+    if servers > record.nodes:
+        found.logs.append(
+            f"the run had {record.nodes} servers by {run.record.name}, and there are logs of "
+            f"{servers}"
+        )
+    return found
+
+
+def questions_of_end(history: History) -> list[CheckResult]:
+    """What is open where a run's history breaks off."""
+    if not history.truncated:
+        return []
+    what = "it has no end, so nobody can tell what came after its last record"
+    return [CheckResult(name="history", unknown=[what])]
+
+
+def _of_evidence(
+    changed: list[str] | None, unread: list[str], found: Contradictions
+) -> list[CheckResult]:
+    """What the files that a run is judged by leave open.
+
+    Of a run without a seal its history may still show a violation. What was changed shows nothing.
+    """
+    unknown = []
+    if changed is None:
+        unknown.append("the run has no seal, so it did not come to its end, or somebody removed it")
+    elif changed:
+        unknown.append(
+            f"since the run was sealed {_few(changed)}; run it again, or restore what it wrote"
+        )
+    unknown += unread
+    if words := list(found):
+        unknown.append(f"the parts of the record contradict each other: {_few(words)}")
+    return [CheckResult(name="evidence", unknown=unknown)] if unknown else []
+
+
+def _few(words: list[str]) -> str:
+    more = words[MOST_TOLD:]
+    rest = [f"and {len(more)} things more"] if more else []
+    return ", ".join([*words[:MOST_TOLD], *rest])
+
+
+def judge_evidence(
+    path: Path,
+    workload: Workload,
+    recipe: str,
+    evidence: Evidence,
+    questions: Sequence[CheckResult] = (),
+) -> Verdict:
+    """Have a workload judge what there is, and leave open what that cannot tell.
+
+    Args:
+        path: the history's file, for errors.
+        workload: which family it is.
+        recipe: whose promises they are; need not be one that is known here.
+        evidence: what there is.
+        questions: what is open already.
+
+    Raises:
+        UnreadableRun: the history has operations or values that the workload has not; the message
+            names the record.
+    """
+    try:
+        check_operations(evidence.history, workload.name)
+    except ValueError as error:
+        raise _foreign(path, workload, error) from error
+    try:
+        verdict = workload.judge(evidence)
+    except WrongOperations as error:  # a model misses what no single value shows
+        raise _foreign(path, workload, error) from error
+    promised = evidence.promises.prevents
+    open_questions = []
+    untold = sorted(promised & TOLD_BY_LOGS)
+    if untold and (evidence.truth is None or evidence.clock is None):
+        what = f"without these nobody can rule out {', '.join(untold)}"
+        open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
+    if final_phase(evidence.history) is None:
+        asked = Requirement(name="final phase, to ask who can proceed", needed=1, observed=0)
+        open_questions.append(CheckResult(name="final phase", requirements=[asked]))
+    if questions or open_questions:
+        checks = [*questions, *verdict.checks, *open_questions]
+        verdict = judge(checks, promised, strict=evidence.strict)
+    made = workload.recipes.get(recipe)
+    if workload.plain and made is not None and not made.faulty:
+        verdict.blamed = "servers"
+    verdict.measures = measure(
+        evidence.history,
+        workload.words,
+        contended=workload.contended,
+        per_release=verdict.stats("herd").get("per_release"),
+    )
+    return verdict
+
+
+def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
+    return UnreadableRun(
+        path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
+    )
+
+
+def weigh_interruption(verdict: Verdict) -> None:
+    """What an interrupted run did not show it did not show: only a violation stands."""
+    if verdict.outcome == "violation":
+        return
+    if verdict.outcome == "valid":
+        verdict.valid, verdict.outcome = "unknown", "inconclusive"
+    verdict.reasons.insert(0, "the run was interrupted")
+
+
+def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, list[str]]:
+    """What the gathered logs of the servers say, and in words what could not be read.
+
+    Raises:
+        UnreadableRun: the true times of the transactions cannot be read.
+    """
+    files: dict[str, NodeFiles] = {}
+    unread = []
+    known = Known()
+    room = MOST_LOGGED
+    for directory in sorted(run.nodes.glob("*/")):
+        name = in_utf8(Path(directory.name))
+        try:
+            files[name] = read_node_directory(directory, known, room)
+        except (ValueError, OSError) as error:
+            unread.append(f"the logs of {name} cannot be read: {error}")
+        else:
+            room -= sum(log.offset for log in files[name].logs)
+    del known  # what it took to find them is not needed to judge
+    if not any(node.logs for node in files.values()):
+        return None, unread
+    return merge(files, nodes, _true_times(run.nodes / TRUE_TIMES)), unread
+
+
+def _true_times(path: Path) -> dict[int, int] | None:
+    """The true times of transactions, where the servers' clocks were set wrong on purpose.
+
+    Raises:
+        UnreadableRun: they cannot be read.
+    """
+    if not path.exists():
+        return None
+    document = read_regular(path, "read the true times", _LARGEST_TIMES)
+    try:
+        return msgspec.json.decode(document, type=dict[int, _Milliseconds])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableRun(
+            path, f"no times of transactions ({error})", "restore what the run wrote"
+        ) from error

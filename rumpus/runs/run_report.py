@@ -1,0 +1,63 @@
+"""The end of ``rumpus run`` and of ``rumpus check``: a run judged from disk, stored and printed."""
+
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+
+from rumpus.consoles import print_json, shown
+from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
+from rumpus.results.results_document import results_document
+from rumpus.results.run_directory import RunDirectory
+from rumpus.results.store_error import StoreError
+from rumpus.results.reports.terminal import print_verdict
+
+
+def report(
+    directory: RunDirectory,
+    console: Console,
+    *,
+    as_json: bool,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> int:
+    """Judge a run from disk, write its results and print them; the exit code.
+
+    A violation is told with its exit code although its results cannot be written.
+
+    Args:
+        directory: the run.
+        console: for people.
+        as_json: whether the results go to standard output, too.
+        interrupted: whether the run has been interrupted by now.
+
+    Raises:
+        UnreadableRun: something is missing or malformed.
+        StoreError: the results cannot be written; the verdict has been printed.
+    """
+    with collector_at_rest():
+        return _report(directory, console, as_json=as_json, interrupted=interrupted)
+
+
+def _report(
+    directory: RunDirectory, console: Console, *, as_json: bool, interrupted: Callable[[], bool]
+) -> int:
+    record, history, verdict = judge_run(directory)
+    if interrupted() and not record.interrupted:
+        record.interrupted = True
+        directory.write_record(record)
+        directory.seal()
+        weigh_interruption(verdict)
+    results = results_document(directory.path, record, history, verdict)
+    unstored: StoreError | None = None
+    try:
+        directory.finish(record, history, verdict, results)
+    except StoreError as error:
+        unstored = error
+    print_verdict(console, record, history, verdict, results, shown(directory.report))
+    if unstored is not None:
+        if verdict.outcome != "violation":
+            raise unstored
+        console.print(Text(f"rumpus: {unstored}", style="red"), soft_wrap=True)
+    if as_json:
+        print_json(results.to_json())
+    return verdict.exit_code

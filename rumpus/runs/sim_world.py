@@ -1,0 +1,122 @@
+"""Runs in a simulated world: everything in this process, on virtual time, from one seed."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from rumpus.harness.clients.clients import Clients, Roles
+from rumpus.harness.ensemble import Ensemble
+from rumpus.harness.links.links import Links
+from rumpus.harness.run import Run, Status
+from rumpus.harness.simulated.run import perform_simulated
+from rumpus.nemesis.plan import SOUND, FaultPlan
+from rumpus.nemesis.runner import Nemesis
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.simulation.kernel.preemption import Mode
+from rumpus.simulation.kernel.simulator import EPOCH, SECOND
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+
+SPREAD_S = 50_000_000
+"""Within so many seconds after the simulation's ``EPOCH`` runs begin."""
+
+
+class SimWorld:
+    """Where a run takes place, in the simulation; see ``rumpus.commands.run_command.World``.
+
+    Args:
+        nodes: how many servers.
+        tick_ms: their ``tickTime``.
+        run: workload, recipe and seed. Different runs begin at different times, so that their
+            sessions have different ids, as those of real runs have: what belongs to another run
+            can be told.
+        preemption: where clients' threads lose the processor though they do not block.
+        mutant: a mistake that the servers have, if any.
+        say: told of every step.
+    """
+
+    kind = "sim"
+    image: str | None = None
+
+    def __init__(
+        self,
+        *,
+        nodes: int,
+        tick_ms: int,
+        run: tuple[str, str, int],
+        preemption: Mode,
+        mutant: ServerMutant | None = None,
+        say: Callable[[str], None],
+    ) -> None:
+        self.options: dict[str, Any] = {"preemption": preemption}
+        if mutant is not None:
+            self.options["server_mutant"] = mutant.name
+        self._nodes = nodes
+        self._tick_ms = tick_ms
+        self._epoch = EPOCH + Random(" ".join(map(str, run))).randrange(SPREAD_S) * SECOND
+        self._preemption: Mode = preemption
+        self._mutant = mutant
+        self._say = say
+
+    def prepare(self, plan: FaultPlan) -> None:
+        """Nothing is needed, and every fault can be had."""
+
+    def begin(self) -> ClockAnchor:
+        """Both clocks when the world begins."""
+        return ClockAnchor(monotonic=0, wall=self._epoch)
+
+    def perform(
+        self,
+        run: Run,
+        plan: FaultPlan,
+        seed: int,
+        *,
+        directory: RunDirectory,
+        record: RunRecord,
+        status: Status,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        """Perform a run from start to end; the record is told what is known only now."""
+
+        def nemesis(
+            ensemble: Ensemble,
+            links: Links,
+            clients: Clients,
+            roles: Roles,
+            *,
+            sleep: Callable[[float], None],
+            monotonic: Callable[[], float],
+        ) -> Nemesis:
+            return Nemesis(
+                plan,
+                ensemble,
+                links,
+                clients,
+                roles,
+                seed,
+                sleep=sleep,
+                monotonic=monotonic,
+                stop_requested=stop_requested,
+            )
+
+        with directory.history_writer() as sink:
+            simulated = perform_simulated(
+                run,
+                seed=seed,
+                nodes=self._nodes,
+                nemesis=nemesis,
+                sink=sink,
+                logs=directory.clients,
+                node_files=directory.nodes,
+                epoch=self._epoch,
+                tick_ms=self._tick_ms,
+                check_invariants=set(plan.kinds) <= set(SOUND),
+                preemption=self._preemption,
+                mutant=self._mutant,
+                status=status,
+                step=self._say,
+                stop_requested=stop_requested,
+            )
+        record.clock_anchors += [ClockAnchor(**reading) for reading in status.anchors]
+        record.digest = simulated.digest
+        record.virtual_seconds = round(simulated.virtual_seconds, 6)

@@ -1,0 +1,1 @@
+"""Simulated modules of the standard library."""

@@ -1,0 +1,109 @@
+"""``os``: the identity of the process, its randomness, its pipes; files are the real ones."""
+
+import errno
+import os
+import signal
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rumpus.simulation.kernel.errors import ProcessKilled
+from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER
+from rumpus.simulation.loader.modules.pipes import PipeEnd, broken, pipe
+from rumpus.simulation.loader.modules.refused_modules import refusing
+from rumpus.simulation.loader.modules.simulated_module import simulated
+
+if TYPE_CHECKING:
+    from rumpus.simulation.loader.space import Space
+
+CPU_COUNT = 4
+"""Of every simulated host."""
+PARENT = 1
+
+_REFUSED = (
+    "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe", "killpg",
+    "openpty", "pidfd_open", "pipe2", "popen", "posix_spawn", "posix_spawnp", "spawnl", "spawnle",
+    "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe", "system", "wait", "wait3",
+    "wait4", "waitid", "waitpid",
+)  # fmt: skip
+_HIDDEN = ("fork", "forkpty", "register_at_fork")
+
+
+def build(space: "Space") -> ModuleType:
+    """The ``os`` of a process."""
+    process = space.process
+    simulator = space.simulator
+    stream = simulator.random(f"urandom of {process.name} {process.pid}")
+
+    def end(status: int = 0, /) -> None:
+        del status  # nobody waits for it
+        process.kill()
+        raise ProcessKilled
+
+    def kill(pid: int, sig: int, /) -> None:
+        for other in simulator.processes:
+            if other.pid == pid and not other.dead:
+                break
+        else:
+            raise broken(errno.ESRCH)
+        if sig == signal.SIGSTOP:
+            other.freeze()
+        elif sig == signal.SIGCONT:
+            other.thaw()
+        elif sig in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            other.kill()
+        elif sig != 0:
+            raise broken(errno.EPERM)
+
+    def pipe_end(number: int) -> PipeEnd:
+        found = space.descriptor(number)
+        if not isinstance(found, PipeEnd):
+            raise broken(errno.EINVAL)
+        return found
+
+    def read(fd: int, n: int, /) -> bytes:
+        return os.read(fd, n) if fd < FIRST_NUMBER else pipe_end(fd).read(n)
+
+    def write(fd: int, data: Any, /) -> int:
+        return os.write(fd, data) if fd < FIRST_NUMBER else pipe_end(fd).write(data)
+
+    def close(fd: int) -> None:
+        if fd < FIRST_NUMBER:
+            os.close(fd)
+        else:
+            space.descriptor(fd).close()
+
+    def set_blocking(fd: int, blocking: bool, /) -> None:
+        if fd < FIRST_NUMBER:
+            os.set_blocking(fd, blocking)
+        else:
+            pipe_end(fd).blocking = blocking
+
+    def get_blocking(fd: int, /) -> bool:
+        return os.get_blocking(fd) if fd < FIRST_NUMBER else pipe_end(fd).blocking
+
+    module = simulated(
+        os,
+        _exit=end,
+        abort=end,
+        close=close,
+        cpu_count=lambda: CPU_COUNT,
+        get_blocking=get_blocking,
+        getloadavg=lambda: (0.0, 0.0, 0.0),
+        getpgid=lambda _=0: process.pid,
+        getpgrp=lambda: process.pid,
+        getpid=lambda: process.pid,
+        getppid=lambda: PARENT,
+        getrandom=lambda size, flags=0: stream.randbytes(size),  # noqa: ARG005 - as in os
+        getsid=lambda _=0: process.pid,
+        kill=kill,
+        pipe=lambda: pipe(space),
+        read=read,
+        sched_getaffinity=lambda _: set(range(CPU_COUNT)),
+        set_blocking=set_blocking,
+        urandom=stream.randbytes,
+        write=write,
+        **{name: refusing(f"os.{name}") for name in _REFUSED if hasattr(os, name)},
+    )
+    for name in _HIDDEN:
+        vars(module).pop(name, None)
+    return module

@@ -1,0 +1,52 @@
+"""``signal``: handlers can be registered; no signal but the fatal ones is ever delivered."""
+
+import signal
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rumpus.simulation.loader.modules.refused_modules import refusing
+from rumpus.simulation.loader.modules.simulated_module import simulated
+
+if TYPE_CHECKING:
+    from rumpus.simulation.loader.space import Space
+
+
+def build(_: "Space") -> ModuleType:
+    """The ``signal`` of a process."""
+    handlers: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGPIPE: signal.SIG_IGN,
+    }
+
+    def register(signalnum: int, handler: Any) -> Any:
+        before = handlers.get(signalnum, signal.SIG_DFL)
+        handlers[signalnum] = handler
+        return before
+
+    def getsignal(signalnum: int) -> Any:
+        return handlers.get(signalnum, signal.SIG_DFL)
+
+    refused = {
+        name: refusing(f"signal.{name}")
+        for name in (
+            "alarm",
+            "pause",
+            "pthread_kill",
+            "raise_signal",
+            "setitimer",
+            "set_wakeup_fd",
+            "sigpending",
+            "sigtimedwait",
+            "sigwait",
+            "sigwaitinfo",
+        )
+        if hasattr(signal, name)
+    }
+    return simulated(
+        signal,
+        getsignal=getsignal,
+        pthread_sigmask=lambda _how, _mask: set(),
+        siginterrupt=lambda _signalnum, _flag: None,
+        signal=register,
+        **refused,
+    )

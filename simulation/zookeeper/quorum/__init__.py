@@ -1,0 +1,1 @@
+"""Servers among themselves: election, leader, learners."""

@@ -1,0 +1,302 @@
+"""A leader's end of the connection to one learner (``LearnerHandler``)."""
+
+from typing import TYPE_CHECKING, Any
+
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper import bugs
+from rumpus.simulation.zookeeper.quorum.quorum_packets import (
+    ACK,
+    ACKEPOCH,
+    COMMIT,
+    FOLLOWERINFO,
+    HEAD,
+    INFORM,
+    LEADERINFO,
+    NEWLEADER,
+    NO_EPOCH,
+    OBSERVERINFO,
+    PING,
+    PROPOSAL,
+    REQUEST,
+    REVALIDATE,
+    SNAP,
+    UPTODATE_PACKET,
+    LearnerInfo,
+    Packet,
+    epoch_of,
+    make_zxid,
+    size_of_entry,
+)
+from rumpus.simulation.zookeeper.quorum.synchronization import choose
+from rumpus.simulation.zookeeper.wire.request import Request
+
+if TYPE_CHECKING:
+    from rumpus.simulation.zookeeper.quorum.leader import Leader
+
+EXPECT_INFO = 0
+WAIT_EPOCH = 1
+EXPECT_ACKEPOCH = 2
+WAIT_EPOCH_ACK = 3
+EXPECT_NEWLEADER_ACK = 4
+WAIT_START = 5
+BROADCAST = 6
+OVER = 7
+
+
+class LearnerHandler:
+    """Leads one learner through the handshake and the sync, then takes in what it sends.
+
+    Packets that come while ZooKeeper's thread would not read are kept for later. A handler is
+    also the "owner" of the sessions whose clients are connected to its learner.
+
+    Args:
+        leader: to which it belongs.
+        transport: to the learner.
+    """
+
+    __slots__ = (
+        "_deadline_timer",
+        "_heard",
+        "_kept",
+        "_oldest_time",
+        "_oldest_zxid",
+        "_patience",
+        "_second_time",
+        "_second_zxid",
+        "bit",
+        "forwarding",
+        "leader",
+        "participant",
+        "peer_zxid",
+        "phase",
+        "server_id",
+        "simulator",
+        "synced_until",
+        "transport",
+    )
+
+    def __init__(self, leader: "Leader", transport: Transport) -> None:
+        self.leader = leader
+        self.transport = transport
+        self.simulator = leader.simulator
+        self.server_id = -1
+        self.bit = 0
+        """The learner's bit in masks of acknowledgements, 0 if it does not vote."""
+        self.participant = False
+        self.phase = EXPECT_INFO
+        self.forwarding = False
+        """Whether it is among those who get what the leader proposes."""
+        self.peer_zxid = -1
+        """The learner's last zxid when it connected."""
+        self.synced_until = leader.tick + leader.settings.init_limit + leader.settings.sync_limit
+        """The last tick in which it counts as synced."""
+        self._kept: list[Packet] = []
+        self._heard = self.simulator.now
+        self._patience = leader.init_patience
+        self._oldest_zxid = -1
+        self._oldest_time = -1
+        self._second_zxid = -1
+        self._second_time = -1
+        self._deadline_timer = leader.process.call_later(self._patience, self._look_at_deadline)
+
+    # -- Receiver -------------------------------------------------------------------------
+
+    def data_received(self, packet: Any) -> None:
+        """A packet of the learner."""
+        self._heard = self.simulator.now
+        phase = self.phase
+        if phase == BROADCAST:
+            leader = self.leader
+            self.synced_until = leader.tick + leader.sync_limit
+            kind, zxid, data = packet
+            if kind == ACK:
+                if zxid == self._oldest_zxid:
+                    self._oldest_zxid = self._second_zxid
+                    self._oldest_time = self._second_time
+                    self._second_time = self._second_zxid = -1
+                if self.bit:
+                    leader.acknowledge(self.bit, zxid)
+            elif kind == REQUEST:
+                session, cxid, type_, body, identities = data
+                leader.submit(Request(session, cxid, type_, body, identities, None, self))
+            elif kind == PING:
+                touch = leader.sessions.touch
+                for session, timeout in data:
+                    touch(session, timeout)
+            elif kind == REVALIDATE:
+                self._revalidate(*data)
+        elif phase in {WAIT_EPOCH, WAIT_EPOCH_ACK, WAIT_START}:
+            self._kept.append(packet)
+        elif phase == EXPECT_INFO:
+            self._introduced(packet)
+        elif phase == EXPECT_ACKEPOCH:
+            self._promised(packet)
+        elif phase == EXPECT_NEWLEADER_ACK:
+            self._synced(packet)
+
+    def eof_received(self) -> None:
+        """The learner is gone."""
+        self.close()
+
+    def connection_lost(self, _: OSError | None) -> None:
+        """The connection is over."""
+        self.close()
+
+    def close(self) -> None:
+        """Forget the learner."""
+        if self.phase != OVER:
+            self.phase = OVER
+            self._deadline_timer.cancel()
+            self.leader.forget(self)
+            self.transport.close()
+
+    def _look_at_deadline(self) -> None:
+        # Asked again at once, after what came while the process was frozen has been taken in.
+        if self._late() > 0:
+            self._deadline_timer.cancel()
+            self._deadline_timer = self.leader.process.call_later(0, self._give_up_if_late)
+        else:
+            self._deadline_timer = self.leader.process.call_later(
+                -self._late() + 1, self._look_at_deadline
+            )
+
+    def _late(self) -> int:
+        if self.phase in {WAIT_EPOCH, WAIT_EPOCH_ACK, WAIT_START}:
+            return -self._patience  # it is not this learner that is waited for
+        return self.simulator.now - self._heard - self._patience
+
+    def _give_up_if_late(self) -> None:
+        if self._late() > 0:
+            self.close()
+        else:
+            self._look_at_deadline()
+
+    # -- handshake ------------------------------------------------------------------------
+
+    def _introduced(self, packet: Packet) -> None:
+        leader = self.leader
+        if packet.type not in {FOLLOWERINFO, OBSERVERINFO}:
+            self.close()
+            return
+        info: LearnerInfo = packet.data
+        self.server_id = info.server_id
+        if info.config_version > leader.verifier.version:
+            self.close()  # it has a configuration that has been activated without this leader
+            return
+        self.participant = packet.type == FOLLOWERINFO
+        self.bit = 1 << self.server_id if self.participant else 0
+        self.phase = WAIT_EPOCH
+        leader.propose_epoch(self, epoch_of(packet.zxid))
+
+    def epoch_agreed(self, epoch: int) -> None:
+        """The leader's epoch is known: tell the learner."""
+        self._heard = self.simulator.now
+        self.phase = EXPECT_ACKEPOCH
+        self.send(Packet(LEADERINFO, make_zxid(epoch, 0)), HEAD + 4)
+        self._read_kept()
+
+    def _promised(self, packet: Packet) -> None:
+        if packet.type != ACKEPOCH:
+            self.close()
+            return
+        self.peer_zxid = packet.zxid
+        self.phase = WAIT_EPOCH_ACK
+        epoch: int = packet.data
+        self.leader.acknowledge_epoch(self, None if epoch == NO_EPOCH else epoch)
+
+    def synchronize(self) -> None:
+        """Send what the learner lacks, then NEWLEADER; what is proposed from now on follows."""
+        self._heard = self.simulator.now
+        leader = self.leader
+        database = leader.database
+        plan = choose(
+            self.peer_zxid,
+            database.last_processed,
+            database.committed_log,
+            database.proposals_from_log,
+            trust_log=bugs.UNCOMMITTED_FROM_LOG in leader.settings.bugs,
+        )
+        leader.simulator.trace.append(("sync", self.server_id, plan.kind, plan.zxid))
+        if plan.kind == SNAP:
+            snapshot = database.serialize_snapshot()
+            self.send(Packet(SNAP, plan.zxid, snapshot), HEAD + len(snapshot))
+        else:
+            self.send(Packet(plan.kind, plan.zxid), HEAD)
+        for entry in plan.entries:
+            self.send(Packet(PROPOSAL, entry.header.zxid, entry), size_of_entry(entry))
+            self.send(Packet(COMMIT, entry.header.zxid), HEAD)
+        self.phase = EXPECT_NEWLEADER_ACK
+        leader.start_forwarding(self, plan.seen)
+        last_seen = leader.peer.last_seen
+        size = HEAD + len(last_seen.text())
+        self.send(Packet(NEWLEADER, make_zxid(leader.epoch, 0), last_seen), size)
+        self._read_kept()
+
+    def _synced(self, packet: Packet) -> None:
+        leader = self.leader
+        if packet.type != ACK:
+            self.close()
+            return
+        if packet.zxid != make_zxid(leader.epoch, 0) and bugs.ACK_ORDER not in leader.settings.bugs:
+            self._kept.append(packet)
+            return
+        self._patience = leader.sync_patience
+        self._deadline_timer.cancel()
+        self._deadline_timer = leader.process.call_later(self._patience, self._look_at_deadline)
+        self.phase = WAIT_START
+        leader.acknowledge_new_leader(self, packet.zxid)
+
+    def start(self) -> None:
+        """The leader serves: so may the learner."""
+        self._heard = self.simulator.now
+        self.send(UPTODATE_PACKET, HEAD)
+        self.phase = BROADCAST
+        self._read_kept()
+
+    def _read_kept(self) -> None:
+        kept, self._kept = self._kept, []
+        for packet in kept:
+            self.data_received(packet)
+
+    # -- broadcast ------------------------------------------------------------------------
+
+    def send(self, packet: Packet, size: int) -> None:
+        """Send one packet, after all that were sent before."""
+        self.transport.write_message(packet, size)
+
+    def propose(self, packet: Packet, size: int) -> None:
+        """Send a proposal, and remember since when it is not acknowledged."""
+        if self.phase == BROADCAST:
+            if self._oldest_time < 0:
+                self._oldest_time = self.simulator.now
+                self._oldest_zxid = packet[1]
+            else:
+                self._second_time = self.simulator.now
+                self._second_zxid = packet[1]
+        self.transport.write_message(packet, size)
+
+    def inform(self, packet: Packet, size: int) -> None:
+        """Send an observer what has been committed."""
+        assert packet[0] == INFORM
+        self.transport.write_message(packet, size)
+
+    def ping(self, last_proposed: int) -> None:
+        """See whether it is there; one that has let a proposal wait for too long is dropped."""
+        if self.phase < EXPECT_NEWLEADER_ACK:
+            return
+        waited = self.simulator.now - self._oldest_time
+        if self._oldest_time >= 0 and waited >= self.leader.sync_patience:
+            self.close()
+        else:
+            self.transport.write_message(Packet(PING, last_proposed), HEAD)
+
+    def is_synced(self) -> bool:
+        """Whether it has been heard lately enough to count for the leader's quorum."""
+        return self.phase != OVER and self.leader.tick <= self.synced_until
+
+    def _revalidate(self, session: int, timeout: int) -> None:
+        sessions = self.leader.sessions
+        valid = sessions.touch(session, timeout)
+        if valid:
+            sessions.set_owner(session, self)
+        self.send(Packet(REVALIDATE, -1, (session, valid)), HEAD + 9)

@@ -1,0 +1,1 @@
+"""Serving clients: connections, sessions, and the pipeline of requests."""

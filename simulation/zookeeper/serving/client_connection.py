@@ -1,0 +1,393 @@
+"""A server's end of a client's connection: frames, handshake, authentication, replies."""
+
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - the name of a class
+from typing import TYPE_CHECKING, Any
+
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.serving import four_letter_words
+from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
+from rumpus.simulation.zookeeper.serving.session_ids import NO_PASSWORD, password
+from rumpus.simulation.zookeeper.tree.access_control import address_of, authenticate
+from rumpus.simulation.zookeeper.wire import error_codes
+from rumpus.simulation.zookeeper.wire.jute import (
+    MalformedRecord,
+    Reader,
+    write_buffer,
+    write_string,
+)
+from rumpus.simulation.zookeeper.wire.opcodes import AUTH, SASL, VALID
+from rumpus.simulation.zookeeper.wire.request import Identities, Request
+
+if TYPE_CHECKING:
+    from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
+
+MILLISECOND = 1_000_000
+HANDSHAKE_TIMEOUT = 10_000
+"""A connection without a session is closed after so many milliseconds, or a little more."""
+SYNC_CONNECTED = 3
+
+_INT = Struct(">i")
+_REQUEST = Struct(">ii")
+_REPLY = Struct(">iiqi")
+_EVENT = Struct(">iiqiii")
+_CONNECT = Struct(">iqiq")
+_CONNECT_REPLY = Struct(">iiqi16s")
+
+_read_length = _INT.unpack_from
+_read_header = _REQUEST.unpack_from
+_pack_reply = _REPLY.pack
+_pack_event = _EVENT.pack
+
+
+class ClientConnection:
+    """Receives what a client sends, and is where its replies and watch events go.
+
+    Args:
+        server: that it is connected to.
+        transport: to the client.
+
+    Attributes:
+        session: id of its session, 0 before the handshake.
+        timeout: negotiated for this connection, milliseconds.
+        identities: what it has proved to be; the address comes first.
+        closed: by either side; nothing is sent any more, what was asked is still carried out.
+        last_answered: the last request with a reply.
+        last_zxid: in that reply.
+        last_time: of it, in the world's nanoseconds.
+        opened: when, in the world's nanoseconds.
+        outstanding: requests with a positive xid that are not answered.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_idle_check",
+        "_needed",
+        "_parsing",
+        "_read_only_wanted",
+        "_reading",
+        "closed",
+        "established",
+        "identities",
+        "last_answered",
+        "last_time",
+        "last_zxid",
+        "opened",
+        "outstanding",
+        "server",
+        "session",
+        "statistics",
+        "timeout",
+        "transport",
+    )
+
+    def __init__(self, server: "ZooKeeperServer", transport: Transport) -> None:
+        self.server = server
+        self.transport = transport
+        self.session = 0
+        self.timeout = 0
+        self.identities: Identities = (("ip", address_of(transport.remote[0])),)
+        self.closed = False
+        self.established = False
+        """Whether the handshake's request has been read."""
+        self.statistics = ServerStatistics()
+        self.last_answered: Request | None = None
+        self.last_zxid = 0
+        self.last_time = 0
+        self.opened = server.simulator.now
+        self.outstanding = 0
+        self._buffer = bytearray()
+        self._needed = 4
+        """The buffer must have so many bytes before it is worth looking at."""
+        self._reading = True
+        self._parsing = False
+        self._read_only_wanted: bool | None = None
+        """What the client's handshake says; None for clients that do not know of it."""
+        self._idle_check = 0
+        """From this world's time on, activity moves the time at which it is closed as idle."""
+
+    @property
+    def reading(self) -> bool:
+        """Whether requests are read; not during the handshake nor while throttled."""
+        return self._reading
+
+    # -- receiving ------------------------------------------------------------------------
+
+    def data_received(self, data: Any) -> None:
+        """Bytes have come: carry out every whole frame, keep the rest."""
+        if self.closed:
+            return
+        now = self.server.simulator.now
+        if now >= self._idle_check:
+            self._note_activity(now)
+        if self._buffer or not self._reading:
+            self._buffer += data
+            if self._reading and len(self._buffer) >= self._needed:
+                self._parse_buffer()
+        else:
+            self._parse(data)
+
+    def eof_received(self) -> None:
+        """The client is gone."""
+        self.close()
+
+    def connection_lost(self, error: OSError | None) -> None:  # noqa: ARG002 - of the protocol
+        """The connection is over."""
+        self.close()
+
+    def _parse_buffer(self) -> None:
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        server = self.server
+        longest = server.settings.max_buffer
+        position = 0
+        end = len(data)
+        self._parsing = True
+        self._needed = 4
+        while end - position >= 4 and self._reading and not self.closed:
+            (length,) = _read_length(data, position)
+            established = self.established
+            if not established and self._is_four_letter_word(data[position : position + 4]):
+                break
+            if length < 0 or length > longest or server.role is None:
+                self.close()
+                break
+            start = position + 4
+            stop = start + length
+            if stop > end:
+                self._needed = 4 + length
+                break
+            server.statistics.received += 1
+            self.statistics.received += 1
+            position = stop
+            if established:
+                self._take_request(data, start, stop)
+            else:
+                self._take_handshake(data[start:stop])
+        self._parsing = False
+        if position < end and not self.closed:
+            self._buffer += data[position:] if position else data
+
+    def _note_activity(self, now: int) -> None:
+        server = self.server
+        timeout = self.timeout or HANDSHAKE_TIMEOUT
+        server.idle.update(self, timeout)
+        # Until it would come into another bucket there is nothing to do.
+        passed = server.process.clock.monotonic() // MILLISECOND + timeout
+        self._idle_check = now + (HANDSHAKE_TIMEOUT - passed % HANDSHAKE_TIMEOUT) * MILLISECOND
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self.transport.pause_reading()
+
+    def _go_on_reading(self) -> None:
+        if self._reading or self.closed:
+            return
+        self._reading = True
+        if not self._parsing and len(self._buffer) >= self._needed:
+            self._parse_buffer()
+        if self._reading and not self.closed:
+            self.transport.resume_reading()
+
+    def _is_four_letter_word(self, word: bytes) -> bool:
+        if word not in four_letter_words.KNOWN:
+            return False
+        self.server.statistics.received += 1
+        self.statistics.received += 1
+        answer = four_letter_words.answer(word.decode(), self.server)
+        self.transport.write(answer.encode())
+        self.close()
+        return True
+
+    # -- handshake ------------------------------------------------------------------------
+
+    def _take_handshake(self, frame: bytes) -> None:
+        server = self.server
+        role = server.role
+        assert role is not None
+        try:
+            _, last_zxid_seen, timeout, session = _CONNECT.unpack_from(frame)
+            reader = Reader(frame, _CONNECT.size)
+            given_password = reader.read_buffer()
+        except (StructError, MalformedRecord):
+            self.close()
+            return
+        rest = reader.rest()
+        self._read_only_wanted = rest[0] != 0 if rest else None
+        if (role.mode == "read-only" and not self._read_only_wanted) or self._is_ahead(
+            last_zxid_seen
+        ):
+            self.close()
+            return
+        settings = server.settings
+        self.timeout = min(max(timeout, settings.shortest_session), settings.longest_session)
+        self.established = True
+        self._stop_reading()
+        server.simulator.trace.append(session)
+        if session == 0:
+            server.open_session(self, self.timeout)
+            return
+        former = server.connection_of.get(session)
+        if former is not None:
+            former.close()
+        self.session = session
+        server.connection_of[session] = self
+        if given_password == password(session):
+            role.reattach(self, session, self.timeout)
+        else:
+            self.answer_handshake(valid=False)
+
+    def _is_ahead(self, last_zxid_seen: int) -> bool:
+        """Whether the client has seen more than this server has applied."""
+        return last_zxid_seen > self.server.database.last_processed
+
+    def answer_handshake(self, *, valid: bool) -> None:
+        """Tell the client its session, or that it has none any more, and then close."""
+        if self.closed:
+            return
+        self._send(self._handshake_reply(valid=valid))
+        if valid:
+            self._note_activity(self.server.simulator.now)
+            self._go_on_reading()
+        else:
+            self.close()
+
+    def session_opened(self, request: Request, zxid: int) -> None:
+        """Tell the client its new session: the createSession has been applied."""
+        self._answered(request, zxid)
+        self.transport.write(self._handshake_reply(valid=True))
+        self._note_activity(self.server.simulator.now)
+        self._go_on_reading()
+
+    def _handshake_reply(self, *, valid: bool) -> bytes:
+        if valid:
+            reply = _CONNECT_REPLY.pack(0, self.timeout, self.session, 16, password(self.session))
+        else:
+            reply = _CONNECT_REPLY.pack(0, 0, 0, 16, NO_PASSWORD)
+        if self._read_only_wanted is not None:
+            reply += b"\x01" if self.server.mode == "read-only" else b"\x00"
+        return _INT.pack(len(reply)) + reply
+
+    # -- requests -------------------------------------------------------------------------
+
+    def _take_request(self, data: bytes, start: int, stop: int) -> None:
+        """Carry out the request that stands at these places."""
+        if stop - start < _REQUEST.size:
+            self.close()
+            return
+        xid, kind = _read_header(data, start)
+        server = self.server
+        if xid > 0:
+            self.outstanding += 1
+            if server.in_process > server.outstanding_limit:
+                self._stop_reading()
+        if kind == AUTH:
+            self._authenticate(xid, data[start:stop])
+            return
+        if kind == SASL:
+            self._send(_pack_reply(20, xid, 0, 0) + write_buffer(None))
+            self._no_longer_outstanding(xid)
+            return
+        role = server.role
+        if role is None or not role.sessions.touch(self.session, self.timeout):
+            return
+        if kind not in VALID:
+            self._send(_pack_reply(16, xid, -1, error_codes.UNIMPLEMENTED))
+            self.close()
+            return
+        server.in_process += 1
+        role.submit(
+            Request(
+                self.session,
+                xid,
+                kind,
+                data[start + 8 : stop],
+                self.identities,
+                self,
+                server,
+                server.simulator.now,
+            )
+        )
+
+    def _authenticate(self, xid: int, frame: bytes) -> None:
+        try:
+            reader = Reader(frame, 12)
+            scheme = reader.read_string()
+            credentials = reader.read_buffer()
+        except MalformedRecord:
+            self.close()
+            return
+        proved = authenticate(
+            scheme, credentials, self.identities[0][1], self.server.settings.super_digest
+        )
+        if not proved:
+            self._send(_pack_reply(16, xid, 0, error_codes.AUTH_FAILED))
+            self.close()
+            return
+        self.identities += tuple(one for one in proved if one not in self.identities)
+        self._send(_pack_reply(16, xid, 0, 0))
+        self._no_longer_outstanding(xid)
+
+    # -- sending --------------------------------------------------------------------------
+
+    def reply(self, request: Request, xid: int, zxid: int, error: int, body: bytes = b"") -> None:
+        """Answer a request.
+
+        Args:
+            request: whose reply it is.
+            xid: as the reply shows it (-2 for pings).
+            zxid: the last one applied.
+            error: 0 if all is well.
+            body: the reply's record.
+        """
+        self._answered(request, zxid)
+        self.transport.write(_pack_reply(16 + len(body), xid, zxid, error) + body)
+        if request.cxid > 0:
+            self.outstanding -= 1
+            if not self._reading:
+                self._read_if_not_throttled()
+
+    def _answered(self, request: Request, zxid: int) -> None:
+        server = self.server
+        now = server.simulator.now
+        latency = (now - request.arrived) // MILLISECOND
+        server.statistics.answered(latency)
+        self.statistics.answered(latency)
+        self.last_answered = request
+        self.last_zxid = zxid
+        self.last_time = now
+
+    def send_event(self, kind: int, path: str) -> None:
+        """Tell of a watch that has fired; ``kind`` is the type of the event (1 to 4)."""
+        if not self.closed:
+            text = write_string(path)
+            self._send(_pack_event(24 + len(text), -1, -1, 0, kind, SYNC_CONNECTED) + text)
+
+    def close(self) -> None:
+        """Close it after what has been sent; its session lives on. Safe to repeat."""
+        if self.closed:
+            return
+        self.closed = True
+        self._buffer.clear()
+        self.server.forget(self)
+        self.transport.close()
+
+    def _send(self, data: bytes) -> None:
+        self.server.statistics.sent += 1
+        self.statistics.sent += 1
+        self.transport.write(data)
+
+    def _no_longer_outstanding(self, xid: int) -> None:
+        if xid > 0:
+            self.outstanding -= 1
+            if not self._reading:
+                self._read_if_not_throttled()
+
+    def _read_if_not_throttled(self) -> None:
+        server = self.server
+        if self.outstanding < 1 or server.in_process <= server.outstanding_limit:
+            self._go_on_reading()

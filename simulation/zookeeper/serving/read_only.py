@@ -1,0 +1,100 @@
+"""Serving reads without a quorum, while a server looks for a leader."""
+
+from typing import TYPE_CHECKING
+
+from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.session_tracker import LearnerSessionTracker
+from rumpus.simulation.zookeeper.wire import error_codes, opcodes
+from rumpus.simulation.zookeeper.wire.request import Request
+
+if TYPE_CHECKING:
+    from rumpus.simulation.kernel.process import Timer
+
+MILLISECOND = 1_000_000
+SHORTEST_WAIT = 2_000
+"""A server looks for a leader at least so many milliseconds before it serves reads."""
+
+REFUSED = frozenset(
+    {
+        opcodes.SYNC,
+        opcodes.CREATE,
+        opcodes.CREATE2,
+        opcodes.CREATE_TTL,
+        opcodes.CREATE_CONTAINER,
+        opcodes.DELETE,
+        opcodes.DELETE_CONTAINER,
+        opcodes.SET_DATA,
+        opcodes.RECONFIG,
+        opcodes.SET_ACL,
+        opcodes.MULTI,
+        opcodes.CHECK,
+    }
+)
+
+
+class ReadOnly:
+    """The role of a server that has not found a leader for a while.
+
+    Sessions made here are known to no other server, and end with this role.
+
+    Args:
+        server: that looks for a leader.
+    """
+
+    mode: Mode = "read-only"
+
+    def __init__(self, server: ZooKeeperServer) -> None:
+        self._server = server
+        self._local: dict[int, int] = {}
+        self.sessions = LearnerSessionTracker(self._timeouts)
+        self._timer: Timer | None = None
+        self._serving = False
+
+    def _timeouts(self) -> dict[int, int]:
+        return self._local
+
+    def start(self) -> None:
+        """Serve after ``max(2000, tickTime)`` milliseconds, unless stopped before."""
+        wait = max(SHORTEST_WAIT, self._server.settings.tick_time) * MILLISECOND
+        self._timer = self._server.process.call_later(wait, self._serve)
+
+    def _serve(self) -> None:
+        self._serving = True
+        self._server.start_serving(self)
+
+    def stop(self) -> None:
+        """A leader has been found."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._serving:
+            self._serving = False
+            self._server.stop_serving()
+
+    def submit(self, request: Request) -> None:
+        """Answer a read; refuse the rest."""
+        server = self._server
+        if request.type == opcodes.CREATE_SESSION:
+            self._local[request.session] = int.from_bytes(request.body, "big", signed=True)
+            server.finish(request, None)
+        elif request.type == opcodes.CLOSE_SESSION:
+            self._local.pop(request.session, None)
+            server.finish(request, None)
+        elif request.type in REFUSED:
+            server.refuse(request, error_codes.NOT_READ_ONLY)
+        else:
+            server.finish(request, None)
+
+    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+        """Go on with a session of this role; one of the whole ensemble is refused by closing."""
+        if session in self._local:
+            self._local[session] = timeout
+            self._server.session_checked(connection, valid=True)
+        elif session in self._server.database.sessions:
+            connection.close()
+        else:
+            self._server.session_checked(connection, valid=False)
+
+    def statistics(self) -> dict[str, int | str]:
+        """Nothing of its own."""
+        return {}

@@ -1,0 +1,115 @@
+"""Final processing: what a client is told when its request is done.
+
+Source: ``FinalRequestProcessor`` of ZooKeeper 3.8.0.
+"""
+
+from typing import Protocol
+
+from rumpus.simulation.zookeeper.serving.reads import Reads
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree, Part, Result
+from rumpus.simulation.zookeeper.tree.transactions import CreateTxn, Entry
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
+from rumpus.simulation.zookeeper.wire import opcodes
+from rumpus.simulation.zookeeper.wire.error_codes import SESSION_MOVED
+from rumpus.simulation.zookeeper.wire.jute import write_buffer, write_string
+from rumpus.simulation.zookeeper.wire.multi_records import END, error_result, result_header
+from rumpus.simulation.zookeeper.wire.paths import CONFIG
+from rumpus.simulation.zookeeper.wire.request import Request
+
+
+class Database(Protocol):
+    """Where the present tree is; it may be replaced."""
+
+    @property
+    def tree(self) -> DataTree:
+        """With everything applied so far."""
+
+
+class Server(Protocol):
+    """What is read to answer a request."""
+
+    @property
+    def database(self) -> Database:
+        """Of the server."""
+
+    @property
+    def watches(self) -> WatchManager:
+        """Of the server's connections."""
+
+    @property
+    def settings(self) -> Settings:
+        """Of the server."""
+
+
+class Responder:
+    """Answers requests. Handshakes, pings and auth packets are not its business."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._reads = server.settings.part(Reads)(skip_acl=server.settings.skip_acl)
+
+    def respond(
+        self, request: Request, entry: Entry | None, result: Result | None
+    ) -> tuple[int, bytes]:
+        """Error code and body of the reply to a request.
+
+        SESSION_MOVED is not to be answered: the connection is closed instead.
+
+        Args:
+            request: a write whose entry has just been applied, or a read or sync to carry out.
+            entry: of a write, else None.
+            result: of applying the entry.
+        """
+        tree = self._server.database.tree
+        if entry is None:
+            return self._reads.read(request, tree, self._server.watches)
+        assert result is not None
+        return reply_to_write(request, entry, result, tree)
+
+
+def reply_to_write(
+    request: Request, entry: Entry, result: Result, tree: DataTree
+) -> tuple[int, bytes]:
+    """Error code and body of the reply to a write that has just been applied."""
+    kind = request.type
+    if kind == opcodes.MULTI and entry.header.type == opcodes.MULTI:
+        return _reply_to_multi(result)
+    if result.error:
+        return result.error, b""
+    transaction = entry.transaction
+    if kind == opcodes.CREATE:
+        assert isinstance(transaction, CreateTxn)
+        return 0, write_string(transaction.path)
+    if kind in (opcodes.SET_DATA, opcodes.SET_ACL):
+        return 0, tree.nodes[transaction.path].stat()  # type: ignore[union-attr]
+    if kind in opcodes.CREATES:
+        path = transaction.path  # type: ignore[union-attr]
+        return 0, write_string(path) + tree.nodes[path].stat()
+    if kind == opcodes.RECONFIG:
+        node = tree.nodes[CONFIG]
+        return 0, write_buffer(node.data) + node.stat()
+    return 0, b""
+
+
+def _reply_to_multi(result: Result) -> tuple[int, bytes]:
+    """A multi that failed is answered without an error: its parts tell."""
+    parts: list[bytes] = []
+    for part in result.parts:
+        if part.error == SESSION_MOVED:
+            return part.error, b""
+        parts.append(_part(part))
+    parts.append(END)
+    return 0, b"".join(parts)
+
+
+def _part(part: Part) -> bytes:
+    kind, error, path, stat = part
+    if kind == opcodes.ERROR or error:
+        return error_result(error)
+    if kind in opcodes.CREATES and kind != opcodes.CREATE:
+        kind = opcodes.CREATE2
+    head = result_header(kind)
+    if path is not None:
+        head += write_string(path)
+    return head if stat is None else head + stat

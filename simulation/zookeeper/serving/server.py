@@ -1,0 +1,302 @@
+"""What servers of all roles have in common: connections to clients, and final processing.
+
+A request is read by its connection, handed to the server's role, which has it ordered (logged,
+proposed, committed), and comes back to ``ZooKeeperServer.finish``, where transactions are
+applied, reads are carried out, and replies are sent. Everything runs in callbacks of one
+process and never blocks.
+"""
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.network.network import Network
+from rumpus.simulation.network.transport import Transport
+from rumpus.simulation.zookeeper.serving.client_connection import (
+    HANDSHAKE_TIMEOUT,
+    ClientConnection,
+)
+from rumpus.simulation.zookeeper.serving.replies import Responder
+from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
+from rumpus.simulation.zookeeper.serving.session_ids import first_session_id
+from rumpus.simulation.zookeeper.serving.session_tracker import ExpiryQueue, Sessions
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.storage.database import Database
+from rumpus.simulation.zookeeper.tree.data_tree import Result
+from rumpus.simulation.zookeeper.tree.transactions import CreateSessionTxn, Entry
+from rumpus.simulation.zookeeper.tree.watches import WatchManager
+from rumpus.simulation.zookeeper.wire import error_codes
+from rumpus.simulation.zookeeper.wire.jute import write_int
+from rumpus.simulation.zookeeper.wire.opcodes import CLOSE_SESSION, CREATE_SESSION, PING
+from rumpus.simulation.zookeeper.wire.request import Request
+
+Mode = Literal["standalone", "leader", "follower", "observer", "read-only"]
+
+MILLISECOND = 1_000_000
+
+
+class Role(Protocol):
+    """How a server orders requests, from when it serves until it gives the role up."""
+
+    mode: Mode
+
+    @property
+    def sessions(self) -> Sessions:
+        """``touch`` is called for every request of a client before ``submit``.
+
+        A request whose session it refuses is dropped.
+        """
+
+    def submit(self, request: Request) -> None:
+        """Take a request of this server's client, or of the server itself.
+
+        Requests of a connection come in the order in which they arrived, createSession (its
+        body the negotiated timeout) first. For each, unless the role ends before, the role calls
+        ``server.finish(request, entry)`` once, in this order within a connection: with the
+        committed entry for what went through the log, with None for reads and syncs.
+        """
+
+    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+        """A client whose password is right wants to go on with its session here.
+
+        The role finds out whether the session lives, touches it, makes this server its owner,
+        and calls ``server.session_checked(connection, valid)``, now or later.
+        """
+
+    def statistics(self) -> dict[str, int | str]:
+        """What the role adds to ``mntr``: names without ``zk_``, in their order."""
+
+
+class ZooKeeperServer:
+    """One server: its connections, its database, and the role that it has at present.
+
+    It listens from the start. While it has no role it takes connections, answers four-letter
+    words, and closes whoever tries a handshake.
+
+    Args:
+        process: that it runs in.
+        network: on which it listens, at ``settings.client_port`` of the process's host.
+        settings: of this server.
+        database: loaded already.
+        exit_process: ends the program, with a reason: what a server does that cannot go on.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        network: Network,
+        settings: Settings,
+        database: Database,
+        exit_process: Callable[[str], None],
+        true_times: dict[int, int] | None = None,
+    ) -> None:
+        self.process = process
+        self.simulator = process.simulator
+        self.settings = settings
+        self.database = database
+        self.exit_process = exit_process
+        self._true_times = {} if true_times is None else true_times
+        self.role: Role | None = None
+        """None while it does not serve."""
+        self.watches = WatchManager()
+        self.statistics = ServerStatistics()
+        self.connections: dict[ClientConnection, None] = {}
+        """All that are open, in the order of their opening."""
+        self.connection_of: dict[int, ClientConnection] = {}
+        """By session: the connection that has, or asks for, that session."""
+        self.in_process = 0
+        """Requests of clients that were submitted and not finished yet ("outstanding")."""
+        self.outstanding_limit = settings.global_outstanding_limit
+        voters = sum(member.role == "participant" for member in settings.members)
+        if voters > 2:
+            self.outstanding_limit //= voters - 1
+        self.idle: ExpiryQueue[ClientConnection] = ExpiryQueue(
+            process, HANDSHAKE_TIMEOUT, ClientConnection.close
+        )
+        self._responder = Responder(self)
+        self._connection_class = settings.part(ClientConnection)
+        self._next_session = 0
+        self._per_host: dict[str, int] = {}
+        self._network = network
+        self.client_port = settings.client_port
+        """Where clients connect; a reconfiguration may change it."""
+        self._listener = network.listen(process, self.client_port, self._accept)
+
+    def listen(self, port: int) -> None:
+        """Take clients at this port from now on; those that are connected stay."""
+        if port != self.client_port:
+            self.client_port = port
+            self._listener.close()
+            self._listener = self._network.listen(self.process, port, self._accept)
+
+    # -- roles ----------------------------------------------------------------------------
+
+    @property
+    def mode(self) -> Mode | None:
+        """What ``srvr`` shows as mode, None while it does not serve."""
+        return None if self.role is None else self.role.mode
+
+    def start_serving(self, role: Role) -> None:
+        """Answer clients from now on, in that role."""
+        now = self.process.clock.monotonic() // MILLISECOND
+        self._next_session = first_session_id(self.settings.server_id, now)
+        self.statistics = ServerStatistics()
+        self.in_process = 0
+        self.role = role
+        self.simulator.trace.append(("serve", self.process.name, role.mode))
+
+    def stop_serving(self) -> None:
+        """Close all connections of clients; none is served until the next role starts."""
+        if self.role is not None:
+            self.simulator.trace.append(("stop serving", self.process.name))
+        self.role = None
+        for connection in list(self.connections):
+            connection.close()
+        self.in_process = 0
+
+    # -- sessions -------------------------------------------------------------------------
+
+    def open_session(self, connection: ClientConnection, timeout: int) -> None:
+        """Create a session for a connection; ``timeout`` in milliseconds, already clamped."""
+        role = self.role
+        assert role is not None
+        session = self._next_session
+        self._next_session += 1
+        connection.session = session
+        self.connection_of[session] = connection
+        self.in_process += 1
+        role.submit(
+            Request(
+                session,
+                0,
+                CREATE_SESSION,
+                write_int(timeout),
+                connection.identities,
+                connection,
+                self,
+                self.simulator.now,
+            )
+        )
+
+    def session_checked(self, connection: ClientConnection, valid: bool) -> None:
+        """Answer a handshake; one whose session does not live is refused and closed."""
+        if not connection.closed:
+            connection.answer_handshake(valid=valid)
+
+    def close_session(self, session: int) -> None:
+        """Submit what ends a session that has expired."""
+        role = self.role
+        if role is not None:
+            self.simulator.trace.append(("expire", self.process.name, session))
+            role.submit(Request(session, 0, CLOSE_SESSION, b""))
+
+    # -- final processing -----------------------------------------------------------------
+
+    def apply(self, entry: Entry, request: Request | None = None) -> Result:
+        """Apply a committed transaction; watch events go out before this returns.
+
+        Args:
+            entry: the next one in the order of zxids.
+            request: of this server that it comes from, None if of another server.
+
+        Returns:
+            what has become of it, for the reply.
+        """
+        kind = entry[0][4]
+        if kind >= 0:  # not of a session
+            return self.database.apply(entry, self.watches)
+        if kind == CLOSE_SESSION:
+            return self._apply_close_session(entry, request)
+        result = self.database.apply(entry, self.watches)
+        if kind == CREATE_SESSION and self.role is not None:
+            transaction = entry.transaction
+            assert isinstance(transaction, CreateSessionTxn)
+            self.role.sessions.committed(entry.header.session, transaction.timeout)
+        return result
+
+    def note_true_time(self, entry: Entry) -> None:
+        """Keep when an entry was made in truth, for who judges by the log; its clock is wrong."""
+        self._true_times[entry.header.zxid] = self.process.clock.true_wall() // 1_000_000
+
+    def finish(self, request: Request, entry: Entry | None) -> None:
+        """Final processing: apply the entry, if there is one, and answer the client.
+
+        Args:
+            request: as it was submitted.
+            entry: what it has become; None for reads, syncs and pings.
+        """
+        result = None if entry is None else self.apply(entry, request)
+        connection = request.connection
+        if connection is None:
+            return
+        self.in_process -= 1
+        if connection.closed:
+            return
+        kind = request.type
+        if kind == PING:
+            connection.reply(request, -2, self.database.last_processed, 0)
+        elif kind == CREATE_SESSION:
+            connection.session_opened(request, self.database.last_processed)
+        else:
+            error, body = self._responder.respond(request, entry, result)
+            if error == error_codes.SESSION_MOVED:
+                connection.close()
+                return
+            connection.reply(request, request.cxid, self.database.last_processed, error, body)
+            if kind == CLOSE_SESSION:
+                connection.close()
+
+    def refuse(self, request: Request, error: int) -> None:
+        """Answer a request with an error that never went through the log (a refused read)."""
+        connection = request.connection
+        if connection is None:
+            return
+        self.in_process -= 1
+        if connection.closed:
+            return
+        if error == error_codes.SESSION_MOVED:
+            connection.close()
+            return
+        connection.reply(request, request.cxid, self.database.last_processed, error)
+
+    def _apply_close_session(self, entry: Entry, request: Request | None) -> Result:
+        session = entry.header.session
+        own = None if request is None else request.connection
+        result = self.database.apply(entry, self.watches)
+        if self.role is not None:
+            self.role.sessions.removed(session)
+        if own is None:
+            connection = self.connection_of.get(session)
+            if connection is not None:
+                connection.close()
+        return result
+
+    # -- connections ----------------------------------------------------------------------
+
+    def _accept(self, transport: Transport) -> ClientConnection:
+        connection = self._connection_class(self, transport)
+        host = transport.remote[0]
+        count = self._per_host.get(host, 0)
+        limit = self.settings.max_client_connections
+        if 0 < limit <= count:
+            connection.closed = True
+            transport.close()
+            return connection
+        self._per_host[host] = count + 1
+        self.connections[connection] = None
+        self.idle.update(connection, HANDSHAKE_TIMEOUT)
+        return connection
+
+    def forget(self, connection: ClientConnection) -> None:
+        """A connection has been closed, by whatever side: its watches go."""
+        self.connections.pop(connection, None)
+        self.idle.remove(connection)
+        self.watches.remove_connection(connection)
+        if self.connection_of.get(connection.session) is connection:
+            del self.connection_of[connection.session]
+        host = connection.transport.remote[0]
+        left = self._per_host[host] - 1
+        if left:
+            self._per_host[host] = left
+        else:
+            del self._per_host[host]

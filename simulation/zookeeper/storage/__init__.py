@@ -1,0 +1,1 @@
+"""A server's files: the transaction log, snapshots, epochs, configuration."""

@@ -1,0 +1,1 @@
+"""The tree of znodes: its nodes, watches, access control, and what changes it."""

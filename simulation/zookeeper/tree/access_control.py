@@ -1,0 +1,189 @@
+"""Who may do what: access control lists and the identities of connections.
+
+Source: ``PrepRequestProcessor.fixupACL``, ``ZooKeeperServer.checkACL`` and the providers in
+``org.apache.zookeeper.server.auth`` of ZooKeeper 3.8.0.
+"""
+
+import re
+from base64 import b64encode
+from hashlib import sha1
+
+from rumpus.simulation.zookeeper.tree.transactions import Acl
+from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, NO_AUTH, Refusal
+from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
+from rumpus.simulation.zookeeper.wire.request import Identities
+
+READ = 1
+WRITE = 2
+CREATE = 4
+DELETE = 8
+ADMIN = 16
+ALL = 31
+
+AskedAcl = tuple[tuple[int, str | None, str | None], ...]
+"""A list as clients send it: any string may be null."""
+
+OPEN: Acl = ((ALL, "world", "anyone"),)
+READ_ONLY: Acl = ((READ, "world", "anyone"),)
+
+_WITH_IDS = frozenset({"world", "digest", "ip"})
+"""Schemes whose ids a server looks at; a null there is a defect that it reports as -5."""
+
+_ADDRESS = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:/(\d{1,2}))?", re.ASCII)
+
+
+def permits(acl: Acl, wanted: int, identities: Identities) -> bool:
+    """Whether someone with these identities has one of the wanted permissions."""
+    if not acl or acl == OPEN:
+        return True
+    for scheme, _ in identities:
+        if scheme == "super":
+            return True
+    for permissions, scheme, name in acl:
+        if permissions & wanted:
+            if scheme == "world" and name == "anyone":
+                return True
+            for held_scheme, held_name in identities:
+                if held_scheme == scheme and (
+                    held_name == name or (scheme == "ip" and _in_network(held_name, name))
+                ):
+                    return True
+    return False
+
+
+def check(acl: Acl, wanted: int, identities: Identities) -> None:
+    """Let those pass who have one of the wanted permissions.
+
+    Raises:
+        Refusal: NO_AUTH, for all others.
+    """
+    if acl is not OPEN and not permits(acl, wanted, identities):
+        raise Refusal(NO_AUTH)
+
+
+def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
+    """The list as it is stored: duplicates dropped, ``auth`` replaced by who the client is.
+
+    Only of the scheme ``auth`` may the id be null, as some clients send an empty one.
+
+    Raises:
+        Refusal: INVALID_ACL, for empty lists, unknown schemes, malformed ids.
+        MalformedRecord: a null where a real server expects none.
+    """
+    if acl == OPEN:
+        return OPEN
+    if not acl:
+        raise Refusal(INVALID_ACL)
+    resolved: list[tuple[int, str, str]] = []
+    for permissions, scheme, name in _without_duplicates(acl):
+        if scheme is None:
+            raise Refusal(INVALID_ACL)
+        if scheme == "auth":
+            mine = [(permissions, held, who) for held, who in identities if held == "digest"]
+            if not mine:
+                raise Refusal(INVALID_ACL)
+            resolved += mine
+        elif name is None:
+            if scheme in _WITH_IDS:
+                raise MalformedRecord(f"an id of the scheme {scheme} is null")
+            raise Refusal(INVALID_ACL)
+        elif (scheme == "world" and name == "anyone") or _is_valid_id(scheme, name):
+            resolved.append((permissions, scheme, name))
+        else:
+            raise Refusal(INVALID_ACL)
+    return tuple(resolved)
+
+
+def _without_duplicates(acl: AskedAcl) -> AskedAcl:
+    """As Java does it: each entry is compared with those before it, field by field.
+
+    Raises:
+        MalformedRecord: a field that has to be compared is null.
+    """
+    kept: dict[tuple[int, str | None, str | None], None] = {}
+    for entry in acl:
+        permissions, scheme, name = entry
+        if scheme is None or name is None:
+            for other in kept:
+                if other[0] == permissions and (scheme is None or other[1] == scheme):
+                    raise MalformedRecord("an entry with a null is compared")
+        kept[entry] = None
+    return tuple(kept)
+
+
+def masked(acl: Acl) -> Acl:
+    """The list as it is shown to those without ADMIN: digests are hidden."""
+    return tuple(
+        [
+            (permissions, scheme, name.partition(":")[0] + ":x" if scheme == "digest" else name)
+            for permissions, scheme, name in acl
+        ]
+    )
+
+
+def authenticate(
+    scheme: str | None, proof: bytes | None, address: str, super_digest: str | None = None
+) -> Identities:
+    """The identities that an auth packet proves; none: authentication failed.
+
+    Args:
+        scheme: of the packet; others than ``digest`` and ``ip`` prove nothing.
+        proof: "user:password" for ``digest``; not looked at for ``ip``.
+        address: of the client.
+        super_digest: "user:hash" of who may do everything.
+    """
+    if scheme == "ip":
+        return (("ip", address),)
+    if scheme != "digest" or proof is None:
+        return ()
+    name = digest_id(proof)
+    if name == super_digest:
+        return (("super", ""), ("digest", name))
+    return (("digest", name),)
+
+
+def address_of(host: str) -> str:
+    """The IPv4 address of a host: its name if that is one, else one of 10.0.0.0/8 of its own."""
+    if _ADDRESS.fullmatch(host):
+        return host
+    return f"10.{'.'.join(map(str, sha1(host.encode(), usedforsecurity=False).digest()[:3]))}"
+
+
+def digest_id(proof: bytes) -> str:
+    """The id of the scheme ``digest`` for "user:password": the user, a hash of the whole."""
+    text = proof.decode("utf-8", "replace")
+    user = text.partition(":")[0]
+    digest = sha1(text.encode(), usedforsecurity=False).digest()
+    return f"{user}:{b64encode(digest).decode()}"
+
+
+def user_of(scheme: str, name: str) -> str:
+    """An identity as ``whoAmI`` shows it: a digest's user without the hash."""
+    return name.partition(":")[0] if scheme == "digest" else name
+
+
+def _is_valid_id(scheme: str, name: str) -> bool:
+    if scheme == "digest":
+        # Java's split drops empty parts at the end, so "user:" has only one.
+        return len(name.rstrip(":").split(":")) == 2
+    return scheme == "ip" and _parse_network(name) is not None
+
+
+def _parse_network(text: str) -> tuple[int, int] | None:
+    """What "10.0.0.0/8" means: address and number of bits."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        return None
+    parts = [int(part) for part in match.groups()[:4]]
+    bits = 32 if match[5] is None else int(match[5])
+    if max(parts) > 255 or bits > 32:
+        return None
+    return int.from_bytes(bytes(parts), "big"), bits
+
+
+def _in_network(address: str, network: str) -> bool:
+    of_address, of_network = _parse_network(address), _parse_network(network)
+    if of_address is None or of_network is None:
+        return False
+    shift = 32 - of_network[1]
+    return of_address[0] >> shift == of_network[0] >> shift

@@ -1,0 +1,66 @@
+"""Soft quotas: what is used below a path is counted, nothing is refused.
+
+A quota on ``/a`` is a pair of nodes, ``/zookeeper/quota/a/zookeeper_limits`` and
+``.../zookeeper_stats``. The text of the latter is kept up to date in place, without a transaction.
+
+Source: ``DataTree.updateQuotaStat``, ``StatsTrack`` and ``Quotas`` of ZooKeeper 3.8.0.
+"""
+
+import re
+
+from rumpus.simulation.zookeeper.tree.znode import Znode
+from rumpus.simulation.zookeeper.wire.paths import QUOTA
+
+LIMITS = "zookeeper_limits"
+STATISTICS = "zookeeper_stats"
+
+_TEXT = re.compile(rb"count=(-?\d+),bytes=(-?\d+)")
+
+
+class Quotas:
+    """Which paths have a quota; works on the nodes of the tree it belongs to."""
+
+    __slots__ = ("_nodes", "limited")
+
+    def __init__(self, nodes: dict[str, Znode]) -> None:
+        self._nodes = nodes
+        self.limited: dict[str, None] = {}
+
+    def created(self, parent: str, name: str) -> None:
+        """A node below /zookeeper/quota has been created."""
+        path = parent[len(QUOTA) :]
+        if name == LIMITS and path:
+            self.limited[path] = None
+        elif name == STATISTICS:
+            self._recount(path)
+
+    def lifted(self, parent: str) -> None:
+        """A node with limits has been deleted."""
+        self.limited.pop(parent[len(QUOTA) :], None)
+
+    def count(self, path: str, nodes: int, size: int) -> None:
+        """Note so many more nodes and bytes under the longest path with a quota, if any."""
+        limited = self.limited
+        while path and path not in limited:
+            path = path[: path.rfind("/")]
+        if not path:
+            return
+        statistics = self._nodes.get(f"{QUOTA}{path}/{STATISTICS}")
+        if statistics is None:
+            return
+        match = _TEXT.match(statistics.data or b"")
+        old_nodes, old_size = (int(match[1]), int(match[2])) if match else (0, 0)
+        statistics.data = b"count=%d,bytes=%d" % (old_nodes + nodes, old_size + size)
+
+    def _recount(self, path: str) -> None:
+        root = self._nodes.get(path)
+        if root is None:
+            return
+        below = path + "/"
+        counted = [root]
+        counted += [node for other, node in self._nodes.items() if other.startswith(below)]
+        size = sum(len(node.data or b"") for node in counted)
+        self._nodes[f"{QUOTA}{path}/{STATISTICS}"].data = b"count=%d,bytes=%d" % (
+            len(counted),
+            size,
+        )

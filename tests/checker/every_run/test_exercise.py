@@ -1,0 +1,138 @@
+import pytest
+
+from rumpus.checker.every_run.exercise import check_exercise, fault_windows
+from rumpus.checker.verdict import Requirement
+from tests.checker.recorded import MS, Recorded
+
+
+def fault(recorded, start, stop, *, number=1, kind="kill", verified=(True, True)):
+    named = {"id": number, "kind": kind}
+    recorded.add(start, "nemesis", "invoke", "start", named)
+    began = {**named, "targets": ["n1"], "verified": verified[0], "detail": "the leader"}
+    recorded.add(start + 2, "nemesis", "info", "start", began)
+    recorded.add(stop, "nemesis", "invoke", "stop", named)
+    ended = {**named, "targets": ["n1"], "verified": verified[1], "detail": "serving again"}
+    return recorded.add(stop + 2, "nemesis", "info", "stop", ended)
+
+
+def handovers(count):
+    return Requirement(name="contended handovers", needed=10, observed=count)
+
+
+def check(recorded, **kwargs):
+    given = {
+        "happened": [handovers(20)],
+        "expiries": 1,
+        "leader_changes": 1,
+        "kinds": ["kill"],
+        "directed": False,
+        "expired": "expiries while holding",
+        **kwargs,
+    }
+    return check_exercise(recorded.history(), **given)
+
+
+def unmet(result):
+    return {need.name for need in result.requirements if not need.met}
+
+
+def exercised():
+    return fault(Recorded(), 10, 50).acquire(12, 30, 0).release(60, 61, 0).end(99)
+
+
+def test_windows_reach_from_the_call_of_start_to_the_verified_end():
+    (window,) = fault_windows(exercised().history())
+    assert (window.begun, window.ended) == (10 * MS, 52 * MS)
+    assert (window.in_force, window.healing) == (12 * MS, 50 * MS)
+    assert (window.kind, window.targets) == ("kill", ["n1"])
+    assert window.detail == "the leader; serving again"
+
+
+def test_a_fault_mended_by_heal_all_has_ended_too():
+    recorded = Recorded().add(1, "nemesis", "invoke", "start", {"id": 4, "kind": "pause"})
+    recorded.add(2, "nemesis", "info", "start", {"id": 4, "kind": "pause", "verified": True})
+    recorded.add(5, "nemesis", "invoke", "heal-all", {})
+    healed = [{"id": 4, "verified": True}, {"id": None, "verified": True}]
+    recorded.add(8, "nemesis", "info", "heal-all", {"verified": True, "healed": healed})
+    (window,) = fault_windows(recorded.history())
+    assert (window.ended, window.verified_healed) == (8 * MS, True)
+
+
+def test_a_run_in_which_all_of_it_happened_is_exercised():
+    assert unmet(check(exercised())) == set()
+
+
+def test_too_few_handovers():
+    assert unmet(check(exercised(), happened=[handovers(9)])) == {"contended handovers"}
+
+
+def test_a_kind_that_never_came():
+    assert unmet(check(exercised(), kinds=["kill", "pause"])) == {
+        "pause: in force, with operations inside, and healed"
+    }
+
+
+def test_a_fault_that_did_not_take_or_did_not_heal():
+    for verified in ((False, True), (True, False)):
+        recorded = fault(Recorded(), 10, 50, verified=verified).acquire(12, 30, 0).end(99)
+        assert unmet(check(recorded)) == {"kill: in force, with operations inside, and healed"}
+
+
+@pytest.mark.parametrize("at", [(2, 5), (60, 61)], ids=["before", "after"])
+def test_a_window_in_which_nobody_asked_for_anything(at):
+    recorded = fault(Recorded(), 10, 50).acquire(*at, 0).end(99)
+    assert unmet(check(recorded)) == {"kill: in force, with operations inside, and healed"}
+
+
+@pytest.mark.parametrize("at", [(2, 12), (20, 30), (40, 70), (2, 70)], ids=str)
+def test_a_window_with_a_call_that_ended_began_or_waited_in_it(at):
+    assert unmet(check(fault(Recorded(), 10, 50).acquire(*at, 0).end(99))) == set()
+
+
+def test_one_fault_that_does_not_count_withholds_no_verdict_if_another_of_its_kind_does():
+    recorded = exercised()
+    fault(recorded, 60, 70, number=2, verified=(True, False)).acquire(62, 63, 1)
+    fault(recorded, 80, 90, number=3)
+    result = check(recorded)
+    assert unmet(result) == set()
+    assert result.stats["faults"] == 3
+    assert result.stats["faults in force, with operations inside, and healed"] == 1
+
+
+def test_random_plans_must_expire_a_holder_and_change_the_leader():
+    recorded = exercised()
+    fault(recorded, 60, 70, number=2, kind="client-pause").acquire(62, 63, 1)
+    kinds = ["kill", "client-pause"]
+    assert unmet(check(recorded, kinds=kinds, expiries=0)) == {"expiries while holding"}
+    assert unmet(check(recorded, kinds=kinds, leader_changes=0)) == {"leader changes"}
+    untold = check(recorded, kinds=kinds, expiries=None)
+    assert unmet(untold) == set()
+    assert untold.unknown == ["without the servers' logs nobody can count expiries while holding"]
+    assert unmet(check(recorded, kinds=kinds, expiries=0, leader_changes=0, directed=True)) == set()
+
+
+def outside(recorded, at, *, over, since):
+    detail = "n2 runs again" if over else "n2 is paused"
+    value = {"id": 1, "target": "n2", "detail": detail, "since": since * MS, "over": over}
+    return recorded.add(at, "control", "info", "outside", value)
+
+
+def test_what_somebody_else_did_is_a_fault_from_the_look_before_it():
+    recorded = outside(Recorded(), 50, over=False, since=40)
+    (window,) = fault_windows(recorded.history())
+    assert (window.kind, window.targets, window.begun, window.ended) == (
+        "outside",
+        ["n2"],
+        40 * MS,
+        None,
+    )
+    assert not window.verified_healed
+    outside(recorded, 90, over=True, since=80)
+    (window,) = fault_windows(recorded.history())
+    assert (window.healing, window.ended, window.verified_healed) == (80 * MS, 90 * MS, True)
+
+
+def test_a_run_with_a_fault_of_somebody_elses_that_stays_is_not_exercised():
+    recorded = outside(exercised(), 50, over=False, since=40)
+    assert unmet(check(recorded)) == {"outside: in force, with operations inside, and healed"}
+    assert unmet(check(outside(recorded, 90, over=True, since=80))) == set()

@@ -1,0 +1,135 @@
+"""Rounds of a double barrier, on written histories and on those that a barrier can leave."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumpus.checker.families.barrier_rounds import check_barrier_rounds
+from tests.checker.recorded import MS, Recorded
+
+PARTIES = 3
+
+
+def call(recorded, called, returned, process, f, outcome="ok"):
+    recorded.add(called, process, "invoke", f)
+    return recorded.add(returned, process, outcome, f)
+
+
+def one_round(recorded, start, processes=range(PARTIES)):
+    """All go in between 0 and 20 ms after the start, and out between 30 and 50."""
+    for place, process in enumerate(processes):
+        call(recorded, start + place, start + 20, process, "enter")
+        call(recorded, start + 30 + place, start + 50, process, "leave")
+    return recorded
+
+
+def kinds(recorded, **ends):
+    result = check_barrier_rounds(recorded.history(), PARTIES, ends)
+    return [anomaly.kind for anomaly in result.anomalies]
+
+
+def test_rounds_of_all_are_right():
+    assert kinds(one_round(one_round(Recorded(), 0), 100)) == []
+
+
+def test_who_is_in_before_all_have_come_is_early():
+    recorded = one_round(Recorded(), 0)
+    call(recorded, 60, 70, 0, "enter")
+    call(recorded, 60, 70, 1, "enter")
+    assert kinds(recorded) == ["early-entry"] * 2
+    recorded = one_round(Recorded(), 0)
+    call(recorded, 60, 70, 0, "enter")
+    call(recorded, 61, 71, 1, "enter")
+    assert kinds(call(recorded, 65, 72, 2, "enter", "fail")) == ["early-entry"] * 2
+
+
+def test_who_leaves_as_a_member_after_its_session_had_ended_is_told_wrongly():
+    recorded = Recorded()
+    for process in range(PARTIES):
+        call(recorded, 0, 20, process, "enter")
+        recorded.add(30 + process, process, "invoke", "leave")
+    for process in range(PARTIES):
+        session = {"session": f"0x{process}"}
+        recorded.add(50 + process, process, "ok", "leave", session)
+    assert kinds(recorded) == []
+    assert kinds(recorded, **{"0x0": 29 * MS, "0x1": 35 * MS}) == ["false-exit"]
+
+
+def test_an_enter_of_unknown_outcome_may_have_made_them_complete():
+    recorded = one_round(Recorded(), 0)
+    for process in (0, 1):
+        call(recorded, 60, 70, process, "enter")
+    assert kinds(call(recorded, 60, 65, 2, "enter", "info")) == []
+
+
+def test_but_not_once_its_client_has_been_let_in_and_out_again():
+    recorded = Recorded()
+    call(recorded, 0, 1, 2, "enter", "info")
+    one_round(recorded, 10, (0, 1, 2 + PARTIES))
+    for process in (0, 1):
+        call(recorded, 70, 80, process, "enter")
+    assert kinds(recorded) == ["early-entry"] * 2
+
+
+def killed(ends):
+    """c2 was killed on its way in; its successor takes part, and two others go in once more."""
+    recorded = Recorded()
+    recorded.session(0, 2, "connected", session="0x7")
+    call(recorded, 5, 6, 2, "enter", "info").session(6, 2, "exited")
+    one_round(recorded, 10, (0, 1, 2 + PARTIES))
+    for process in (0, 1):
+        call(recorded, 70, 80, process, "enter")
+    return kinds(recorded, **ends)
+
+
+def test_the_killed_may_be_members_until_their_sessions_end():
+    assert killed({}) == []
+    assert killed({"0x7": 75 * MS}) == []
+    assert killed({"0x7": 20 * MS}) == ["early-entry"] * 2
+
+
+def test_who_is_out_while_another_is_in_is_early():
+    recorded = Recorded()
+    for process in range(PARTIES):
+        call(recorded, 0, 10, process, "enter")
+    call(recorded, 20, 30, 0, "leave")
+    call(recorded, 25, 50, 1, "leave")
+    call(recorded, 40, 50, 2, "leave")
+    assert kinds(recorded) == ["early-exit"]
+
+
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+def test_the_dead_need_not_be_waited_for(outcome):
+    recorded = Recorded()
+    for process in range(PARTIES):
+        call(recorded, 0, 10, process, "enter")
+    for process in (0, 1):
+        call(recorded, 20, 30, process, "leave")
+    assert kinds(call(recorded, 40, 50, 2, "leave", outcome)) == []
+
+
+@given(st.data())
+def test_what_a_barrier_lets_through_is_never_called_wrong(data):
+    """Rounds whose members open and empty it at one moment each, called and told at any time."""
+    recorded = Recorded()
+    events = []
+    free = dict.fromkeys(range(PARTIES), 0)
+    now = 0
+    for _ in range(data.draw(st.integers(1, 4))):
+        opened = now + data.draw(st.integers(1, 20))
+        emptied = opened + data.draw(st.integers(1, 20))
+        for process in range(PARTIES):
+            enter = data.draw(st.integers(free[process] + 1, max(free[process] + 1, opened)))
+            entered = data.draw(st.integers(max(enter, opened) + 1, max(enter, opened) + 10))
+            leave = entered + data.draw(st.integers(1, 5))
+            emptied = max(emptied, leave)
+            events.append((enter, process, "invoke", "enter"))
+            events.append((entered, process, "ok", "enter"))
+            events.append((leave, process, "invoke", "leave"))
+        for process in range(PARTIES):
+            free[process] = emptied + data.draw(st.integers(1, 10))
+            events.append((free[process], process, "ok", "leave"))
+        now = max(free.values())
+    for time, process, type_, f in sorted(events, key=lambda event: event[0]):
+        recorded.add(time, process, type_, f)
+    assert kinds(recorded) == []

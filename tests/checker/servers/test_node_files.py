@@ -1,0 +1,70 @@
+"""Reading the files of one server."""
+
+import struct
+
+import pytest
+
+from rumpus.checker.servers.node_files import NodeFiles, read_node_directory
+from tests.checker.txnlog_encoder import log
+from tests.checker.zab_model import proposal, zxid
+
+
+def test_read_node_directory(tmp_path):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    first, second, third = (proposal(zxid(2, k)) for k in (9, 10, 11))
+    (files / "log.200000009").write_bytes(log(first) + bytes(50))
+    (files / "log.20000000a").write_bytes(log(second, third)[:-3])
+    (files / "snapshot.0").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.200000008").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.200000009").write_bytes(b"ZKSN... half writ")
+    (files / "snapshot.20000000a").write_bytes(b"")
+    (files / "snapshot.20000000b.tmp").write_bytes(b"ZKSN...\0\0\0\x01/")
+    (files / "snapshot.20000000c.gz").write_bytes(b"compressed")
+    (files / "currentEpoch").write_text("2")
+    (files / "acceptedEpoch").write_text("3\n")
+    found = read_node_directory(tmp_path)
+    assert [(each.name, each.txns, each.end) for each in found.logs] == [
+        ("log.200000009", (first,), "padding"),
+        ("log.20000000a", (second,), "torn record"),
+    ]
+    assert found.snapshots == {0, zxid(2, 8), zxid(2, 12)}
+    assert (found.current_epoch, found.accepted_epoch) == (2, 3)
+    assert found.damage == ()
+
+
+def test_read_node_directory_keeps_what_stands_before_damage(tmp_path):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    data = log(proposal(1), proposal(2))
+    (files / "log.1").write_bytes(data[:-4] + b"?" + data[-3:])
+    (files / "log.3").write_bytes(b"")
+    found = read_node_directory(tmp_path)
+    assert [[txn.zxid for txn in each.txns] for each in found.logs] == [[1], []]
+    assert [each.partition(":")[0] for each in found.damage] == [
+        f"transaction log log.1, byte {len(log(proposal(1)))}",
+        "transaction log log.3, byte 0",
+    ]
+    assert found.current_epoch is None
+
+
+def test_read_node_directory_of_a_server_that_wrote_nothing(tmp_path):
+    assert read_node_directory(tmp_path) == NodeFiles()
+
+
+@pytest.mark.parametrize(
+    ("zxid_told", "version", "found"), [(8, 2, (8, 2**64 - 1)), (0, 2, None), (8, 1, None)]
+)
+def test_the_digest_of_the_newest_snapshot(tmp_path, zxid_told, version, found):
+    files = tmp_path / "version-2"
+    files.mkdir()
+    end = b"\0\0\0\x01/"
+    told = struct.pack(">qiQq", zxid_told, version, 2**64 - 1, 77)
+    (files / "snapshot.7").write_bytes(b"ZKSN..." + end)
+    assert read_node_directory(tmp_path).digest is None
+    (files / "snapshot.8").write_bytes(b"ZKSN..." + end + told + end)
+    assert read_node_directory(tmp_path).digest == found
+    (files / "snapshot.9").write_bytes(b"ZKSN... half writ")
+    assert read_node_directory(tmp_path).digest == found
+    (files / "snapshot.9").write_bytes(b"ZKSN..." + bytes(5) + told + end)
+    assert read_node_directory(tmp_path).digest is None

@@ -1,0 +1,94 @@
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
+from rumpus.checker.znodes.znode_history import watches_by_connection, writes_by_comparison
+from tests.checker.recorded import Recorded
+
+
+def op(recorded, start, end, process, f, value, result=None, outcome="ok"):
+    recorded.add(start, process, "invoke", f, value)
+    return recorded.add(end, process, outcome, f, result)
+
+
+def stat(version, zxid, *, value=None, session="s0"):
+    answer = {"key": "w", "version": version, "zxid": zxid, "session": session}
+    return answer if value is None else {**answer, "value": value}
+
+
+def test_a_comparison_that_was_made_is_a_write():
+    recorded = Recorded(2)
+    op(recorded, 1, 2, 0, "write", {"key": "w", "value": "a"}, stat(0, 5))
+    op(recorded, 3, 4, 1, "cas", {"key": "w", "value": [0, "b"]}, stat(1, 6))
+    op(recorded, 5, 6, 1, "read", {"key": "w"}, stat(1, 6, value="b"))
+    plain = writes_by_comparison(recorded.end(9).history())
+    assert [each.f for each in plain if each.type == "ok"][:3] == ["write", "write", "read"]
+    assert check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order").anomalies == []
+
+
+def test_a_session_that_goes_back_is_seen_over_comparisons():
+    recorded = Recorded(2)
+    op(recorded, 1, 2, 0, "write", {"key": "w", "value": "a"}, stat(0, 5))
+    op(recorded, 3, 4, 0, "cas", {"key": "w", "value": [0, "b"]}, stat(1, 6))
+    op(recorded, 5, 6, 0, "read", {"key": "w"}, stat(0, 5, value="a"))
+    plain = writes_by_comparison(recorded.end(9).history())
+    assert [
+        each.kind for each in check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order").anomalies
+    ] == ["session-order"]
+
+
+def watched(*, event_at=None, reconnected_at=None, session="s0"):
+    """Client 0 leaves a watch, client 1 writes, client 0 reads what was written."""
+    recorded = Recorded(2)
+    recorded.session(0, 0, "connected").session(0, 1, "connected")
+    op(recorded, 1, 2, 1, "write", {"key": "w", "value": "a"}, stat(0, 5, session="s1"))
+    op(recorded, 3, 4, 0, "watch", {"key": "w"}, stat(0, 5, value="a"))
+    op(recorded, 5, 6, 1, "write", {"key": "w", "value": "b"}, stat(1, 6, session="s1"))
+    if event_at == 7:
+        recorded.link(7, 0, "/rumpus/watch/w", "changed")
+    if reconnected_at == 7:
+        recorded.session(7, 0, "suspended").session(7.5, 0, "connected")
+    op(recorded, 8, 9, 0, "read", {"key": "w"}, stat(1, 6, value="b", session=session))
+    if event_at == 10:
+        recorded.link(10, 0, "/rumpus/watch/w", "changed")
+    history = watches_by_connection(recorded.end(20).history(), ["w"])
+    return [each.kind for each in check_model(history, SESSION_GUARANTEES, "late-event").anomalies]
+
+
+def test_an_event_before_the_data():
+    assert watched(event_at=7) == []
+
+
+def test_an_event_after_the_data():
+    assert watched(event_at=10) == ["late-event"]
+    assert watched() == ["late-event"]
+
+
+def test_a_watch_goes_with_its_connection():
+    assert watched(reconnected_at=7) == []
+
+
+def test_an_event_that_nobody_left_a_watch_for():
+    recorded = Recorded(2).session(0, 0, "connected")
+    op(recorded, 1, 2, 1, "write", {"key": "w", "value": "a"}, stat(0, 5, session="s1"))
+    recorded.link(3, 0, "/rumpus/watch/w", "changed")
+    history = watches_by_connection(recorded.end(20).history(), ["w"])
+    assert check_model(history, SESSION_GUARANTEES, "late-event").anomalies
+
+
+def test_a_watch_during_which_the_connection_changed_may_be_of_either():
+    recorded = Recorded(2).session(0, 0, "connected")
+    op(recorded, 1, 2, 1, "write", {"key": "w", "value": "a"}, stat(0, 5, session="s1"))
+    recorded.add(3, 0, "invoke", "watch", {"key": "w"})
+    recorded.session(4, 0, "suspended").session(5, 0, "connected")
+    recorded.add(6, 0, "ok", "watch", stat(0, 5, value="a"))
+    op(recorded, 7, 8, 1, "write", {"key": "w", "value": "b"}, stat(1, 6, session="s1"))
+    recorded.link(9, 0, "/rumpus/watch/w", "changed")
+    history = watches_by_connection(recorded.end(20).history(), ["w"])
+    assert check_model(history, SESSION_GUARANTEES, "late-event").anomalies == []
+
+
+def test_other_znodes_are_left_out():
+    recorded = Recorded(1).session(0, 0, "connected")
+    recorded.link(3, 0, "/rumpus/watch/a0", "changed")
+    op(recorded, 4, 5, 0, "read", {"key": "a0"}, {**stat(0, 5, value="a"), "key": "a0"})
+    history = watches_by_connection(recorded.end(20).history(), ["w"])
+    assert not [each for each in history if isinstance(each.process, int)]

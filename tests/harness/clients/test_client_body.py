@@ -1,0 +1,115 @@
+"""What a client's process records of what it believes."""
+
+import queue
+import threading
+import time
+
+import pytest
+
+from rumpus.harness.clients.client_body import ClientBody, Outcome
+from rumpus.harness.clients.home import MemoryHome
+from rumpus.harness.clients.messages import Open, Record, Run
+
+
+class Holder:
+    """A workload's client whose belief the test decides: whether, or until when (monotonic)."""
+
+    grants, ends = "acquire", "release"
+
+    def __init__(self):
+        self.belief = False
+
+    def believes(self):
+        belief = self.belief
+        return belief if isinstance(belief, bool) else belief - time.monotonic()
+
+    def invoke(self, f, value):
+        self.belief = value if f == "acquire" else self.belief
+        return Outcome("ok", {})
+
+
+class Body:
+    """A client's body in a thread of the test's, and what it reports."""
+
+    def __init__(self, in_thread):
+        self.holder = Holder()
+        self.commands = queue.SimpleQueue()
+        self.records = []
+        body = ClientBody(
+            client=0,
+            hosts="",
+            session_timeout=2.0,
+            build=lambda _context: self.holder,
+            send=lambda report: isinstance(report, Record) and self.records.append(report),
+            receive=self.commands.get,
+            clock=time.monotonic_ns,
+            home=MemoryHome(),
+            host="127.0.0.1",
+        )
+        in_thread(body.run)
+        self.commands.put(Open(0))
+
+    def run(self, f, value=None):
+        self.commands.put(Run(0, f, value))
+
+    def of(self, f):
+        return [
+            record for record in list(self.records) if record.f == f and record.type != "invoke"
+        ]
+
+
+def in_seconds(seconds):
+    return time.monotonic() + seconds
+
+
+@pytest.fixture
+def body():
+    threads = []
+
+    def in_thread(target):
+
+        threads.append(threading.Thread(target=target, daemon=True))
+        threads[-1].start()
+
+    running = Body(in_thread)
+    yield running
+    running.commands.put(None)
+    threads[0].join(10)
+    assert not threads[0].is_alive()
+
+
+def test_a_grant_that_ends_by_itself_says_when(body, eventually):
+    body.run("acquire", in_seconds(5))
+    (granted,) = eventually(lambda: body.of("acquire"))
+    assert granted.value["until"] == pytest.approx(granted.time + 5e9, abs=1e9)
+
+
+def test_a_grant_without_an_end_says_nothing(body, eventually):
+    body.run("acquire", True)
+    (granted,) = eventually(lambda: body.of("acquire"))
+    assert granted.value == {}
+    time.sleep(0.1)
+    assert body.of("believes") == body.of("doubts") == []
+
+
+def test_renewals_and_ends_are_recorded_without_news_of_the_session(body, eventually):
+    body.run("acquire", in_seconds(5))
+    (granted,) = eventually(lambda: body.of("acquire"))
+    body.holder.belief = in_seconds(9)
+    (renewed, *_) = eventually(lambda: body.of("believes"))
+    assert renewed.value["until"] > granted.value["until"] + 3e9
+    body.holder.belief = False
+    (doubted,) = eventually(lambda: body.of("doubts"))
+    body.holder.belief = in_seconds(1)
+    again = eventually(lambda: [each for each in body.of("believes") if each.time > doubted.time])
+    assert again[0].value["until"] > doubted.time
+
+
+def test_after_the_release_nobody_looks_any_more(body, eventually):
+    body.run("acquire", in_seconds(5))
+    body.run("release")
+    eventually(lambda: body.of("release"))
+    body.holder.belief = in_seconds(7)
+    before = len(body.of("believes"))
+    time.sleep(0.15)
+    assert len(body.of("believes")) == before

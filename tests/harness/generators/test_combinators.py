@@ -1,0 +1,300 @@
+"""Laws that hold for whatever tree of combinators, however workers behave."""
+
+from collections import Counter, defaultdict
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumpus.harness.generators import combinators, pacing, sequencing
+from rumpus.harness.generators import thread_assignment as allotment
+from rumpus.harness.generators.combinators import (
+    any_of,
+    cycle,
+    delay,
+    each_process,
+    each_thread,
+    limit,
+    mix,
+    on_clients,
+    on_nemesis,
+    on_threads,
+    once,
+    phases,
+    repeat,
+    reserve,
+    sequence,
+    sleep,
+    stagger,
+    synchronize,
+    time_limit,
+    unfold,
+    until_ok,
+)
+from rumpus.harness.generators.dry_run import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.generators.generator import NEMESIS, SECOND, Generator, Invocation
+from rumpus.harness.generators.seed import Seed
+
+SECONDS = st.integers(0, 50).map(lambda milliseconds: milliseconds / 1000)
+SEEDS = st.integers(0, 99).map(Seed)
+COUNTS = st.integers(0, 8)
+
+
+def counted(state, ctx):  # noqa: ARG001 - a step's
+    f, number = state
+    return Invocation(f, number), (f, number + 1)
+
+
+def leaves(fs):
+    invocation = st.sampled_from(fs).map(Invocation)
+    return st.one_of(
+        st.builds(repeat, invocation, COUNTS),
+        st.builds(repeat, invocation),
+        st.builds(lambda pause, leaf: sequence(sleep(pause), leaf), SECONDS, invocation),
+        st.builds(lambda f: unfold(counted, (f, 0)), st.sampled_from(fs)),
+    )
+
+
+def combined(inner):
+    several = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        several.map(lambda parts: sequence(*parts)),
+        several.map(lambda parts: phases(*parts)),
+        several.map(lambda parts: any_of(*parts)),
+        st.builds(lambda parts, seed: mix(*parts, seed=seed), several, SEEDS),
+        st.builds(synchronize, inner),
+        st.builds(once, inner),
+        st.builds(limit, COUNTS, inner),
+        st.builds(time_limit, SECONDS, inner),
+        st.builds(repeat, inner),
+        st.builds(cycle, inner),
+        st.builds(lambda part: cycle(lambda _: part, 2), inner),
+        st.builds(lambda mean, part, seed: stagger(mean, part, seed=seed), SECONDS, inner, SEEDS),
+        st.builds(delay, SECONDS, inner),
+        st.builds(until_ok, inner),
+        st.builds(on_clients, inner),
+        st.builds(on_nemesis, inner),
+        st.builds(on_threads, st.lists(st.sampled_from([0, 1, 2, NEMESIS])), inner),
+        st.builds(
+            lambda count, share, rest: reserve((count, share), default=rest), COUNTS, inner, inner
+        ),
+        st.builds(each_thread, inner),
+        st.builds(each_process, inner),
+        st.builds(lambda part: each_process(lambda _: part), inner),
+    )
+
+
+def trees(fs=("acquire", "release", "work")):
+    """Any generator at all, up to four levels deep, which need not have an end."""
+    depths = [leaves(fs)]
+    for _ in range(3):
+        depths.append(combined(depths[-1]))
+    return st.one_of(*depths[::-1])
+
+
+class Rehearsed(NamedTuple):
+    """All that decides how a rehearsal goes, but for the generator."""
+
+    clients: int
+    seed: Seed
+    kills: list
+
+    def run(self, generator, **options):
+        return rehearse(
+            generator,
+            clients=self.clients,
+            behaviour=imperfect,
+            seed=self.seed,
+            kills=self.kills,
+            most=200,
+            **options,
+        )
+
+
+@st.composite
+def circumstances(draw):
+    clients = draw(st.integers(1, 4))
+    kill = st.builds(
+        Kill,
+        st.integers(0, 300 * MILLISECOND),
+        st.integers(0, clients - 1),
+        st.integers(1, 50 * MILLISECOND),
+    )
+    return Rehearsed(clients, draw(SEEDS), draw(st.lists(kill, max_size=4)))
+
+
+class AskedTwice(msgspec.Struct, frozen=True):
+    """Asks and tells everything twice, and compares."""
+
+    generator: Generator
+
+    def op(self, ctx):
+        answer = self.generator.op(ctx)
+        assert self.generator.op(ctx) == answer
+        return answer and (answer[0], AskedTwice(answer[1]))
+
+    def update(self, ctx, event):
+        after = self.generator.update(ctx, event)
+        assert self.generator.update(ctx, event) == after
+        return AskedTwice(after)
+
+
+@given(trees(), circumstances())
+def test_asked_twice_a_generator_answers_the_same(generator, circumstance):
+    once_asked = circumstance.run(time_limit(1, generator))
+    twice_asked = circumstance.run(AskedTwice(time_limit(1, generator)))
+    assert once_asked.dispatches == twice_asked.dispatches
+
+
+@given(trees(), circumstances())
+def test_the_same_seed_gives_the_same_schedule(generator, circumstance):
+    one, other = (circumstance.run(time_limit(1, generator)) for _ in range(2))
+    assert one.dispatches == other.dispatches
+    assert list(one.history) == list(other.history)
+
+
+@given(trees(), circumstances(), st.integers(0, 10))
+def test_limits_hold(generator, circumstance, count):
+    rehearsal = circumstance.run(time_limit(1, limit(count, generator)))
+    assert len(rehearsal.dispatches) <= count
+
+
+@given(trees(), circumstances(), st.integers(0, 200))
+def test_time_limits_hold(generator, circumstance, milliseconds):
+    rehearsal = circumstance.run(sequence(sleep(0.1), time_limit(milliseconds / 1000, generator)))
+    end = (100 + milliseconds) * MILLISECOND
+    assert all(100 * MILLISECOND <= each.time < end for each in rehearsal.dispatches)
+    assert rehearsal.end <= max(end + 21 * MILLISECOND, latest_event(circumstance))
+
+
+def latest_event(circumstance):
+    return max((kill.time + kill.away for kill in circumstance.kills), default=0)
+
+
+@given(st.tuples(trees(["first"]), trees(["second"]), trees(["third"])), circumstances())
+def test_phases_do_not_overlap(generators, circumstance):
+    rehearsal = circumstance.run(phases(*(time_limit(0.2, each) for each in generators)))
+    begun, completed = defaultdict(list), defaultdict(list)
+    for each in rehearsal.dispatches:
+        begun[each.what.f].append(each.time)
+    for pair in rehearsal.history.operations() + rehearsal.history.operations(nemesis=True):
+        completed[pair.invoke.f].append(pair.completion.time)
+    assert all(len(begun[f]) == len(completed[f]) for f in begun)
+    order = [f for f in ("first", "second", "third") if begun[f]]
+    for position, f in enumerate(order):
+        for later in order[position + 1 :]:
+            assert max(completed[f]) <= min(begun[later])
+
+
+@given(trees(["write"]), trees(["read"]), circumstances(), COUNTS)
+def test_reserved_threads_are_kept_to(share, rest, circumstance, count):
+    rehearsal = circumstance.run(time_limit(1, reserve((count, share), default=rest)))
+    for each in rehearsal.dispatches:
+        assert each.what.thread != NEMESIS
+        assert (each.what.f == "write") is (each.what.thread < count)
+
+
+@given(trees(), circumstances())
+def test_each_process_has_its_own(generator, circumstance):
+    """What is limited to one operation a copy is one a process, and every process has one."""
+    rehearsal = circumstance.run(
+        time_limit(0.5, on_clients(each_process(sequence(Invocation("hello"), generator))))
+    )
+    done = defaultdict(list)
+    for each in rehearsal.dispatches:
+        done[each.what.process].append(each.what.f)
+    assert done
+    for fs in done.values():
+        assert fs[0] == "hello"
+        assert "hello" not in fs[1:]
+
+
+@given(trees(), circumstances())
+def test_until_ok_ends_with_the_first_ok(generator, circumstance):
+    rehearsal = circumstance.run(time_limit(1, until_ok(generator)))
+    first = min((op.time for op in rehearsal.history if op.type == "ok"), default=SECOND)
+    assert all(each.time <= first for each in rehearsal.dispatches)
+
+
+class Sized(NamedTuple):
+    """A generator with an end, and the operations that it has, for clients at least."""
+
+    generator: Generator
+    operations: Counter
+
+    def by(self, combine):
+        """Another generator of the same operations."""
+        return Sized(combine(self.generator), self.operations)
+
+    def times(self, count):
+        operations = Counter({f: number * count for f, number in self.operations.items()})
+        return Sized(cycle(self.generator, count), operations)
+
+
+def joined(combine):
+    def join(parts, *arguments):
+        generators = (part.generator for part in parts)
+        return Sized(
+            combine(*generators, *arguments), sum((part.operations for part in parts), Counter())
+        )
+
+    return join
+
+
+def sized(inner):
+    several = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        several.map(joined(sequence)),
+        several.map(joined(phases)),
+        several.map(joined(any_of)),
+        st.builds(lambda parts, seed: joined(partial(mix, seed=seed))(parts), several, SEEDS),
+        st.builds(Sized.times, inner, st.integers(1, 3)),
+        st.builds(lambda part, pause: part.by(partial(delay, pause)), inner, SECONDS),
+        st.builds(
+            lambda part, mean, seed: part.by(partial(stagger, mean, seed=seed)),
+            inner,
+            SECONDS,
+            SEEDS,
+        ),
+        st.builds(lambda part, pause: part.by(partial(sequence, sleep(pause))), inner, SECONDS),
+        inner.map(lambda part: part.by(synchronize)),
+        inner.map(lambda part: part.by(on_clients)),
+        inner.map(lambda part: part.by(partial(on_threads, {0}))),
+        inner.map(lambda part: part.by(partial(limit, 1000))),
+        inner.map(lambda part: part.by(partial(time_limit, 1000))),
+        inner.map(lambda part: part.by(lambda whole: reserve((1, whole)))),
+    )
+
+
+def finite():
+    depths = [
+        st.builds(
+            lambda f, count: Sized(repeat(Invocation(f), count), Counter({f: count})),
+            st.sampled_from("abc"),
+            st.integers(1, 4),
+        )
+    ]
+    for _ in range(3):
+        depths.append(sized(depths[-1]))
+    return st.one_of(*depths[::-1])
+
+
+@given(finite(), circumstances())
+def test_nothing_is_lost(part, circumstance):
+    generator, operations = part
+    rehearsal = circumstance.run(generator, nemesis=False, cleanup={"a": "undo"})
+    done = Counter(each.what.f for each in rehearsal.dispatches if not each.cleanup)
+    assert done == operations
+
+
+def test_the_front_has_every_combinator():
+    parts = (sequencing, pacing, allotment)
+    functions = {
+        name
+        for part in parts
+        for name, thing in vars(part).items()
+        if getattr(thing, "__module__", None) == part.__name__ and not name.startswith("_")
+    }
+    assert functions == set(combinators.__all__)

@@ -1,0 +1,131 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumpus.harness.generators.combinators import (
+    delay,
+    each_process,
+    limit,
+    on_clients,
+    repeat,
+    sequence,
+    sleep,
+    stagger,
+    time_limit,
+)
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, imperfect, rehearse
+from rumpus.harness.generators.generator import SECOND, Context, Invocation, Pending
+from rumpus.harness.generators.seed import Seed
+
+READ, WRITE = Invocation("read"), Invocation("write")
+
+
+def times(generator, **options):
+    options.setdefault("clients", 1)
+    return [each.time for each in rehearse(generator, **options).dispatches]
+
+
+def test_a_time_limit_runs_from_the_first_asking():
+    generator = sequence(sleep(2), time_limit(0.035, on_clients(repeat(READ))))
+    assert times(generator) == [2 * SECOND + at * MILLISECOND for at in (0, 10, 20, 30)]
+    assert times(time_limit(0, READ)) == []
+
+
+def test_the_end_of_a_time_limit_needs_no_event():
+    rehearsal = rehearse(sequence(time_limit(1, sleep(100)), READ), clients=1)
+    assert [each.time for each in rehearsal.dispatches] == [SECOND]
+
+
+def test_operations_open_at_the_end_of_a_time_limit_complete():
+    rehearsal = rehearse(time_limit(0.005, on_clients(repeat(READ))), clients=2)
+    assert [op.type for op in rehearsal.history] == ["invoke", "invoke", "ok", "ok"]
+
+
+@pytest.mark.parametrize("clients", [1, 2, 5])
+def test_staggering_keeps_its_mean_rate(clients):
+    def quick(dispatch, seed):  # noqa: ARG001 - a behaviour's
+        return Outcome(0, 1, "ok")
+
+    at = times(
+        limit(2000, stagger(0.05, on_clients(repeat(READ)), seed=Seed(1))),
+        clients=clients,
+        behaviour=quick,
+    )
+    gaps = [later - earlier for earlier, later in pairwise(at)]
+    assert sum(gaps) / len(gaps) == pytest.approx(50 * MILLISECOND, rel=0.03)
+    assert 0 <= min(gaps) < 2 * MILLISECOND
+    assert 98 * MILLISECOND < max(gaps) <= 100 * MILLISECOND
+
+
+def test_staggering_does_not_catch_up():
+    def slow_first(dispatch, seed):  # noqa: ARG001 - a behaviour's
+        return Outcome(0, SECOND if dispatch.process == 0 else 1, "info")
+
+    at = times(
+        limit(40, stagger(0.05, on_clients(repeat(READ)), seed=Seed(1))), behaviour=slow_first
+    )
+    assert at[1] == SECOND
+    assert 1 * SECOND < at[-1] - at[1] < 3 * SECOND
+
+
+def test_other_seeds_stagger_otherwise():
+    def at(number):
+        return times(limit(20, stagger(0.05, repeat(READ), seed=Seed(number))))
+
+    assert at(1) == at(1) != at(2)
+
+
+def test_the_end_of_what_is_paced_is_not_waited_for():
+    rehearsal = rehearse(sequence(delay(10, READ), WRITE), clients=2)
+    assert [(each.what.f, each.time) for each in rehearsal.dispatches] == [
+        ("read", 0),
+        ("write", 0),
+    ]
+
+
+@given(st.integers(0, 50), st.integers(1, 3), st.integers(0, 100))
+def test_a_delay_is_kept_between_operations(milliseconds, clients, number):
+    at = times(
+        limit(20, delay(milliseconds / 1000, on_clients(repeat(READ)))),
+        clients=clients,
+        behaviour=imperfect,
+        seed=Seed(number),
+    )
+    assert len(at) == 20
+    assert all(later - earlier >= milliseconds * MILLISECOND for earlier, later in pairwise(at))
+
+
+def test_a_delay_is_no_longer_than_asked_for():
+    assert times(limit(3, delay(0.025, repeat(READ)))) == [
+        0,
+        25 * MILLISECOND,
+        50 * MILLISECOND,
+    ]
+
+
+def test_sleeping_gives_nothing_for_a_while():
+    assert times(sequence(sleep(0.5), READ, sleep(0.5), WRITE)) == [SECOND // 2, SECOND]
+    assert times(sequence(sleep(0), READ)) == [0]
+
+
+def test_each_process_sleeps_by_itself():
+    generator = on_clients(each_process(sequence(sleep(0.5), READ)))
+    assert times(generator, clients=3) == [SECOND // 2] * 3
+
+
+def test_what_is_paced_may_itself_be_pending():
+    ctx = Context.start(clients=1, time=5)
+    _, paced = delay(1, sequence(READ, sleep(2))).op(ctx)
+    pending, paced = paced.op(Context.start(clients=1, time=6))
+    assert pending == Pending(6 + 2 * SECOND)
+    pending, _ = delay(3, sequence(READ, sleep(2))).op(ctx)[1].op(ctx)
+    assert pending == Pending(5 + 3 * SECOND)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan")])
+def test_impossible_durations_are_refused(seconds):
+    for make in (sleep, lambda duration: time_limit(duration, READ)):
+        with pytest.raises(ValueError, match="is impossible; give 0 or more"):
+            make(seconds)

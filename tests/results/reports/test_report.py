@@ -1,0 +1,170 @@
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rumpus.checker.every_run.measures import measure
+from rumpus.checker.history import History, Op
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import Anomaly, CheckResult, judge
+from rumpus.results.reports import report
+from rumpus.results.reports.report import render_report
+from rumpus.results.results_document import results_document
+
+MS = 1_000_000
+
+
+def render(sample, history=None, verdict=None):
+    history = sample.history if history is None else history
+    verdict = verdict or sample.verdict
+    results = results_document(Path("runs/lock/x"), sample.record, history, verdict)
+    return render_report(sample.record, history, verdict, results)
+
+
+class Page(HTMLParser):
+    """Tags, attributes and words of a page; fails on tags that do not match."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.attributes, self.words, self.open = [], [], [], []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def html(sample):
+    measures = measure(sample.history, Words(), contended=True)
+    return render(sample, verdict=msgspec.structs.replace(sample.verdict, measures=measures))
+
+
+@pytest.fixture(scope="module")
+def page(html):
+    return Page(html)
+
+
+def test_is_one_file_without_scripts_or_references(html, page):
+    assert not {"script", "link", "img", "iframe", "object", "a"} & set(page.tags)
+    assert not {name for name, _ in page.attributes} & {"href", "src", "srcset", "data", "onclick"}
+    assert "://" not in html
+    assert "@import" not in html
+    assert set(re.findall(r"url\(([^)]*)\)", html)) == {"#hatch", "#cross"}
+
+
+def test_tells_the_verdict_each_anomaly_and_its_records(page):
+    assert "✘ Violation: the recipe broke a promise" in page.text
+    assert "split-brain: 1 (more clients believe" in page.text
+    assert "c0 and c2 both believed that they held the lock" in page.text
+    assert "58.997 s" in page.text
+    assert '"token":' in page.text
+    assert "promise broken split-brain" in page.text
+    assert "hazard stale-belief" in page.text
+
+
+def test_tells_faults_exercise_speed_and_how_to_run_again(page):
+    assert "✘ not verified after 0.18 s" in page.text
+    assert page.text.count("✔ verified after 0.42 s") == 6
+    assert "contended handovers 10 4,321 ✔ enough" in page.text
+    assert "Latency of acquire" in page.text
+    assert "client-partition c4, closer" in page.text
+    assert "rumpus run lock --recipe fair --time-limit 60 --seed 7" in page.text
+    assert "rumpus check runs/lock/x" in page.text
+    assert "narrower than it can show" in page.text
+
+
+def test_a_run_of_100000_operations_stays_small(make_sample):
+    sample = make_sample(seconds=60, cycle=2_400_000)
+    assert len(sample.history.operations()) > 95_000
+    assert len(render(sample)) < 5_000_000
+
+
+def test_pictures_that_do_not_fit_are_left_out_with_a_word(sample, monkeypatch):
+    no_room = report.Drawing(room=0)
+    monkeypatch.setattr(report, "Drawing", lambda: no_room)
+    page = Page(render(sample))
+    assert "<svg viewBox" not in page.text
+    assert "pictures were left out to keep this file small" in page.text
+    assert "Nothing could be drawn" in page.text
+
+
+def test_of_very_many_anomalies_the_longest_are_told(sample):
+    many = [
+        Anomaly(
+            kind="stale-belief",
+            description=f"number {n}",
+            start=sample.history.start + n * MS,
+            end=sample.history.start + n * MS + 1,
+            length_ms=float(n),
+        )
+        for n in range(500)
+    ]
+    verdict = judge([CheckResult(name="exclusion", anomalies=many)], [])
+    page = Page(render(sample, verdict=verdict))
+    assert "499.0 ms: number 499" in page.text
+    assert "490.0 ms: number 490" in page.text
+    assert "489.0 ms: number 489" not in page.text
+    assert "the 10 longest; the other 490" in page.text
+
+
+def test_text_from_the_run_cannot_become_markup(make_sample):
+    sample = make_sample(seconds=5)
+    nasty = "</td></svg><script>alert(1)</script>"
+    sample.record.recipe = nasty
+    ops = [
+        Op(index=0, time=1, process=0, type="invoke", f=nasty, value=nasty),
+        Op(index=1, time=9 * MS, process=0, type="fail", f=nasty, error=nasty),
+        *(
+            Op(index=n, time=n * MS, process="nemesis", type=type_, f="start", value=value)
+            for n, type_, value in [
+                (2, "invoke", {"id": 1, "kind": nasty, "targets": [nasty]}),
+                (3, "info", {"id": 1, "kind": nasty, "targets": [nasty], "detail": nasty}),
+            ]
+        ),
+    ]
+    anomaly = Anomaly(kind=nasty, description=nasty, ops=[0, 1], start=1, end=9 * MS)
+    verdict = judge([CheckResult(name=nasty, anomalies=[anomaly], unknown=[nasty])], [])
+    html = render(sample, History(ops, clients=1, truncated=True), verdict)
+    page = Page(html)
+    assert "script" not in page.tags
+    assert nasty in page.text
+    assert "did not come to its orderly end" in page.text
+
+
+def test_a_history_without_a_record_can_be_told(sample):
+    verdict = judge([CheckResult(name="exercise", unknown=["nothing happened"])], [])
+    page = Page(render(sample, History([], truncated=True), verdict))
+    assert "There were no operations" in page.text
+    assert "? Unknown" in page.text
+
+
+def test_shows_the_measures_and_the_versions(page, sample):
+    assert "acquire that ended ok over 5 clients" in page.text
+    assert "after a release: median" in page.text
+    assert (
+        f"With kazoo 2.10.0, python 3.11.2, rumpus {sample.record.rumpus}, zookeeper" in page.text
+    )
+
+
+def test_a_run_without_measures_has_no_such_heading(sample):
+    assert "Measures" not in Page(render(sample)).text

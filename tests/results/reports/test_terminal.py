@@ -1,0 +1,56 @@
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from rumpus.checker.every_run.measures import measure
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import CheckResult, judge
+from rumpus.results.reports.terminal import print_verdict
+from rumpus.results.results_document import results_document
+
+
+def printed(sample, verdict=None):
+    verdict = verdict or sample.verdict
+    results = results_document(Path("runs/lock/x"), sample.record, sample.history, verdict)
+    console = Console(file=StringIO(), width=110, color_system=None)
+    report = Path("runs/lock/x/report.html")
+    print_verdict(console, sample.record, sample.history, verdict, results, report)
+    return console.file.getvalue()
+
+
+def test_prints_the_verdict_tables_and_the_reports_path(sample):
+    text = printed(sample)
+    assert text.startswith("✘ Violation: the recipe broke a promise\n")
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert any(line.startswith("split-brain violation 1 4.00 ms more clients") for line in lines)
+    assert any(line.startswith("stale-belief hazard 1 2.2 s") for line in lines)
+    assert "pause 1 0 ✘ not all in force and healed" in lines
+    assert "contended handovers 10 4,321 ✔" in lines
+    assert lines[-1] == "report: runs/lock/x/report.html"
+
+
+def test_prints_the_measures_and_what_the_run_stood_on(sample):
+    measures = measure(sample.history, Words(), contended=True)
+    verdict = msgspec.structs.replace(sample.verdict, measures=measures)
+    versions = {"kazoo": "2.10.0", "python": "3.11.9", "rumpus": "0.1.0"}
+    record = msgspec.structs.replace(sample.record, versions=versions)
+    lines = printed(replace(sample, record=record), verdict).splitlines()
+    (spread,) = (line for line in lines if line.startswith("spread:     "))
+    assert "acquire that ended ok over 5 clients" in spread
+    assert any(line.startswith("handover:   after a release: median ") for line in lines)
+    assert "versions:   kazoo 2.10.0, python 3.11.9, rumpus 0.1.0" in lines
+
+
+def test_text_is_not_taken_for_markup(sample):
+    verdict = judge([CheckResult(name="x", unknown=["[red]no[/red] [/nothing]"])], [])
+    assert "[red]no[/red] [/nothing]" in printed(sample, verdict)
+
+
+def test_says_whose_promise_was_broken(sample):
+    blamed = msgspec.structs.replace(sample.verdict, blamed="servers")
+    assert printed(sample, blamed).startswith(
+        "✘ Violation: the servers broke a promise of ZooKeeper\n"
+    )

@@ -1,0 +1,53 @@
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from rumpus.runs import progress
+from rumpus.harness.driver import Progress
+from rumpus.harness.run import Status
+from rumpus.runs.progress import ProgressDisplay
+
+BUSY = Status(progress=Progress(ok=12, fail=3, info=1, faults={"1": "kill n2"}), leader="n3")
+TEXT = "ok 12  fail 3  info 1  leader n3  faults: kill n2"
+
+
+@pytest.fixture
+def display(monkeypatch):
+    monkeypatch.setattr(progress, "PERIOD_S", 0.01)
+    monkeypatch.setattr(progress, "PLAIN_PERIOD_S", 0.01)
+
+    def make(*, terminal):
+        screen = io.StringIO()
+        console = Console(file=screen, force_terminal=terminal, width=60, color_system=None)
+        return ProgressDisplay(console), screen
+
+    return make
+
+
+def test_a_step_has_its_time_and_stays_in_one_line(display):
+    shown, screen = display(terminal=False)
+    shown.step("run /a/long/path/[bracketed]/" + "x" * 80)
+    line = r" +\d+\.\d s  run /a/long/path/\[bracketed\]/x{80}\n"
+    assert re.fullmatch(line, screen.getvalue())
+
+
+def test_where_lines_stay_the_status_is_told_again_and_again(display, eventually):
+    shown, screen = display(terminal=False)
+    with shown.following(BUSY):
+        eventually(lambda: screen.getvalue().count(TEXT) > 2)
+    assert "\x1b" not in screen.getvalue()
+
+
+def test_on_a_terminal_the_status_is_one_line_that_goes_away(display, eventually):
+    shown, screen = display(terminal=True)
+    with shown.following(BUSY):
+        eventually(lambda: screen.getvalue().count(TEXT) > 2)
+    assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_without_faults_it_says_so(display, eventually):
+    shown, screen = display(terminal=False)
+    with shown.following(Status()):
+        eventually(lambda: "leader -  faults: none" in screen.getvalue())

@@ -1,0 +1,141 @@
+import pytest
+
+from rumpus.simulation.zookeeper.tree.access_control import (
+    ADMIN,
+    ALL,
+    OPEN,
+    READ,
+    WRITE,
+    address_of,
+    authenticate,
+    digest_id,
+    masked,
+    permits,
+    resolve,
+    user_of,
+)
+from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, Refusal
+from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
+
+ME = (("ip", "10.1.2.3"), ("digest", "u:hash"))
+
+
+def test_an_empty_list_permits_everything():
+    assert permits((), ADMIN, ())
+
+
+def test_permissions_are_those_of_the_matching_entries():
+    acl = ((READ, "world", "anyone"), (WRITE, "digest", "u:hash"))
+    assert permits(acl, READ, ())
+    assert not permits(acl, WRITE, ME[:1])
+    assert permits(acl, WRITE, ME)
+    assert permits(acl, WRITE | ADMIN, ME)
+    assert not permits(acl, ADMIN, ME)
+
+
+def test_the_super_user_may_do_everything():
+    assert permits(((0, "world", "anyone"),), ADMIN, (("super", ""),))
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        ("10.1.2.3", True),
+        ("10.1.2.4", False),
+        ("10.1.0.0/16", True),
+        ("10.2.0.0/16", False),
+        ("0.0.0.0/0", True),
+        ("10.1.2.2/31", True),
+        ("10.1.2.3/32", True),
+    ],
+)
+def test_networks(network, expected):
+    assert permits(((READ, "ip", network),), READ, ME) is expected
+
+
+def test_duplicates_are_dropped_and_order_is_kept():
+    first, second = (1, "world", "anyone"), (2, "ip", "1.2.3.4")
+    assert resolve((first, second, first), ()) == (first, second)
+
+
+def test_unknown_bits_and_none_at_all_are_kept():
+    assert resolve(((255, "world", "anyone"), (0, "world", "anyone")), ()) == (
+        (255, "world", "anyone"),
+        (0, "world", "anyone"),
+    )
+
+
+def test_auth_becomes_who_is_authenticated():
+    assert resolve(((ALL, "auth", ""),), ME) == ((ALL, "digest", "u:hash"),)
+
+
+@pytest.mark.parametrize(
+    "acl",
+    [
+        None,
+        (),
+        ((ALL, "nope", "x"),),
+        ((ALL, "world", "bob"),),
+        ((ALL, "digest", "abc"),),
+        ((ALL, "digest", "a:b:c"),),
+        ((ALL, "ip", "1.2.3"),),
+        ((ALL, "ip", "1.2.3.256"),),
+        ((ALL, "ip", "1.2.3.4/33"),),
+        ((ALL, "ip", "::1"),),
+        ((ALL, "auth", ""),),
+        (*OPEN, (ALL, "nope", "x")),
+    ],
+)
+def test_invalid_lists(acl):
+    with pytest.raises(Refusal) as raised:
+        resolve(acl, ME[:1])
+    assert raised.value.code == INVALID_ACL
+
+
+def test_digests_are_masked():
+    assert masked(((1, "digest", "u:h"), (2, "ip", "1.2.3.4"), (3, "world", "anyone"))) == (
+        (1, "digest", "u:x"),
+        (2, "ip", "1.2.3.4"),
+        (3, "world", "anyone"),
+    )
+
+
+def test_authentication():
+    # The example of ZooKeeper's own documentation.
+    name = "super:xQJmxLMiHGwaqBvst5y6rkB6HQs="
+    assert digest_id(b"super:admin") == name
+    assert authenticate("digest", b"super:admin", "h") == (("digest", name),)
+    assert authenticate("digest", b"super:admin", "h", name) == (("super", ""), ("digest", name))
+    assert authenticate("ip", None, "1.2.3.4") == (("ip", "1.2.3.4"),)
+    assert authenticate("digest", b"plain", "h")[0][1].startswith("plain:")
+    assert authenticate("world", b"anyone", "h") == ()
+    assert authenticate("nope", b"", "h") == ()
+    assert user_of("digest", name) == "super"
+    assert user_of("ip", "1.2.3.4") == "1.2.3.4"
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_the_id_of_scheme_auth_may_be_null(name):
+    assert resolve(((ALL, "auth", name),), ME) == ((ALL, "digest", "u:hash"),)
+
+
+@pytest.mark.parametrize(
+    "acl",
+    [
+        ((ALL, "world", None),),
+        ((ALL, "digest", None),),
+        ((ALL, "auth", None), (ALL, "auth", None)),
+        ((ALL, "auth", ""), (ALL, "auth", None)),
+    ],
+)
+def test_other_nulls_are_defects(acl):
+    with pytest.raises(MalformedRecord):
+        resolve(acl, ME)
+
+
+def test_every_host_has_an_address():
+    assert address_of("10.1.2.3") == "10.1.2.3"
+    found = {address_of(f"c{number}") for number in range(100)}
+    assert len(found) == 100
+    for address in found:
+        assert permits(((READ, "ip", "10.0.0.0/8"),), READ, (("ip", address),))
