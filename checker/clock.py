@@ -8,6 +8,9 @@ STEP_NS = 3_000_000
 """By how much two neighbouring readings may differ before the time between them is in doubt."""
 
 
+_MOST_LATEST = 4096
+
+
 class WallClock:
     """A piecewise linear map between two clocks, from readings taken side by side.
 
@@ -25,11 +28,22 @@ class WallClock:
         self._anchors = sorted(anchors, key=lambda anchor: anchor[1])
         if not self._anchors:
             raise ValueError("no reading of the clocks: cannot lay server times on the run's clock")
+        self._latest: dict[int, int] = {}
         self._walls = [wall for _, wall in self._anchors]
         self._set_back = any(later[0] < earlier[0] for earlier, later in pairwise(self._anchors))
 
     def monotonic(self, wall_ms: int) -> int:
         """The monotonic nanoseconds of a wall-clock time in milliseconds."""
+        # The end of one hold is the beginning of the next: one number serves both.
+        latest = self._latest
+        time = latest.get(wall_ms)
+        if time is None:
+            if len(latest) >= _MOST_LATEST:
+                latest.clear()
+            time = latest[wall_ms] = self._monotonic(wall_ms)
+        return time
+
+    def _monotonic(self, wall_ms: int) -> int:
         wall = wall_ms * 1_000_000
         at = bisect_right(self._walls, wall)
         if at in (0, len(self._anchors)):

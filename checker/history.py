@@ -124,7 +124,7 @@ class History(Sequence[Op]):
         self._ops = sorted(ops, key=lambda op: op.time)
         self._operations: dict[bool, tuple[Operation, ...]] = {}
         self._owners: dict[str, int] | None = None
-        self._events: dict[tuple[str, str | None], list[Op]] | None = None
+        self._events: dict[str, list[Op]] | None = None
         self.truncated = truncated
         self.clients = clients if clients is not None else self._count_clients()
 
@@ -168,17 +168,12 @@ class History(Sequence[Op]):
     def events(self, process: str, f: str | None = None) -> list[Op]:
         """Records of one of the named processes, of one ``f`` if given."""
         if self._events is None:
-            self._events = self._sort_events()
-        return list(self._events.get((process, f), ()))
-
-    def _sort_events(self) -> dict[tuple[str, str | None], list[Op]]:
-        """The records of named processes, by process and by process and ``f``."""
-        events: dict[tuple[str, str | None], list[Op]] = {}
-        for op in self._ops:
-            if type(op.process) is str:
-                events.setdefault((op.process, None), []).append(op)
-                events.setdefault((op.process, op.f), []).append(op)
-        return events
+            self._events = {}
+            for op in self._ops:
+                if type(op.process) is str:
+                    self._events.setdefault(op.process, []).append(op)
+        of_process = self._events.get(process, [])
+        return of_process.copy() if f is None else [op for op in of_process if op.f == f]
 
     def operations(self, *, nemesis: bool = False) -> list[Operation]:
         """Calls paired with their completions, ordered by call; clients' or the nemesis's.

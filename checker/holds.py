@@ -13,6 +13,7 @@ process too, because nothing that it does can come before its look at the clock.
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any
 
 from rumpus.checker.history import History, Op
@@ -48,7 +49,7 @@ class Hold:
     beliefs: list[tuple[int, int]] = field(default_factory=list)
     acts: list[Op] = field(default_factory=list)
     """The witness's records of this hold's actions, in the resource's order."""
-    ops: list[int] = field(default_factory=list)
+    ops: tuple[int, ...] = ()
     """Indices of the records of its acquire and release, and of what ended its belief."""
     depth: int = 1
     pauses: Sequence[tuple[int, int]] = ()
@@ -114,7 +115,7 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
         since = believing.pop(client, None)
         if since is not None:
             hold.beliefs.append((since, believed(client, since, op.time)))
-            hold.ops.append(op.index)
+            hold.ops += (op.index,)
 
     def believed(client: int, since: int, time: int) -> int:
         """Until when, if nothing else ended it before that time."""
@@ -148,10 +149,10 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
                         process=process,
                         called=call.time,
                         granted=op.time,
-                        session=value.get("session"),
+                        session=_same(value.get("session")),
                         token=value.get("token"),
-                        node=value.get("node"),
-                        ops=[call.index, op.index],
+                        node=_same(value.get("node")),
+                        ops=(call.index, op.index),
                         shared=shares(call),
                     )
                     holds.append(hold)
@@ -190,6 +191,11 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
         current[client].beliefs.append((since, believed(client, since, end)))
     _add_pauses(holds, history)
     return holds
+
+
+def _same(name: str | None) -> str | None:
+    """One object for equal names, which stand in the servers' logs, too."""
+    return None if name is None else intern(name)
 
 
 def _again(hold: Hold, process: int, value: dict[str, Any]) -> bool:

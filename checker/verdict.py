@@ -128,7 +128,7 @@ class Interval(msgspec.Struct, kw_only=True, gc=False):
     ``label``: the node's path),
     ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
     targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
-    (``label``: which server leads).
+    (``label``: which server leads). ``token`` is that of the grant, where there is one.
     """
 
     kind: str
@@ -136,6 +136,7 @@ class Interval(msgspec.Struct, kw_only=True, gc=False):
     end: int
     client: int | None = None
     label: str = ""
+    token: int | None = None
 
 
 class Requirement(msgspec.Struct, kw_only=True):

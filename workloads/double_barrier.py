@@ -23,7 +23,7 @@ from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView, check_lateness
 from rumpus.checker.families.barrier_rounds import check_barrier_rounds
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
@@ -303,7 +303,7 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
     unknown = any(call.outcome == "info" for call in history.operations() if call.invoke.f in words)
     if not checks[0].anomalies and not unknown:  # else the model is held to it by a long search
         checks.append(check_model_too(history))
-    holds, server = extract_holds(history, WORDS), server_sessions(evidence)
+    holds, server = evidence.holds(WORDS), server_sessions(evidence)
     checks.append(check_lateness(history, holds, server, WORDS))
     checks.append(check_entitlement(history, holds, server, WORDS))
     checks.append(check_timeouts(history, grace=GRACE_S))

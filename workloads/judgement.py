@@ -1,7 +1,7 @@
 """From what a run left to its verdict: which checkers a family's histories go through."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
@@ -54,6 +54,13 @@ class Evidence:
     strict: bool = False
     path: str = ""
     session_timeout: float = 0.0
+    _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
+
+    def holds(self, words: Words) -> list[Hold]:
+        """The history's holds by the names of its operations; found once."""
+        if words not in self._holds:
+            self._holds[words] = extract_holds(self.history, words)
+        return self._holds[words]
 
     @property
     def expiries(self) -> int:
@@ -96,7 +103,7 @@ def judge_contention(
         dismissed: sessions whose clients were asked to let go.
     """
     history, promises = evidence.history, evidence.promises
-    holds = extract_holds(history, words)
+    holds = evidence.holds(words)
     server = _server(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)

@@ -14,7 +14,7 @@ from typing import Any
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import Generator
@@ -87,7 +87,7 @@ def _judge(evidence: Evidence) -> Verdict:
     more: list[CheckResult] = []
     happened: list[Requirement] = []
     looks = promises.fenced or promises.lock_delay or "stale-sequencer" in promises.prevents
-    holds = extract_holds(history, WORDS) if looks else []
+    holds = evidence.holds(WORDS) if looks else []
     if promises.fenced:
         fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
         more.append(fence)

@@ -26,7 +26,7 @@ from rumpus.checker.exclusion.partitions import (
     members_at_once,
 )
 from rumpus.checker.history import Op
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
@@ -279,7 +279,7 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
         lateness_matters="unaware-holder" in promises.prevents,
     )
     shares = checks[0]
-    holds = extract_holds(history, WORDS)
+    holds = evidence.holds(WORDS)
     checks += [check_entitlement(history, holds, None, WORDS), check_timeouts(history)]
     checks.append(check_liveness(history, WORDS))
     checks.append(check_ownership(history, PARTS))

@@ -17,7 +17,7 @@ import msgspec
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.revocation import check_revocations
 from rumpus.checker.history import Op, Process
-from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.combinators import each_process
@@ -198,7 +198,7 @@ def _revocable(recipe: type[Recipe]) -> bool:
 
 def _judge(evidence: Evidence) -> Verdict:
     # Only writers have tokens, so the lock as a whole does not promise any that a fence can use.
-    more = [check_tokens(evidence.history, extract_holds(evidence.history, WORDS))]
+    more = [check_tokens(evidence.history, evidence.holds(WORDS))]
     if "missed-revocation" in evidence.promises.prevents:
         patience = int(LEARNING_S * 1e9)
         more.append(check_revocations(evidence.history, WORDS, patience))

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from rumpus.checker.history import History, Op, final_phase
-from rumpus.checker.holds import Hold, Words, extract_holds
+from rumpus.checker.holds import Hold, Words
 from rumpus.checker.quantile import quantile
 
 Cause = Literal["release", "death", "loss"]
@@ -96,26 +96,29 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(
-    history: History, words: Words, *, contended: bool, per_release: float | None = None
+    history: History,
+    words: Words,
+    holds: Sequence[Hold] | None,
+    *,
+    per_release: float | None = None,
 ) -> Measures:
     """The measures of a run. O(n log n) in the number of records.
 
     Args:
         history: the run.
         words: names of the workload's operations; an empty ``acquire`` if there is no main one.
-        contended: whether a grant lasts until it ends and keeps others waiting: then there are
-            holds, handovers and wake-ups.
+        holds: the history's; None where no grant lasts until it ends and keeps others waiting.
+            Without holds there are no handovers and no wake-ups.
         per_release: wake-ups a release, as ``checker.exclusion.herd`` counts them.
 
     Raises:
         ValueError: the history's records do not fit together.
     """
-    holds = extract_holds(history, words) if contended else []
     return Measures(
-        spread=spread(history, words.acquire, holds if contended else None),
-        handovers=handovers(history, holds),
-        wakeups=wakeups(history, words.acquire, len(holds), per_release) if contended else None,
-        messages=messages(history, words.acquire, len(holds) if contended else None),
+        spread=spread(history, words.acquire, holds),
+        handovers=handovers(history, holds or ()),
+        wakeups=None if holds is None else wakeups(history, words.acquire, len(holds), per_release),
+        messages=messages(history, words.acquire, None if holds is None else len(holds)),
     )
 
 

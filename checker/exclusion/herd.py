@@ -25,7 +25,7 @@ counted (``left_over``), but are not held against the recipe. Waiters who share 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.history import History, Op
@@ -35,12 +35,15 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(eq=False, slots=True)
 class _Release:
-    """The end of a hold's node: when it was made, when it was gone, and whom that woke."""
+    """The end of a hold's node: when it was made, when it was gone, and what that sent to whom.
+
+    ``woken``: watch events that reached waiting clients, in order of time.
+    """
 
     hold: Hold
     made: int
     gone: int
-    woken: dict[int, Op] = field(default_factory=dict)
+    woken: list[Op] | None = None
 
 
 def check_herd(
@@ -75,7 +78,7 @@ def check_herd(
             if operation.outcome != "ok" and limit is not None:
                 of_client.give_up(operation.invoke.time + round(limit * 1e9))
     releases = _releases(holds, server)
-    lines: dict[str, dict[str, list[Change]]] = {}
+    changes = _Changes(server, releases)
     folders = {_folder(release) for release in releases}
     by_leavers = 0
     for op in history.events("link", "watch"):
@@ -83,28 +86,28 @@ def check_herd(
         event, path, client = value["event"], value["path"], value["client"]
         if not attempts[client].waits(op.time):
             continue
-        if event not in lines:
-            lines[event] = _lines(event, server, releases)
-        changes = lines[event].get(path)
-        if changes is None:
+        known, release = changes.latest(event, path, op.time + CLOCK_SLACK_NS)
+        if not known:
             by_leavers += event == "deleted" and path.rpartition("/")[0] in folders
-            continue
-        latest = bisect_right(changes, op.time + CLOCK_SLACK_NS, key=lambda change: change[0]) - 1
-        release = changes[max(0, latest)][1]
-        if release is not None and client != release.hold.client:
-            release.woken.setdefault(client, op)
+        elif release is not None and client != release.hold.client:
+            if release.woken is None:
+                release.woken = []
+            release.woken.append(op)
     in_all = left_over = largest = 0
     for release in releases:
+        woken: dict[int, Op] = {}
+        for op in release.woken or ():
+            woken.setdefault(op.value["client"], op)
         sure = {
             client: op
-            for client, op in release.woken.items()
+            for client, op in woken.items()
             if not attempts[client].gave_up_since(release.made, op.time)
         }
         sharing = sum(attempts[client].shares_at(op.time) for client, op in sure.items())
         count = len(sure) - max(0, sharing - 1)
         largest = max(largest, count)
-        in_all += len(release.woken)
-        left_over += len(release.woken) - len(sure)
+        in_all += len(woken)
+        left_over += len(woken) - len(sure)
         if wakeups is not None and count > wakeups:
             result.anomalies.append(_anomaly(history, release.hold, sure, wakeups))
     result.stats = {
@@ -151,26 +154,49 @@ def _releases(holds: Sequence[Hold], server: ServerView | None) -> list[_Release
     return found
 
 
-Change = tuple[int, _Release | None]
-"""A change of a node or of a line: when (nanoseconds), and which release it was, if any."""
+class _Changes:
+    """The ends of nodes, and the changes of lines, that watch events may tell of."""
+
+    def __init__(self, server: ServerView | None, releases: Sequence[_Release]) -> None:
+        self._server = server
+        self._releases = releases
+        self._ends = sorted(releases, key=_end)
+        self._lines: dict[str, list[tuple[int, _Release | None]]] | None = None
+
+    def latest(self, event: str, path: str, time: int) -> tuple[bool, _Release | None]:
+        """Whether an event may tell of a change there; and the release that the last one was.
+
+        The last one by that time (nanoseconds), or else the first; None if it was no release.
+        """
+        if event == "deleted":
+            ends = self._ends
+            place = bisect_right(ends, (path, time), key=_end)
+            for near in (place - 1, place):
+                if 0 <= near < len(ends) and ends[near].hold.node == path:
+                    return True, ends[near]
+        elif event == "child" and self._server is not None:
+            changes = self._of_lines(self._server).get(path)
+            if changes is not None:
+                last = bisect_right(changes, time, key=lambda change: change[0]) - 1
+                return True, changes[max(0, last)][1]
+        return False, None
+
+    def _of_lines(self, server: ServerView) -> dict[str, list[tuple[int, _Release | None]]]:
+        """Folder -> its changes in order of time."""
+        if self._lines is None:
+            found: dict[str, list[tuple[int, _Release | None]]] = defaultdict(list)
+            for owner in server.owners:
+                found[owner.path.rpartition("/")[0]].append((owner.created, None))
+            for release in self._releases:
+                found[_folder(release)].append((release.gone, release))
+            for changes in found.values():
+                changes.sort(key=lambda change: change[0])
+            self._lines = found
+        return self._lines
 
 
-def _lines(
-    event: str, server: ServerView | None, releases: Sequence[_Release]
-) -> dict[str, list[Change]]:
-    """Path -> the changes that a kind of event may tell of, in order of time."""
-    found: dict[str, list[Change]] = defaultdict(list)
-    if event == "deleted":
-        for release in releases:
-            found[release.hold.node or ""].append((release.gone, release))
-    elif event == "child" and server is not None:
-        for owner in server.owners:
-            found[owner.path.rpartition("/")[0]].append((owner.created, None))
-        for release in releases:
-            found[_folder(release)].append((release.gone, release))
-    for changes in found.values():
-        changes.sort(key=lambda change: change[0])
-    return found
+def _end(release: _Release) -> tuple[str, int]:
+    return release.hold.node or "", release.gone
 
 
 def _folder(release: _Release) -> str:

@@ -123,7 +123,7 @@ def _late(history: History, holds: Sequence[Hold], length: int) -> list[Anomaly]
                 f"c{first.client} waited {waited / 1e6:.0f} ms after a release, with every fault "
                 f"healed, and so did everybody else: the lock-delay is for failures"
             ),
-            ops=first.ops,
+            ops=list(first.ops),
             clients=[first.client],
             start=first.called,
             end=first.granted,

@@ -222,14 +222,13 @@ def check_exclusion(
     judge.actions()
     for hold in holds:
         for start, end in hold.beliefs:
-            label = f"token {hold.token}" if hold.token is not None else ""
             result.intervals.append(
                 Interval(
                     kind="belief",
                     start=start,
                     end=end,
                     client=hold.client,
-                    label=label,
+                    token=hold.token,
                 )
             )
     result.stats = {

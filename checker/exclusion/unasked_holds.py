@@ -31,14 +31,14 @@ def unasked_holds(history: History) -> list[Hold]:
         if client in believing and (
             op.f in ("doubts", "exited") or until.get(client, op.time) < op.time
         ):
-            believing[client].ops.append(op.index)
+            believing[client].ops += (op.index,)
             stop(client, op.time)
         if op.f == "believes":
             if client not in believing:
                 hold = believing[client] = Hold(
                     client, client, op.time, op.time, session=op.value.get("session")
                 )
-                hold.ops.append(op.index)
+                hold.ops += (op.index,)
                 holds.append(hold)
             if "until" in op.value:
                 until[client] = op.value["until"]

@@ -50,11 +50,11 @@ class LeaderTrees:
             What its tree had kept, and the possible numbers, descending (several if the last
             ones did not change a znode); None if it had none of the trees.
         """
-        fits: dict[int, list[int]] = {}
-        for kept, walk in self._walks.items():
-            if id(walk) not in fits:
-                fits[id(walk)] = walk.fits(probe)
-            if found := fits[id(walk)]:
+        # A walk that fits nowhere goes through the whole epoch: the tree seen last is tried first.
+        latest = {id(walk): walk for walk in reversed(self._walks.values())}
+        for walk in latest.values():
+            if found := walk.fits(probe):
+                kept = next(kept for kept, other in self._walks.items() if other is walk)
                 # Trees that were seen lately are the last to be given up.
                 self._trees[kept] = self._trees.pop(kept)
                 return kept, found

@@ -150,28 +150,30 @@ def merge(
             was wrong on purpose.
     """
     commitment = decide(nodes, ensemble_size)
-    if true_times:
-        # Not before all is decided: digests of trees are over the times as they were logged.
-        commitment = replace(
+    # Not before all is decided: digests of trees are over the times as they were logged.
+    times = true_times or {}
+    return ServerTruth(
+        replace(
             commitment,
-            committed=_retimed(commitment.committed, true_times),
-            discarded=_retimed(commitment.discarded, true_times),
-            uncertain=_retimed(commitment.uncertain, true_times),
-            forked=_retimed(commitment.forked, true_times),
+            committed=_settled(commitment.committed, times),
+            discarded=_settled(commitment.discarded, times),
+            uncertain=_settled(commitment.uncertain, times),
+            forked=_settled(commitment.forked, times),
         )
-    return ServerTruth(commitment)
+    )
 
 
-def _retimed(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn, ...]:
-    return tuple(_at_its_time(txn, true_times) for txn in txns)
-
-
-def _at_its_time(txn: Txn, true_times: Mapping[int, int]) -> Txn:
-    time = true_times.get(txn.zxid)
-    if time is None:
-        return txn
-    ops = _retimed(txn.ops, true_times)
-    return msgspec.structs.replace(txn, time_ms=time, ops=ops)
+def _settled(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn, ...]:
+    """Transactions at their true times, without digests, which have done their work."""
+    return tuple(
+        msgspec.structs.replace(
+            txn,
+            time_ms=true_times.get(txn.zxid, txn.time_ms),
+            ops=_settled(txn.ops, true_times) if txn.ops else (),
+            digest=None,
+        )
+        for txn in txns
+    )
 
 
 class _Replay:

@@ -24,7 +24,7 @@ OVERLAYS = ("paused", "dead")
 
 
 Thing = TypeVar("Thing")
-Key = tuple[int, int, str]
+Key = tuple[int, int, str, int | None]
 
 
 class Span(NamedTuple):
@@ -142,7 +142,7 @@ def build_scene(history: History, operations: list[Operation], verdict: Verdict)
     kinds = {interval.kind for interval in found}
     found += [each for each in state_intervals(history) if each.kind not in kinds]
     for interval in found:
-        key = interval.start, interval.end, interval.label
+        key = interval.start, interval.end, interval.label, interval.token
         if interval.kind == "leader":
             leaders[key] = interval
         elif interval.client is not None and (interval.kind in ROWS or interval.kind in OVERLAYS):
@@ -226,13 +226,19 @@ def _intervals(intervals: Iterable[Interval], origin: int) -> Lane[Interval]:
 
 
 def _interval_span(origin: int, interval: Interval) -> Span:
-    label = interval.label.rpartition("/")[2]  # of a node the name is enough
+    label = _label(interval)
     style = _STYLES.get(interval.kind, interval.kind)
     if interval.kind == "session":
         style = f"s-{interval.label}" if interval.label in _SESSIONS else "s-other"
     title = partial(_interval_title, origin, interval, label)
     shown = interval.kind if interval.kind in OVERLAYS else label
     return Span(interval.start, interval.end, style, title, shown)
+
+
+def _label(interval: Interval) -> str:
+    if interval.token is not None:
+        return f"token {interval.token}"
+    return interval.label.rpartition("/")[2]  # of a node the name is enough
 
 
 def _interval_title(origin: int, interval: Interval, label: str) -> str:

@@ -260,7 +260,7 @@ def judge_evidence(
     verdict.measures = measure(
         evidence.history,
         workload.words,
-        contended=workload.contended,
+        evidence.holds(workload.words) if workload.contended else None,
         per_release=verdict.stats("herd").get("per_release"),
     )
     return verdict

@@ -5,14 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.every_run.measures import Messages, Spread, Wakeups, measure
-from rumpus.checker.holds import Words
+from rumpus.checker.holds import Words, extract_holds
 from tests.checker.recorded import Recorded
 
 WORDS = Words()
 
 
 def measured(recorded, *, contended=True, words=WORDS):
-    return measure(recorded.history(), words, contended=contended)
+    history = recorded.history()
+    return measure(history, words, extract_holds(history, words) if contended else None)
 
 
 def rows(measures):

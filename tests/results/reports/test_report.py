@@ -7,7 +7,7 @@ import pytest
 
 from rumpus.checker.every_run.measures import measure
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Words
+from rumpus.checker.holds import Words, extract_holds
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.reports import report
 from rumpus.results.reports.report import render_report
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(sample):
-    measures = measure(sample.history, Words(), contended=True)
+    measures = measure(sample.history, Words(), extract_holds(sample.history, Words()))
     return render(sample, verdict=msgspec.structs.replace(sample.verdict, measures=measures))
 
 
