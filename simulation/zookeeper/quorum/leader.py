@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rumpus.simulation.kernel.process import Timer
-    from rumpus.simulation.network.opening import Listener
+    from rumpus.simulation.network.listener import Listener
     from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 
 MILLISECOND = 1_000_000

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rumpus.simulation.kernel.process import Timer
-    from rumpus.simulation.network.opening import Attempt
+    from rumpus.simulation.network.attempt import Attempt
     from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
     from rumpus.simulation.zookeeper.serving.server import Mode
 
