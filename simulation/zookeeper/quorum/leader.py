@@ -23,14 +23,13 @@ from rumpus.simulation.zookeeper.quorum.quorum_packets import (
 )
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier, QuorumVerifier
 from rumpus.simulation.zookeeper.quorum.reconfiguration import configuration_of, next_members
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
 from rumpus.simulation.zookeeper.serving.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.serving.containers import ContainerManager
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
-from rumpus.simulation.zookeeper.serving.server import Mode
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
 from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
 from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.settings import Member
-from rumpus.simulation.zookeeper.tree.containers import ContainerManager
 from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.wire import error_codes, opcodes
 from rumpus.simulation.zookeeper.wire.error_codes import Refusal
@@ -585,12 +584,12 @@ class Leader:
     def _wall_clock(self) -> int:
         return self.process.clock.wall() // MILLISECOND
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """A client of this server comes back to its session."""
         valid = self.sessions.touch(session, timeout)
         if valid:
             self.sessions.set_owner(session, self.server)
-        self.server.session_checked(connection, valid)
+        connection.answer_handshake(valid=valid)
 
     def statistics(self) -> dict[str, int | str]:
         """What a leader adds to ``mntr``; sizes are -1 before the first proposal."""

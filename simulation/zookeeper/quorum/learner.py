@@ -38,8 +38,8 @@ from rumpus.simulation.zookeeper.quorum.quorum_packets import (
 )
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import QuorumVerifier
 from rumpus.simulation.zookeeper.quorum.reconfiguration import configuration_of
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
 from rumpus.simulation.zookeeper.serving.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
 from rumpus.simulation.zookeeper.serving.session_tracker import LearnerSessionTracker
 from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.settings import Member
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Timer
     from rumpus.simulation.network.attempt import Attempt
     from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
-    from rumpus.simulation.zookeeper.serving.server import Mode
 
 MILLISECOND = 1_000_000
 TRIES = 5
@@ -120,7 +119,7 @@ class Learner:
         """Whether a reconfiguration ends this role once it is written."""
         self._pending: deque[Entry] = deque()
         """Logged, or on their way to the log, and not committed."""
-        self._revalidations: dict[int, ClientConnection] = {}
+        self._revalidations: dict[int, Handshake] = {}
         self._syncs: deque[Request] = deque()
         self._commits = CommitProcessor(self._read, self._finish, WAITS)
         self._sync: SyncProcessor[int] = SyncProcessor(
@@ -488,7 +487,7 @@ class Learner:
             session, valid = data
             connection = self._revalidations.pop(session, None)
             if connection is not None:
-                self.server.session_checked(connection, valid)
+                connection.answer_handshake(valid=valid)
         elif kind == SYNC:
             request = self._syncs.popleft()
             came_through = self._commits.synced(request.session, request.cxid)
@@ -597,7 +596,7 @@ class Learner:
             )
             self._send(Packet(REQUEST, -1, forwarded), size_of_request(forwarded))
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """Only the leader knows whether a session lives."""
         self._revalidations[session] = connection
         self._send(Packet(REVALIDATE, -1, (session, timeout)), HEAD + 12)
