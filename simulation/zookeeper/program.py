@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.quorum.leader import Leader
+from rumpus.simulation.zookeeper.quorum.learner import Learner
 from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
 from rumpus.simulation.zookeeper.serving import four_letter_words
@@ -88,7 +90,14 @@ class ServerProgram:
                 self.true_times,
             )
             if settings.members:
-                self.peer = QuorumPeer(self.server, self._network, self.disk, self._invariants)
+                self.peer = QuorumPeer(
+                    self.server,
+                    self._network,
+                    self.disk,
+                    Leader,
+                    settings.part(Learner),
+                    self._invariants,
+                )
                 self.peer.start()
             else:
                 Standalone(self.server)

@@ -19,7 +19,7 @@ class AnswersSyncItself(Learner):
 
     def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
         super().__init__(peer, leader)
-        self._commits = CommitProcessor(self._read, self._finish)
+        self._commits = CommitProcessor(self._read, peer.finish)
 
     def submit(self, request: Request) -> None:
         """Answer a sync as a read: behind what its session has asked before, and no later."""
