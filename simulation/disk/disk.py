@@ -18,8 +18,7 @@ from zlib import adler32
 from rumpus.simulation.disk.contents import Contents, Sync
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import Process, World
 
 MICROSECOND = 1_000
 SECOND = 1_000_000_000
@@ -95,7 +94,7 @@ class Disk:
     """
 
     def __init__(
-        self, simulator: "Simulator", name: str, commit_interval: int | None = 5 * SECOND
+        self, simulator: "World", name: str, commit_interval: int | None = 5 * SECOND
     ) -> None:
         self.name = name
         self._simulator = simulator

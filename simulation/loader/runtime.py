@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rumpus.simulation.kernel.process import Process
+from rumpus.simulation.kernel.process import Process, Task
 from rumpus.simulation.kernel.synchronization import Locks
-from rumpus.simulation.kernel.task import Task
 from rumpus.simulation.loader.modules.descriptor import OpenFiles
 
 if TYPE_CHECKING:

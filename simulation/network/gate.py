@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from rumpus.simulation.network.segments import FIN, HELLO, Mark, Segment
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import World
 
 
 class End(Protocol):
@@ -78,7 +78,7 @@ class Link:
         "server_closed",
     )
 
-    def __init__(self, simulator: "Simulator", gate: Gate, client: End, server: End) -> None:
+    def __init__(self, simulator: "World", gate: Gate, client: End, server: End) -> None:
         self._simulator = simulator
         self.gate = gate
         self.client = client

@@ -13,8 +13,7 @@ from rumpus.simulation.network.path import Path
 from rumpus.simulation.network.surroundings import Socket
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import Process, World
     from rumpus.simulation.network.transport import Receiver, Transport
 
 MICROSECOND = 1_000
@@ -36,7 +35,7 @@ class Network:
 
     def __init__(
         self,
-        simulator: "Simulator",
+        simulator: "World",
         shortest: int = 50 * MICROSECOND,
         longest: int = 500 * MICROSECOND,
     ) -> None:

@@ -11,7 +11,7 @@ from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task
 
 
 class SimulatedCondition:

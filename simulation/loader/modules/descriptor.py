@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Process, Task
 
 FIRST_NUMBER: Final = 1 << 20
 """Descriptors are numbered from here on: no real one, which other modules may hold, is so large."""

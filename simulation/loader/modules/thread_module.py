@@ -10,7 +10,7 @@ from rumpus.simulation.kernel.synchronization import TIMEOUT_MAX, Lock
 from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task
 
 MAIN_IDENT = 1 << 32
 """Identifier of every process's main thread; those of tasks are smaller."""

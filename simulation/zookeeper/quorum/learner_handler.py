@@ -2,8 +2,7 @@
 
 from typing import Any, Protocol
 
-from rumpus.simulation.kernel.process import Process
-from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
 from rumpus.simulation.zookeeper import bugs
 from rumpus.simulation.zookeeper.quorum.quorum_packets import (
@@ -51,7 +50,7 @@ class Leader(Protocol):
     """What a handler asks of the leader to which it belongs."""
 
     process: Process
-    simulator: Simulator
+    simulator: World
     settings: Settings
     database: Database
     sessions: SessionTracker

@@ -5,8 +5,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name of a class
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rumpus.simulation.kernel.process import Process
-from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
 from rumpus.simulation.zookeeper.serving.role import Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
@@ -49,7 +48,7 @@ class Server(Protocol):
     """What a connection asks of its server."""
 
     process: Process
-    simulator: Simulator
+    simulator: World
     settings: Settings
     database: Database
     statistics: ServerStatistics
