@@ -138,6 +138,23 @@ def test_modules_of_a_package_form_no_circle(package):
     assert circles(arrows(modules)) == []
 
 
+def rooms(graph, modules):
+    """The same arrows between folders, where neither lies in the other."""
+    room_of = {name: path.parent for name, path in modules.items()}
+    between = {room: set() for room in room_of.values()}
+    for name, others in graph.items():
+        room = room_of[name]
+        for other in map(room_of.get, others):
+            if not (room.is_relative_to(other) or other.is_relative_to(room)):
+                between[room].add(other)
+    return between
+
+
+def test_rooms_of_the_simulation_form_no_circle():
+    modules = modules_of(ROOT / "simulation", "rumpus.simulation")
+    assert circles(rooms(arrows(modules), modules)) == []
+
+
 def test_a_circle_is_seen_however_it_is_hidden(tmp_path):
     (tmp_path / "__init__.py").write_text("")
     for name, source in {
@@ -155,3 +172,9 @@ def test_a_circle_is_seen_however_it_is_hidden(tmp_path):
         ("package.for_types", "package.late", "package.member"),
         ("package.itself",),
     ]
+
+
+def test_a_circle_of_rooms_is_seen():
+    modules = {name: Path(name) / "module.py" for name in ("a", "b", "c", "c/d")}
+    graph = {"a": {"b"}, "b": {"a", "c"}, "c": {"c/d"}, "c/d": {"c"}}
+    assert circles(rooms(graph, modules)) == [(Path("a"), Path("b"))]

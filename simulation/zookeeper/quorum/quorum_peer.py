@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.quorum.configuration_files import ConfigurationFiles
 from rumpus.simulation.zookeeper.quorum.connection_manager import ConnectionManager
 from rumpus.simulation.zookeeper.quorum.election import (
     FOLLOWING,
@@ -23,7 +24,6 @@ from rumpus.simulation.zookeeper.serving.read_only import ReadOnly
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
-from rumpus.simulation.zookeeper.storage.configuration_files import ConfigurationFiles
 from rumpus.simulation.zookeeper.storage.epoch_files import EpochFiles
 from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.wire.request import Request

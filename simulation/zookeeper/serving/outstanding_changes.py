@@ -6,8 +6,8 @@ Source: ``ZooKeeperServer.outstandingChanges`` and ``ChangeRecord`` of ZooKeeper
 from collections import deque
 
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree, digest_of
-from rumpus.simulation.zookeeper.tree.transactions import Acl
 from rumpus.simulation.zookeeper.tree.znode import Znode, digest, session_of
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 KEPT = 64
 """So many transactions are remembered though they have been applied."""

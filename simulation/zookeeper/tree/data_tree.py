@@ -6,7 +6,6 @@ Source: ``DataTree`` of ZooKeeper 3.8.0.
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from rumpus.simulation.zookeeper.tree.access_control import OPEN, READ_ONLY
 from rumpus.simulation.zookeeper.tree.java_sets import copied_capacity, in_hash_order
 from rumpus.simulation.zookeeper.tree.quotas import LIMITS, STATISTICS, Quotas
 from rumpus.simulation.zookeeper.tree.transactions import (
@@ -43,6 +42,7 @@ from rumpus.simulation.zookeeper.wire.opcodes import (
     SET_DATA,
 )
 from rumpus.simulation.zookeeper.wire.paths import CONFIG, QUOTA, SYSTEM
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, READ_ONLY
 
 
 class Part(NamedTuple):

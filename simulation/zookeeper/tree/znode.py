@@ -4,9 +4,9 @@ from struct import Struct
 from zlib import crc32
 
 from rumpus.simulation.zookeeper.tree.java_sets import grown_capacity, in_hash_order
-from rumpus.simulation.zookeeper.tree.transactions import Acl
 from rumpus.simulation.zookeeper.wire.jute import write_strings
 from rumpus.simulation.zookeeper.wire.paths import BELOW_SYSTEM
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 CONTAINER_OWNER = -(1 << 63)
 """Stored owner of container nodes."""
