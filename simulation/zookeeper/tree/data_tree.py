@@ -333,7 +333,7 @@ class DataTree:
         total = 0
         for path, node in self.nodes.items():
             if path != "/":
-                total += digest_of(path, node)
+                total += digest(path, node)
         return total & 0xFFFFFFFFFFFFFFFF
 
     def approximate_data_size(self) -> int:
@@ -403,20 +403,3 @@ class DataTree:
             if path.startswith(QUOTA) and path.rpartition("/")[2] in {LIMITS, STATISTICS}:
                 tree.quotas.created(*path.rsplit("/", 1))
         return tree
-
-
-def digest_of(path: str, node: Znode) -> int:
-    """What one node adds to the digest."""
-    return digest(
-        path,
-        node.data,
-        node.czxid,
-        node.mzxid,
-        node.pzxid,
-        node.ctime,
-        node.mtime,
-        node.version,
-        node.cversion,
-        node.aversion,
-        node.owner,
-    )
