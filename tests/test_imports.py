@@ -1,4 +1,4 @@
-"""The folders depend on each other in one direction only."""
+"""Packages depend on each other in one direction only, and so do the modules of each package."""
 
 import ast
 import sys
@@ -83,3 +83,98 @@ def test_an_import_upward_is_seen_wherever_it_stands(tmp_path):
     )
     assert upward(module, "workloads") == ["sly.py:4 imports results"]
     assert upward(module, "rumpus") == []
+
+
+def modules_of(folder, name):
+    """The modules of a package: paths by full names. What is behind symbolic links is not its."""
+    found = {}
+    for path in folder.resolve().rglob("*.py"):
+        if path.resolve() == path:
+            parts = path.relative_to(folder.resolve()).with_suffix("").parts
+            found[".".join([name, *parts]).removesuffix(".__init__")] = path
+    return found
+
+
+def arrows(modules):
+    """By module, the others that it imports, wherever in it: late, or for type checkers only."""
+    graph = {}
+    for name, path in modules.items():
+        graph[name] = set()
+        for node in ast.walk(ast.parse(path.read_text(), path.name)):
+            if isinstance(node, ast.Import):
+                graph[name].update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                graph[name] |= names if names <= modules.keys() else names | {node.module}
+        graph[name] &= modules.keys()
+    return graph
+
+
+def reachable(graph, start):
+    found, left = set(), [start]
+    while left:
+        new = graph[left.pop()] - found
+        found |= new
+        left += new
+    return found
+
+
+def circles(graph):
+    """The strongly connected components, without single modules that do not import themselves."""
+    reach = {name: reachable(graph, name) for name in graph}
+    found = {
+        tuple(sorted(other for other in reach[name] if name in reach[other]))
+        for name in graph
+        if name in reach[name]
+    }
+    return sorted(found)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_modules_of_a_package_form_no_circle(package):
+    name = package if package == "rumpus" else f"rumpus.{package}"
+    modules = modules_of(ROOT / package, name)
+    assert len(modules) > 10
+    assert circles(arrows(modules)) == []
+
+
+def rooms(graph, modules):
+    """The same arrows between folders, where neither lies in the other."""
+    room_of = {name: path.parent for name, path in modules.items()}
+    between = {room: set() for room in room_of.values()}
+    for name, others in graph.items():
+        room = room_of[name]
+        for other in map(room_of.get, others):
+            if not (room.is_relative_to(other) or other.is_relative_to(room)):
+                between[room].add(other)
+    return between
+
+
+def test_rooms_of_the_simulation_form_no_circle():
+    modules = modules_of(ROOT / "simulation", "rumpus.simulation")
+    assert circles(rooms(arrows(modules), modules)) == []
+
+
+def test_a_circle_is_seen_however_it_is_hidden(tmp_path):
+    (tmp_path / "__init__.py").write_text("")
+    for name, source in {
+        "for_types": "if TYPE_CHECKING:\n    from package.late import Late\n",
+        "late": "def late():\n    import package.member\n",
+        "member": "from package import for_types\n",
+        "above": "from package import late, Constant\nimport package.below\n",
+        "below": "import os\nfrom other import above\n",
+        "itself": "import package.itself\n",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    graph = arrows(modules_of(tmp_path, "package"))
+    assert graph["package.above"] == {"package", "package.late", "package.below"}
+    assert circles(graph) == [
+        ("package.for_types", "package.late", "package.member"),
+        ("package.itself",),
+    ]
+
+
+def test_a_circle_of_rooms_is_seen():
+    modules = {name: Path(name) / "module.py" for name in ("a", "b", "c", "c/d")}
+    graph = {"a": {"b"}, "b": {"a", "c"}, "c": {"c/d"}, "c/d": {"c"}}
+    assert circles(rooms(graph, modules)) == [(Path("a"), Path("b"))]

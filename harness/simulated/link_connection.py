@@ -8,7 +8,8 @@ from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.watch_tracing import WatchTracing
 from rumpus.harness.links.zookeeper_frames import FrameReader
 from rumpus.harness.simulated_faults import Aim
-from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
+from rumpus.simulation.kernel.clock import BOOT
+from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
 
 LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})

@@ -11,7 +11,7 @@ from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task
 
 SLOWNESS = 50.0
 """How much longer a slow disk's fsync takes."""

@@ -8,7 +8,7 @@ from rumpus.harness.simulated.waiting import park
 from rumpus.simulation.kernel.simulator import Simulator
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task
 
 
 class SimMailbox:

@@ -32,9 +32,10 @@ from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
 from rumpus.harness.simulated.workers import SimWorkers
+from rumpus.simulation.kernel.clock import BOOT, EPOCH
 from rumpus.simulation.kernel.errors import Hung, SimulationError
-from rumpus.simulation.kernel.preemption import Mode, preempt
-from rumpus.simulation.kernel.simulator import BOOT, EPOCH, SECOND, Simulator
+from rumpus.simulation.kernel.preemption import Mode
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.watchdog import HangWatchdog
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.loader.space import Space
@@ -164,7 +165,7 @@ def perform_simulated(
         simulator = Simulator(seed, epoch=epoch)
         simulator.between_steps = _collecting(simulator)
         try:
-            preempt(simulator, preemption)
+            simulator.preempt(preemption)
             with HangWatchdog(simulator, HANG_PATIENCE_S), guarded(simulator) as guards:
                 return _perform(
                     simulator,

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rumpus.simulation.kernel.errors import SimulationError
-from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.kernel.simulator import SECOND
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task, World
 
 
-def park(simulator: Simulator, seconds: float | None, waits_for: str) -> bool:
+def park(simulator: "World", seconds: float | None, waits_for: str) -> bool:
     """Let the current task wait until it is woken; False if the time (virtual) is over first.
 
     Raises:
@@ -26,7 +26,7 @@ def park(simulator: Simulator, seconds: float | None, waits_for: str) -> bool:
     return task.park(None if seconds is None else round(seconds * SECOND), waits_for)
 
 
-def sleeper(simulator: Simulator) -> Callable[[float], None]:
+def sleeper(simulator: "World") -> Callable[[float], None]:
     """``time.sleep`` of a world."""
 
     def sleep(seconds: float) -> None:
@@ -40,7 +40,7 @@ class Flag:
 
     __slots__ = ("_set", "_simulator", "_waiting")
 
-    def __init__(self, simulator: Simulator) -> None:
+    def __init__(self, simulator: "World") -> None:
         self._simulator = simulator
         self._set = False
         self._waiting: list[Task] = []

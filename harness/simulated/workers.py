@@ -18,15 +18,16 @@ from rumpus.harness.simulated.machines import SimClientMachines
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import Flag, park
 from rumpus.simulation.disk.disk import Disk
+from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.kernel.process import Process
-from rumpus.simulation.kernel.simulator import BOOT, Simulator
+from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.loader.space import Space
 from rumpus.simulation.network.network import Network
 
 if TYPE_CHECKING:
     from rumpus.harness.simulated_faults import ClientMachines
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Task
 
 RESTART_PATIENCE_S = 15.0
 """How long ``restart`` waits for the new process to report that it is ready, virtual seconds."""

@@ -5,7 +5,8 @@ import time
 
 from rumpus.consoles import answers, notices
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.simulation.kernel.simulator import EPOCH, MILLISECOND, Simulator
+from rumpus.simulation.kernel.clock import EPOCH
+from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import RealSockets
 from rumpus.simulation.zookeeper.cluster import Cluster

@@ -14,7 +14,8 @@ from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.simulation.kernel.preemption import Mode
-from rumpus.simulation.kernel.simulator import EPOCH, SECOND
+from rumpus.simulation.kernel.clock import EPOCH
+from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 
 SPREAD_S = 50_000_000

@@ -15,11 +15,10 @@ from random import Random
 from typing import TYPE_CHECKING
 from zlib import adler32
 
-from rumpus.simulation.disk.file import Contents, File, Sync
+from rumpus.simulation.disk.contents import Contents, Sync
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import Process, World
 
 MICROSECOND = 1_000
 SECOND = 1_000_000_000
@@ -30,6 +29,58 @@ NANOSECONDS_PER_BYTE = 5
 
 Change = tuple[tuple[str, Contents | None], ...]
 """Paths, and what they name from now on; happens as a whole or not at all."""
+
+
+class File:
+    """An open file of a ``Disk``. Nothing is safe in a power failure before ``sync``."""
+
+    __slots__ = ("_contents", "_disk", "path")
+
+    def __init__(self, disk: "Disk", path: str, contents: Contents) -> None:
+        self._disk = disk
+        self._contents = contents
+        self.path = path
+        """Under which it was opened."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return len(self._contents.data)
+
+    @property
+    def safe_size(self) -> int:
+        """How many bytes a power failure cannot take away."""
+        return self._contents.safe
+
+    def append(self, data: bytes) -> None:
+        """Write at the end.
+
+        Raises:
+            OSError: ENOSPC (what there was room for has been written), or EIO.
+        """
+        self._disk.append_to(self._contents, data)
+
+    def truncate(self, size: int) -> None:
+        """Cut off what is behind the first ``size`` bytes.
+
+        Raises:
+            OSError: EIO.
+        """
+        self._disk.truncate(self._contents, size)
+
+    def read(self, offset: int = 0, size: int | None = None) -> bytes:
+        """What is in it, from an offset; ``size`` bytes at most."""
+        end = None if size is None else offset + size
+        return bytes(memoryview(self._contents.data)[offset:end])
+
+    def sync(self, process: "Process", done: Callable[[OSError | None], None]) -> None:
+        """Make safe what has been written so far, and the names of files, as ``fsync`` does.
+
+        Args:
+            process: in which ``done`` is called; never if it has died, later if it is frozen.
+            done: is given None, or EIO.
+        """
+        self._disk.sync(self._contents, process, done)
 
 
 class Disk:
@@ -43,7 +94,7 @@ class Disk:
     """
 
     def __init__(
-        self, simulator: "Simulator", name: str, commit_interval: int | None = 5 * SECOND
+        self, simulator: "World", name: str, commit_interval: int | None = 5 * SECOND
     ) -> None:
         self.name = name
         self._simulator = simulator

@@ -1,9 +1,19 @@
 """The clocks of a simulated machine: they can be wrong, and run fast or slow."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from rumpus.simulation.kernel.simulator import Simulator
+SECOND = 1_000_000_000
+EPOCH = 1_700_000_000 * SECOND
+"""What wall clocks show when a world begins unless told else, in nanoseconds since 1970."""
+BOOT = 100_000 * SECOND
+"""What monotonic clocks show then: a machine that has been up for a day or so."""
+
+
+class Time(Protocol):
+    """Where clocks get the time from: a world."""
+
+    now: int
+    """Virtual nanoseconds since the world began."""
 
 
 class Clock:
@@ -11,16 +21,20 @@ class Clock:
 
     ``rate`` is how much its time runs faster than the world's: 1.01 gains 10 ms a second. Waits
     follow it, too. Steps of the wall clock do not touch the monotonic one.
+
+    Args:
+        world: whose time it is.
+        epoch: what the wall clock shows when the world begins, in nanoseconds since 1970.
     """
 
-    def __init__(self, simulator: "Simulator", boot: int, epoch: int) -> None:
-        self._simulator = simulator
+    def __init__(self, world: Time, epoch: int) -> None:
+        self._world = world
         self.rate: float = 1
-        self._since = simulator.now
-        self._shown = boot + simulator.now
-        self.offset = boot
+        self._since = world.now
+        self._shown = BOOT + world.now
+        self.offset = BOOT
         """From the world's time to the monotonic one, as long as the rate is 1."""
-        self._ahead = epoch - boot
+        self._ahead = epoch - BOOT
         self._epoch = epoch
         self.wrong = False
         """Whether it has ever been set or run at another rate."""
@@ -28,8 +42,8 @@ class Clock:
     def monotonic(self) -> int:
         """Never goes back."""
         if self.rate == 1:
-            return self._simulator.now + self.offset
-        return self._shown + int((self._simulator.now - self._since) * self.rate)
+            return self._world.now + self.offset
+        return self._shown + int((self._world.now - self._since) * self.rate)
 
     def wall(self) -> int:
         """Since 1970."""
@@ -42,7 +56,7 @@ class Clock:
 
     def true_wall(self) -> int:
         """What the wall clock would show if it were right."""
-        return self._epoch + self._simulator.now
+        return self._epoch + self._world.now
 
     def run_at(self, rate: float) -> None:
         """Change how fast both clocks run from now on.
@@ -54,6 +68,6 @@ class Clock:
             raise ValueError(f"a clock's rate must be above 0, not {rate}")
         self.wrong = True
         self._shown = self.monotonic()
-        self._since = self._simulator.now
+        self._since = self._world.now
         self.offset = self._shown - self._since
         self.rate = rate

@@ -8,11 +8,9 @@ import sys
 from collections.abc import Callable
 from random import Random
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from rumpus.simulation.kernel.simulator import Simulator
-    from rumpus.simulation.kernel.task import Task
+from rumpus.simulation.kernel.process import Task, World
 
 Mode = Literal["none", "blocking", "primitives", "lines"]
 """``none``: who became ready first runs first, until it blocks. ``blocking``: until it blocks, then
@@ -49,14 +47,14 @@ class Preemption:
         # Geometric, so that no operation is privileged; drawn once for each preemption.
         return 1 + int(self._random.expovariate(1 / self._mean)) if self._mean else 0
 
-    def at_primitive(self, simulator: "Simulator") -> None:
+    def at_primitive(self, world: World) -> None:
         """Called by each primitive operation of a task; may yield."""
         if self.mode == "primitives":
             self._left -= 1
             if self._left <= 0:
-                self._preempt(simulator)
+                self._preempt(world)
 
-    def resume(self, task: "Task") -> None:
+    def resume(self, task: Task) -> None:
         """Switch to a task, and trace its program's lines until it switches back."""
         is_traced = task.process.is_traced
         if is_traced is None:
@@ -71,8 +69,8 @@ class Preemption:
         finally:
             sys.settrace(before)
 
-    def _preempt(self, simulator: "Simulator") -> None:
-        task = simulator.current
+    def _preempt(self, world: World) -> None:
+        task = world.current
         # A task that holds a lock of the real world (an import, say) must not be left: none do,
         # for only the simulated primitives and private files come here.
         if task is not None and not task.process.dead:
@@ -81,13 +79,13 @@ class Preemption:
             task.pass_on()
 
     def _tracer(
-        self, simulator: "Simulator", is_traced: Callable[[str], bool]
+        self, world: World, is_traced: Callable[[str], bool]
     ) -> Callable[[FrameType, str, Any], Any]:
         def on_line(_frame: FrameType, event: str, _argument: Any) -> Any:
             if event == "line":
                 self._left -= 1
                 if self._left <= 0:
-                    self._preempt(simulator)
+                    self._preempt(world)
             return on_line
 
         def on_call(frame: FrameType, _event: str, _argument: Any) -> Any:
@@ -100,14 +98,3 @@ def mode_of_seed(seed: int) -> Mode:
     """The mode of a world whose schedule is to be drawn too: mostly one of the two cheap ones."""
     (mode,) = Random(f"{seed}:preemption mode").choices(MODES, weights=(1, 4, 4, 1))
     return mode
-
-
-def preempt(simulator: "Simulator", mode: Mode | None = None) -> None:
-    """Choose the schedule of a world, before its first task is started.
-
-    Args:
-        simulator: the world.
-        mode: None: the one of its seed. The moments are the same as if that had been named.
-    """
-    mode = mode_of_seed(simulator.seed) if mode is None else mode
-    simulator.preempt(Preemption(mode, simulator.random("preemption")))

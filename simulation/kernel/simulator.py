@@ -13,20 +13,15 @@ from typing import Any
 
 from greenlet import getcurrent
 
+from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.simulation.kernel.errors import SimulationError, StepLimitExceeded, Stuck
-from rumpus.simulation.kernel.preemption import Preemption
-from rumpus.simulation.kernel.process import Process
-from rumpus.simulation.kernel.task import Task
+from rumpus.simulation.kernel.preemption import Mode, Preemption, mode_of_seed
+from rumpus.simulation.kernel.process import Interrupts, Process, Task
 from rumpus.simulation.kernel.trace import FLUSH_AT, Trace
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
 MICROSECOND = 1_000
-
-EPOCH = 1_700_000_000 * SECOND
-"""What wall clocks show when a world begins unless told else, in nanoseconds since 1970."""
-BOOT = 100_000 * SECOND
-"""What monotonic clocks show then: a machine that has been up for a day or so."""
 
 SHORTEST_STEP = 1_000
 STEP_SPREAD = 29_000
@@ -43,6 +38,7 @@ class Simulator:
         seed: all that is random comes from it.
         keep_trace: whether ``trace.kept`` tells everything that happened.
         step_limit: tasks may take so many steps in all.
+        epoch: what wall clocks show when the world begins, in nanoseconds since 1970.
     """
 
     def __init__(
@@ -67,7 +63,7 @@ class Simulator:
         self.failures: list[tuple[int, str, BaseException]] = []
         """Exceptions that escaped from tasks: when, which task, what."""
         self.preemption: Preemption | None = None
-        self.interrupts: Preemption | None = None
+        self.interrupts: Interrupts | None = None
         """The same, if it strikes at operations of primitives; they ask nobody otherwise."""
         self.in_order = False
         """Whether the task that became ready first runs first, instead of any."""
@@ -140,9 +136,14 @@ class Simulator:
         else:
             self.ready.append(task)
 
-    def preempt(self, preemption: Preemption) -> None:
-        """Choose the schedule of this world, before its first task is started."""
-        self.preemption = preemption
+    def preempt(self, mode: Mode | None = None) -> None:
+        """Choose the schedule of this world, before its first task is started.
+
+        Args:
+            mode: None: the one of its seed. The moments are the same as if that had been named.
+        """
+        mode = mode_of_seed(self.seed) if mode is None else mode
+        self.preemption = preemption = Preemption(mode, self.random("preemption"))
         self.interrupts = preemption if preemption.mode == "primitives" else None
         self.in_order = preemption.mode == "none"
 

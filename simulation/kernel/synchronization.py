@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.simulator import Simulator
-    from rumpus.simulation.kernel.task import Task
+    from rumpus.simulation.kernel.process import Process, Task, World
 
 TIMEOUT_MAX = 9_000_000_000.0
 """Longest timeout in seconds, as ``threading.TIMEOUT_MAX``."""
@@ -22,7 +20,7 @@ class _Mutex:
 
     __slots__ = ("__weakref__", "_draw", "_locked", "_simulator", "_waiting")
 
-    def __init__(self, simulator: "Simulator", draw: Any) -> None:
+    def __init__(self, simulator: "World", draw: Any) -> None:
         self._simulator = simulator
         self._draw = draw
         self._locked = False
@@ -114,7 +112,7 @@ class RLock(_Mutex):
 
     __slots__ = ("_count", "_owner")
 
-    def __init__(self, simulator: "Simulator", draw: Any) -> None:
+    def __init__(self, simulator: "World", draw: Any) -> None:
         super().__init__(simulator, draw)
         self._owner: Task | None = None
         self._count = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rumpus.simulation.loader.modules import (
     atexit_module,
@@ -21,11 +21,9 @@ from rumpus.simulation.loader.modules import (
     time_module,
     uuid_module,
 )
+from rumpus.simulation.loader.runtime import Runtime
 
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
-
-SIMULATED: Final[dict[str, Callable[["Space"], ModuleType]]] = {
+SIMULATED: Final[dict[str, Callable[[Runtime], ModuleType]]] = {
     "_thread": thread_module.build,
     "atexit": atexit_module.build,
     "collections": collections_module.build,
@@ -44,12 +42,12 @@ SIMULATED: Final[dict[str, Callable[["Space"], ModuleType]]] = {
 """By name, what makes the module of a process."""
 
 
-def _in_plain_python(_: "Space", queue: Any) -> None:
+def _in_plain_python(_: Runtime, queue: Any) -> None:
     """The queue in C waits on a real lock, on which the whole world would wait."""
     queue.SimpleQueue = queue._PySimpleQueue  # noqa: SLF001 - its name as long as it is hidden
 
 
-FINISHING: Final[dict[str, Callable[["Space", Any], None]]] = {
+FINISHING: Final[dict[str, Callable[[Runtime, Any], None]]] = {
     "kazoo.handlers.utils": kazoo_select.install,
     "queue": _in_plain_python,
     "threading": condition.install,

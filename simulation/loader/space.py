@@ -14,23 +14,22 @@ sets, so none of it shows unless a program asks for it.
 """
 
 import builtins
-import errno
 import importlib
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rumpus.simulation.kernel.process import Process
-from rumpus.simulation.kernel.synchronization import Locks, RLock
-from rumpus.simulation.kernel.task import Task
 from rumpus.simulation.loader.module_code import module_code
-from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER, Descriptor
 from rumpus.simulation.loader.modules.ordered_set import OrderedFrozenSet, OrderedSet
 from rumpus.simulation.loader.modules.refused_modules import refused
+from rumpus.simulation.loader.runtime import Runtime
 from rumpus.simulation.loader.set_literals import HIDDEN_NAME
 from rumpus.simulation.loader.simulated_modules import FINISHING, SIMULATED
+
+if TYPE_CHECKING:
+    from rumpus.simulation.kernel.synchronization import RLock
 
 STANDARD_PRIVATE: Final = (
     "_threading_local",
@@ -46,8 +45,8 @@ STANDARD_PRIVATE: Final = (
 """Modules of the standard library that are pure Python on threads, time, randomness or sets."""
 
 
-class Space:
-    """The module namespace of one process.
+class Space(Runtime):
+    """The runtime of one process, with the modules that it imports.
 
     Args:
         process: whose modules these are.
@@ -74,20 +73,7 @@ class Space:
         stderr: TextIO | None = None,
         argv: Sequence[str] = (),
     ) -> None:
-        self.process = process
-        self.simulator = process.simulator
-        self.network = network
-        self.locks = Locks(process)
-        self.stdout = stdout
-        self.stderr = stderr
-        self.argv = list(argv)
-        self.modules: dict[str, ModuleType] = {}
-        """What the process has imported, as its own ``sys.modules``; shared modules included."""
-        self.descriptors: dict[int, Descriptor] = {}
-        """Its open files, as far as they are simulated (sockets, pipes), by number."""
-        self.at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
-        self.main_task: Task | None = None
-        self._next_number = FIRST_NUMBER - 1
+        super().__init__(process, network, stdout=stdout, stderr=stderr, argv=argv)
         self._private = {*private, *STANDARD_PRIVATE}
         self._shared = shared
         self._users_files: dict[str, None] = {}
@@ -100,65 +86,6 @@ class Space:
             "frozenset": OrderedFrozenSet,
             HIDDEN_NAME: OrderedSet,
         }
-
-    # -- running --------------------------------------------------------------------------
-
-    def start(self, function: Callable[..., object], *arguments: Any, name: str = "main") -> Task:
-        """Start the process's main thread.
-
-        When it returns, the process goes on as a Python program does: it waits for the threads
-        that are no daemons, calls what was registered with ``atexit``, and ends. An exception
-        is put among the simulator's failures.
-        """
-
-        def main() -> None:
-            try:
-                function(*arguments)
-            except SystemExit:
-                pass
-            except Exception as error:
-                self.report(f"{self.process.name}/{name}", error)
-            self.exit()
-
-        self.main_task = self.process.spawn(main, name)
-        return self.main_task
-
-    def exit(self) -> None:
-        """End the process in an orderly way. Called by a task of its own."""
-        threading: Any = self.modules.get("threading")
-        if threading is not None and self.simulator.current is self.main_task:
-            threading._shutdown()  # noqa: SLF001 - as the interpreter calls it when it ends
-        while self.at_exit:
-            function, arguments, keywords = self.at_exit.pop()
-            function(*arguments, **keywords)
-        self.process.kill()
-
-    def report(self, where: str, error: BaseException) -> None:
-        """Put an exception that nobody caught among the simulator's failures."""
-        simulator = self.simulator
-        simulator.trace.append(f"{where}: {type(error).__name__}")
-        simulator.failures.append((simulator.now, where, error))
-
-    # -- descriptors ----------------------------------------------------------------------
-
-    def open(self, descriptor: Descriptor) -> int:
-        """Give an open file its number."""
-        self._next_number += 1
-        self.descriptors[self._next_number] = descriptor
-        return self._next_number
-
-    def descriptor(self, number: int) -> Descriptor:
-        """The open file of a number.
-
-        Raises:
-            OSError: EBADF, if there is none.
-        """
-        found = self.descriptors.get(number)
-        if found is None:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        return found
-
-    # -- modules --------------------------------------------------------------------------
 
     def is_private(self, name: str) -> bool:
         """Whether the process gets its own copy of a module."""

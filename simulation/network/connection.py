@@ -21,8 +21,8 @@ from rumpus.simulation.network.segments import BROKEN, FIN, HELLO, Mark, Message
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Process
     from rumpus.simulation.network.gate import Link
-    from rumpus.simulation.network.network import Network
-    from rumpus.simulation.network.opening import Listener
+    from rumpus.simulation.network.listener import Listener
+    from rumpus.simulation.network.surroundings import Surroundings
     from rumpus.simulation.network.transport import Receiver
 
 SEND_BUFFER = 256 * 1024
@@ -109,7 +109,7 @@ class Connection:
 
     def __init__(
         self,
-        network: "Network",
+        network: "Surroundings",
         process: "Process",
         local: tuple[str, int],
         remote: tuple[str, int],

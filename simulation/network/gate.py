@@ -2,13 +2,25 @@
 
 import errno
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rumpus.simulation.network.segments import FIN, HELLO, Mark, Segment
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.simulator import Simulator
-    from rumpus.simulation.network.connection import Connection
+    from rumpus.simulation.kernel.process import World
+
+
+class End(Protocol):
+    """What a gate asks of either end of a connection."""
+
+    def take_in(self, segment: Segment) -> None:
+        """Give a segment to the program, or keep it until the program wants it."""
+
+    def is_over(self) -> bool:
+        """Whether the kernel knows nothing of this end any more."""
+
+    def break_off(self, error: int) -> None:
+        """End the connection with an error number, which the program is told."""
 
 
 def _pass(_: "Link", chunk: bytes) -> bytes:
@@ -66,20 +78,18 @@ class Link:
         "server_closed",
     )
 
-    def __init__(
-        self, simulator: "Simulator", gate: Gate, client: "Connection", server: "Connection"
-    ) -> None:
+    def __init__(self, simulator: "World", gate: Gate, client: End, server: End) -> None:
         self._simulator = simulator
         self.gate = gate
         self.client = client
         """The client's end."""
         self.server = server
         """The server's end."""
-        self._left: dict[Connection, None] = {}  # ends that their programs have closed
+        self._left: dict[End, None] = {}  # ends that their programs have closed
         self.admitted = True
         self.server_closed = False
 
-    def pass_segment(self, end: "Connection", segment: Segment) -> Segment | None:
+    def pass_segment(self, end: End, segment: Segment) -> Segment | None:
         """What of a segment reaches an end; called by the connection."""
         to_server = end is self.server
         if segment is HELLO:
@@ -95,14 +105,14 @@ class Link:
             self._later(self.server.break_off, errno.ECONNRESET)
         return None
 
-    def pass_reset(self, end: "Connection") -> bool:
+    def pass_reset(self, end: End) -> bool:
         """Whether a reset reaches an end; called by the connection."""
         to_server = end is self.server
         return bool(self.gate.hung_up(self, by_client=to_server)) and self._reaches(
             to_server=to_server
         )
 
-    def left(self, end: "Connection") -> None:
+    def left(self, end: End) -> None:
         """The program at one end has closed it, or knows that it is lost."""
         self._left[end] = None
         if self.client in self._left and (self.server in self._left or not self.admitted):
@@ -130,7 +140,7 @@ class Link:
     def _reaches(self, *, to_server: bool) -> bool:
         return not self.server_closed and (self.admitted or not to_server)
 
-    def _give(self, what: tuple["Connection", Segment]) -> None:
+    def _give(self, what: tuple[End, Segment]) -> None:
         end, segment = what
         if not end.is_over():
             end.take_in(segment)

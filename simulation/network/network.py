@@ -1,32 +1,24 @@
 """The network of a world: who listens where, who is connected, and what is broken between hosts."""
 
 import errno
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from rumpus.simulation.network.attempt import Attempt
 from rumpus.simulation.network.connection import Connection
 from rumpus.simulation.network.gate import Gate
-from rumpus.simulation.network.opening import Attempt, Listener
+from rumpus.simulation.network.listener import Listener
 from rumpus.simulation.network.path import Path
+from rumpus.simulation.network.surroundings import Socket
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.kernel.simulator import Simulator
+    from rumpus.simulation.kernel.process import Process, World
     from rumpus.simulation.network.transport import Receiver, Transport
 
 MICROSECOND = 1_000
 FIRST_EPHEMERAL_PORT = 32768
 EPHEMERAL_PORTS = 28232
-
-
-class Socket(Protocol):
-    """What ends when its process does: a listener, an attempt to connect, a connection."""
-
-    def end_with_process(self) -> None:
-        """The process has died; its kernel says so to the other side."""
-
-    def vanish(self) -> None:
-        """The host has lost power; the other side learns nothing."""
 
 
 class Network:
@@ -43,7 +35,7 @@ class Network:
 
     def __init__(
         self,
-        simulator: "Simulator",
+        simulator: "World",
         shortest: int = 50 * MICROSECOND,
         longest: int = 500 * MICROSECOND,
     ) -> None:
@@ -80,7 +72,7 @@ class Network:
         address = (host, port or self._ephemeral_port(host))
         if address in self._listeners:
             raise OSError(errno.EADDRINUSE, f"{host}:{port} is in use already")
-        listener = Listener(self, process, address, accept)
+        listener = Listener(process, address, accept, self._forget_listener)
         self._listeners[address] = listener
         self.remember_socket(process, listener)
         return listener
@@ -128,15 +120,15 @@ class Network:
 
     def cut(self, source: str, target: str) -> None:
         """Drop all packets that go from one host to another."""
-        path = self._change(f"cut {source} {target}", source, target)
-        path.cut = True
-        path.refresh()
+        with self._fault("cut", source, target) as path:
+            path.cut = True
         for sender in [*path.senders, *self.path(target, source).senders]:
             sender.probe_if_cut()
 
     def mend(self, source: str, target: str) -> None:
         """End all faults of one direction between two hosts."""
-        self._change(f"mend {source} {target}", source, target).mend()
+        with self._fault("mend", source, target) as path:
+            path.mend()
 
     def partition(self, grudge: Mapping[str, frozenset[str]]) -> None:
         """Have every node drop what comes from the hosts against which it bears a grudge."""
@@ -152,46 +144,39 @@ class Network:
 
     def lose(self, source: str, target: str, share: float) -> None:
         """Lose a share (0 to 1) of packets."""
-        path = self._change(f"lose {source} {target} {share}", source, target)
-        path.loss = share
-        path.refresh()
+        with self._fault("lose", source, target, share) as path:
+            path.loss = share
 
     def delay(self, source: str, target: str, extra: int, jitter: int = 0) -> None:
         """Have packets take longer by ``extra`` and up to ``jitter`` more nanoseconds."""
-        path = self._change(f"delay {source} {target} {extra} {jitter}", source, target)
-        path.delay = extra
-        path.jitter = jitter
-        path.refresh()
+        with self._fault("delay", source, target, extra, jitter) as path:
+            path.delay = extra
+            path.jitter = jitter
 
     def rate(self, source: str, target: str, bytes_per_second: int | None) -> None:
         """Let no more bytes through; packets wait for those before them. None: no limit."""
-        path = self._change(f"rate {source} {target} {bytes_per_second}", source, target)
-        path.bytes_per_second = bytes_per_second
-        path.refresh()
+        with self._fault("rate", source, target, bytes_per_second) as path:
+            path.bytes_per_second = bytes_per_second
 
     def reorder(self, source: str, target: str, share: float) -> None:
         """Have a share of packets overtaken: late at the receiver, with all behind them."""
-        path = self._change(f"reorder {source} {target} {share}", source, target)
-        path.reordering = share
-        path.refresh()
+        with self._fault("reorder", source, target, share) as path:
+            path.reordering = share
 
     def duplicate(self, source: str, target: str, share: float) -> None:
         """Deliver a share of packets twice; TCP drops the second (they are counted)."""
-        path = self._change(f"duplicate {source} {target} {share}", source, target)
-        path.duplication = share
-        path.refresh()
+        with self._fault("duplicate", source, target, share) as path:
+            path.duplication = share
 
     def corrupt(self, source: str, target: str, share: float) -> None:
         """Corrupt a share of packets: TCP's checksum finds out, so they are lost."""
-        path = self._change(f"corrupt {source} {target} {share}", source, target)
-        path.corruption = share
-        path.refresh()
+        with self._fault("corrupt", source, target, share) as path:
+            path.corruption = share
 
     def fragment(self, source: str, target: str, share: float) -> None:
         """Split writes at random places, each piece again with this probability (below 1)."""
-        path = self._change(f"fragment {source} {target} {share}", source, target)
-        path.fragmentation = share
-        path.refresh()
+        with self._fault("fragment", source, target, share) as path:
+            path.fragmentation = share
 
     def reset(self, host_a: str, host_b: str) -> None:
         """Reset all connections between two hosts, as a firewall between them can."""
@@ -272,8 +257,7 @@ class Network:
         if sockets is not None:
             sockets.pop(socket, None)
 
-    def forget_listener(self, listener: Listener) -> None:
-        """The listener is closed."""
+    def _forget_listener(self, listener: Listener) -> None:
         self._listeners.pop(listener.address, None)
         self.forget_socket(listener.process, listener)
 
@@ -281,9 +265,13 @@ class Network:
         for socket in list(self._sockets.pop(process, {})):
             socket.end_with_process()
 
-    def _change(self, what: str, source: str, target: str) -> Path:
-        self._simulator.trace.append(what)
-        return self.path(source, target)
+    @contextmanager
+    def _fault(self, name: str, source: str, target: str, *details: float | None) -> Iterator[Path]:
+        """Give the body a path to set faults on; the trace records their name and details."""
+        self._simulator.trace.append(" ".join(map(str, (name, source, target, *details))))
+        path = self.path(source, target)
+        yield path
+        path.refresh()
 
     def _ephemeral_port(self, host: str) -> int:
         number = self._next_port.get(host, 0)

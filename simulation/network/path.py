@@ -1,12 +1,19 @@
 """The way from one host to another: how long packets take, and what happens to them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rumpus.simulation.network.connection import Connection
+from typing import Protocol
 
 SECOND = 1_000_000_000
+
+
+class Sender(Protocol):
+    """The end of a connection whose packets go along a path."""
+
+    def probe_if_cut(self) -> None:
+        """The path, or the way back, has been cut: see what that means for what is unsent."""
+
+    def break_off_reset(self, _: object = None) -> None:
+        """End the connection as if a reset had arrived, whatever is in between."""
 
 
 class Path:
@@ -51,7 +58,7 @@ class Path:
         """Packets that did not arrive, so far."""
         self.duplicated = 0
         """Packets that arrived twice, so far; the receiver's kernel drops the second."""
-        self.senders: dict[Connection, None] = {}
+        self.senders: dict[Sender, None] = {}
         """The ends of connections that send along here."""
         self.mend()
 

@@ -9,7 +9,7 @@ from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.program import ServerProgram
 from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
-from rumpus.simulation.zookeeper.serving.server import Mode
+from rumpus.simulation.zookeeper.serving.role import Mode
 from rumpus.simulation.zookeeper.settings import Member, Settings
 
 

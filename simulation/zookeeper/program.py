@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.quorum.leader import Leader
+from rumpus.simulation.zookeeper.quorum.learner import Learner
 from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
-from rumpus.simulation.zookeeper.serving.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.serving import four_letter_words
+from rumpus.simulation.zookeeper.serving.role import Mode
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.serving.standalone import Standalone
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
@@ -77,10 +81,23 @@ class ServerProgram:
             database = settings.part(Database)(self.disk, settings.part(DataTree))
             database.load()
             self.server = ZooKeeperServer(
-                process, self._network, settings, database, self._exit, self.true_times
+                process,
+                self._network,
+                settings,
+                database,
+                self._exit,
+                four_letter_words.WORDS,
+                self.true_times,
             )
             if settings.members:
-                self.peer = QuorumPeer(self.server, self._network, self.disk, self._invariants)
+                self.peer = QuorumPeer(
+                    self.server,
+                    self._network,
+                    self.disk,
+                    Leader,
+                    settings.part(Learner),
+                    self._invariants,
+                )
                 self.peer.start()
             else:
                 Standalone(self.server)

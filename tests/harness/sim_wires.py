@@ -1,7 +1,8 @@
 """The test's own ends of simulated links: sockets that let the world go on while they wait."""
 
 from rumpus.harness.simulated.links import SimLinks
-from rumpus.simulation.kernel.simulator import BOOT, MILLISECOND, Simulator
+from rumpus.simulation.kernel.clock import BOOT
+from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.network import Network
 
 PATIENCE = 20_000 * MILLISECOND

@@ -15,7 +15,7 @@ from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import server_truth
-from rumpus.simulation.kernel.simulator import EPOCH
+from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
 from rumpus.workloads.workload import Setting

@@ -59,7 +59,7 @@ class Servers:
                 init_limit=4,
                 sync_limit=2,
                 max_client_connections=0,
-                four_letter_words=frozenset(map(bytes.decode, four_letter_words.KNOWN)),
+                four_letter_words=frozenset(map(bytes.decode, four_letter_words.WORDS)),
                 read_only_mode=True,
                 reconfig=True,
                 super_digest=PASSWORD_TEST,

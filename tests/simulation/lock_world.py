@@ -1,6 +1,5 @@
 """A small world in which kazoo's clients contend for a lock while servers fail."""
 
-from rumpus.simulation.kernel.preemption import preempt
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.loader.space import Space
@@ -12,7 +11,7 @@ CLIENTS = 3
 
 def digest_of_a_world(seed, mode, seconds=6):
     simulator = Simulator(seed)
-    preempt(simulator, mode)
+    simulator.preempt(mode)
     network = Network(simulator)
     cluster = Cluster(simulator, network, 3, tick_time=500)
     cluster.start()

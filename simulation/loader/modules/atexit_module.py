@@ -3,17 +3,15 @@
 import atexit
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``atexit`` of a process."""
-    at_exit = space.at_exit
+    at_exit = runtime.at_exit
 
     def register(function: Callable[..., object], *args: Any, **kwargs: Any) -> object:
         at_exit.append((function, args, kwargs))

@@ -8,12 +8,10 @@ import collections
 import sys
 from collections.abc import Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 _classes: dict[tuple[Any, ...], type] = {}
 
@@ -39,6 +37,6 @@ def _namedtuple(
     return made
 
 
-def build(_: "Space") -> ModuleType:
+def build(_: Runtime) -> ModuleType:
     """The ``collections`` of a process."""
     return simulated(collections, namedtuple=_namedtuple)

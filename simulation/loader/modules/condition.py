@@ -8,20 +8,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
+from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
-    from rumpus.simulation.loader.space import Space
+    from rumpus.simulation.kernel.process import Task
 
 
 class SimulatedCondition:
     """``threading.Condition`` of a process, which is that of its class."""
 
-    _space: "Space"
+    _runtime: Runtime
 
     def __init__(self, lock: Any = None) -> None:
         if lock is None:
-            lock = self._space.locks.rlock()
+            lock = self._runtime.locks.rlock()
         self._lock = lock
         self.acquire: Callable[..., bool] = lock.acquire
         self.release: Callable[[], None] = lock.release
@@ -52,7 +52,7 @@ class SimulatedCondition:
         """As ``threading.Condition.wait``."""
         if not self._is_owned():
             raise RuntimeError("cannot wait on un-acquired lock")
-        task = self._space.simulator.current
+        task = self._runtime.simulator.current
         if task is None:
             raise SimulationError("a callback of the main loop would wait for a condition")
         waiters = self._waiters
@@ -82,7 +82,7 @@ class SimulatedCondition:
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
         """As ``threading.Condition.wait_for``."""
-        clock = self._space.process.clock
+        clock = self._runtime.process.clock
         end = None if timeout is None else clock.monotonic() + int(timeout * 1e9)
         result = predicate()
         while not result:
@@ -115,7 +115,7 @@ class SimulatedCondition:
 class SimulatedEvent:
     """``threading.Event`` of a process, which is that of its class."""
 
-    _space: "Space"
+    _runtime: Runtime
 
     def __init__(self) -> None:
         self._flag = False
@@ -132,7 +132,7 @@ class SimulatedEvent:
 
     def set(self) -> None:
         """As ``threading.Event.set``."""
-        simulator = self._space.simulator
+        simulator = self._runtime.simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
         self._flag = True
@@ -147,7 +147,7 @@ class SimulatedEvent:
 
     def wait(self, timeout: float | None = None) -> bool:
         """As ``threading.Event.wait``."""
-        simulator = self._space.simulator
+        simulator = self._runtime.simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
         if self._flag:
@@ -167,9 +167,11 @@ class SimulatedEvent:
         return woken or self._flag
 
 
-def install(space: "Space", threading: Any) -> None:
+def install(runtime: Runtime, threading: Any) -> None:
     """Have a private copy of ``threading`` use these."""
     threading.Condition = type(
-        "Condition", (SimulatedCondition,), {"_space": space, "__module__": "threading"}
+        "Condition", (SimulatedCondition,), {"_runtime": runtime, "__module__": "threading"}
     )
-    threading.Event = type("Event", (SimulatedEvent,), {"_space": space, "__module__": "threading"})
+    threading.Event = type(
+        "Event", (SimulatedEvent,), {"_runtime": runtime, "__module__": "threading"}
+    )

@@ -2,12 +2,10 @@
 
 import datetime  # noqa: ICN001 - the module itself is meant
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 
 class _Kind(type):
@@ -20,9 +18,9 @@ class _Kind(type):
         return cls.__mro__[1] in subclass.__mro__
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``datetime`` of a process."""
-    wall = space.process.clock.wall
+    wall = runtime.process.clock.wall
     utc = datetime.UTC
 
     class Moment(datetime.datetime, metaclass=_Kind):

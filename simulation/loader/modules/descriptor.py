@@ -1,4 +1,4 @@
-"""What a simulated file descriptor stands for: something that tasks wait for until it is ready."""
+"""Simulated file descriptors: open files that tasks wait for until they are ready."""
 
 import errno
 import os
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rumpus.simulation.kernel.errors import ProcessKilled, SimulationError
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
-    from rumpus.simulation.loader.space import Space
+    from rumpus.simulation.kernel.process import Process, Task
 
 FIRST_NUMBER: Final = 1 << 20
 """Descriptors are numbered from here on: no real one, which other modules may hold, is so large."""
@@ -18,15 +17,44 @@ READ: Final = 1
 WRITE: Final = 2
 
 
+class OpenFiles:
+    """The open files of one process, as far as they are simulated: sockets and pipes.
+
+    Args:
+        process: whose files these are.
+    """
+
+    def __init__(self, process: "Process") -> None:
+        self.process = process
+        self.by_number: dict[int, Descriptor] = {}
+        self._next_number = FIRST_NUMBER
+
+    def add(self, descriptor: "Descriptor") -> int:
+        """Give an open file its number; numbers are never used again."""
+        number = self._next_number
+        self._next_number += 1
+        self.by_number[number] = descriptor
+        return number
+
+    def find(self, number: int) -> "Descriptor":
+        """The open file of a number.
+
+        Raises:
+            OSError: EBADF, if there is none.
+        """
+        found = self.by_number.get(number)
+        if found is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return found
+
+
 class Descriptor:
     """One open file of a process, with the flags that ``select`` looks at."""
 
-    _space: "Space"
-
-    def __init__(self, space: "Space") -> None:
-        self._space = space
-        self._simulator = space.simulator
-        self.number = space.open(self)
+    def __init__(self, files: OpenFiles) -> None:
+        self._open_files = files
+        self._simulator = files.process.simulator
+        self.number = files.add(self)
         self.ready_to_read = False
         self.ready_to_write = False
         self.waiting: list[Task] = []
@@ -42,7 +70,7 @@ class Descriptor:
         simulator = self._simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
-        if self._space.process.dead:
+        if self._open_files.process.dead:
             raise ProcessKilled
 
     def wait(self, events: int, timeout: float | None, waits_for: str) -> bool:
@@ -59,7 +87,7 @@ class Descriptor:
         Raises:
             OSError: EBADF, if another task closes it meanwhile.
         """
-        return wait_for_any(self._space, [(self, events)], timeout, waits_for, self)
+        return wait_for_any(self._open_files, [(self, events)], timeout, waits_for, self)
 
     @property
     def closed(self) -> bool:
@@ -72,13 +100,13 @@ class Descriptor:
 
     def release(self) -> None:
         """Give its number back, and let those who wait for it notice."""
-        self._space.descriptors.pop(self.number, None)
+        self._open_files.by_number.pop(self.number, None)
         self.number = -1
         self.wake()
 
 
 def wait_for_any(
-    space: "Space",
+    files: OpenFiles,
     wanted: Sequence[tuple[Descriptor, int]],
     timeout: float | None,
     waits_for: str,
@@ -87,7 +115,7 @@ def wait_for_any(
     """Block the current task until one of the descriptors is ready for the events wanted of it.
 
     Args:
-        space: whose task it is.
+        files: those of the process whose task it is.
         wanted: descriptors and their events.
         timeout: seconds on the process's clock; None: for ever.
         waits_for: in words, for dumps.
@@ -99,10 +127,10 @@ def wait_for_any(
     Raises:
         OSError: EBADF, if ``needed`` is closed.
     """
-    task = space.simulator.current
+    task = files.process.simulator.current
     if task is None:
         raise SimulationError(f"a callback of the main loop would block on {waits_for}")
-    clock = space.process.clock
+    clock = files.process.clock
     left = None if timeout is None else int(timeout * 1e9)
     deadline = 0 if left is None else clock.monotonic() + left
     while True:

@@ -2,23 +2,21 @@
 
 import fcntl
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``fcntl`` of a process: flags of simulated descriptors are 0 and stay so."""
 
     def fcntl_(fd: Any, cmd: int, arg: Any = 0, /) -> Any:
         number = fd if isinstance(fd, int) else fd.fileno()
         if number < FIRST_NUMBER:
             return fcntl.fcntl(number, cmd, arg)
-        space.descriptor(number)
+        runtime.files.find(number)
         return 0
 
     return simulated(fcntl, fcntl=fcntl_)

@@ -6,27 +6,25 @@ with it; anything else it leaves to kazoo's own.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import READ, WRITE, wait_for_any
 from rumpus.simulation.loader.modules.simulated_socket import SimulatedSocket
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 _Lists = tuple[list[Any], list[Any], list[Any]]
 
 
-def selector_select(space: "Space", kazoos_own: Callable[..., _Lists]) -> Callable[..., _Lists]:
+def selector_select(runtime: Runtime, kazoos_own: Callable[..., _Lists]) -> Callable[..., _Lists]:
     """The function for one process.
 
     Args:
-        space: of the process.
+        runtime: of the process.
         kazoos_own: what it stands in for.
     """
-    simulator = space.simulator
-    process = space.process
+    simulator = runtime.simulator
+    process = runtime.process
 
     def select(
         rlist: Sequence[Any],
@@ -60,7 +58,7 @@ def selector_select(space: "Space", kazoos_own: Callable[..., _Lists]) -> Callab
         if len(files) == MOST_FILES and files[0] is files[1]:
             return kazoos_own(rlist, wlist, xlist, timeout)
         if not ready and (timeout is None or timeout > 0):
-            wait_for_any(space, [(file, events) for file in files], timeout, "select")
+            wait_for_any(runtime.files, [(file, events) for file in files], timeout, "select")
             for file in files:
                 if (file.ready_to_write if wlist else file.ready_to_read) and file.number >= 0:
                     ready.append(file)  # noqa: PERF401 - a comprehension is a call
@@ -74,8 +72,8 @@ MOST_FILES = 2
 _TIMEOUTS = (int, float, type(None))
 
 
-def install(space: "Space", utils: Any) -> None:
+def install(runtime: Runtime, utils: Any) -> None:
     """Have a private copy of ``kazoo.handlers.utils`` use it, if it is a kazoo that has it."""
     original = getattr(utils, "selector_select", None)
     if original is not None:
-        utils.selector_select = selector_select(space, original)
+        utils.selector_select = selector_select(runtime, original)

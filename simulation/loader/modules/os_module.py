@@ -4,16 +4,14 @@ import errno
 import os
 import signal
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER
 from rumpus.simulation.loader.modules.pipes import PipeEnd, broken, pipe
 from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 CPU_COUNT = 4
 """Of every simulated host."""
@@ -28,10 +26,10 @@ _REFUSED = (
 _HIDDEN = ("fork", "forkpty", "register_at_fork")
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``os`` of a process."""
-    process = space.process
-    simulator = space.simulator
+    process = runtime.process
+    simulator = runtime.simulator
     stream = simulator.random(f"urandom of {process.name} {process.pid}")
 
     def end(status: int = 0, /) -> None:
@@ -55,7 +53,7 @@ def build(space: "Space") -> ModuleType:
             raise broken(errno.EPERM)
 
     def pipe_end(number: int) -> PipeEnd:
-        found = space.descriptor(number)
+        found = runtime.files.find(number)
         if not isinstance(found, PipeEnd):
             raise broken(errno.EINVAL)
         return found
@@ -70,7 +68,7 @@ def build(space: "Space") -> ModuleType:
         if fd < FIRST_NUMBER:
             os.close(fd)
         else:
-            space.descriptor(fd).close()
+            runtime.files.find(fd).close()
 
     def set_blocking(fd: int, blocking: bool, /) -> None:
         if fd < FIRST_NUMBER:
@@ -96,7 +94,7 @@ def build(space: "Space") -> ModuleType:
         getrandom=lambda size, flags=0: stream.randbytes(size),  # noqa: ARG005 - as in os
         getsid=lambda _=0: process.pid,
         kill=kill,
-        pipe=lambda: pipe(space),
+        pipe=lambda: pipe(runtime.files),
         read=read,
         sched_getaffinity=lambda _: set(range(CPU_COUNT)),
         set_blocking=set_blocking,

@@ -2,12 +2,9 @@
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor, OpenFiles
 
 CAPACITY: Final = 65_536
 """Bytes that a pipe holds, as on Linux."""
@@ -21,8 +18,8 @@ def broken(number: int) -> OSError:
 class PipeEnd(Descriptor):
     """One end of ``os.pipe``."""
 
-    def __init__(self, space: "Space") -> None:
-        super().__init__(space)
+    def __init__(self, files: OpenFiles) -> None:
+        super().__init__(files)
         self.blocking = True
         self.other: PipeEnd | None = None
         """The other end, as long as it is open."""
@@ -88,9 +85,9 @@ class PipeEnd(Descriptor):
         self.release()
 
 
-def pipe(space: "Space") -> tuple[int, int]:
+def pipe(files: OpenFiles) -> tuple[int, int]:
     """A new pipe: the numbers of its reading and its writing end."""
-    reader, writer = PipeEnd(space), PipeEnd(space)
+    reader, writer = PipeEnd(files), PipeEnd(files)
     reader.other, writer.other = writer, reader
     writer._writes = True  # noqa: SLF001 - of this file
     writer.ready_to_write = True

@@ -5,17 +5,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
+from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rumpus.simulation.loader.space import Space
 
-
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``random`` of a process."""
-    process = space.process
-    stream = space.simulator.random(f"random of {process.name} {process.pid}")
+    process = runtime.process
+    stream = runtime.simulator.random(f"random of {process.name} {process.pid}")
     bits = stream.getrandbits
 
     class Random(random.Random):

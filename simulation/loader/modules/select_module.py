@@ -7,14 +7,12 @@ import selectors
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor, wait_for_any
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 _new_key = selectors.SelectorKey.__new__
 
@@ -36,7 +34,7 @@ def _number_of(file: Any) -> int:
 class Selector:
     """``selectors.DefaultSelector`` of a process, which is that of its class."""
 
-    _space: "Space"
+    _runtime: Runtime
 
     def __init__(self) -> None:
         self._keys: dict[int, selectors.SelectorKey] = {}
@@ -56,7 +54,7 @@ class Selector:
         number = fileobj if type(fileobj) is int and fileobj >= 0 else _number_of(fileobj)
         if number in self._keys:
             raise KeyError(f"{fileobj!r} (FD {number}) is already registered")
-        if number not in self._space.descriptors:
+        if number not in self._runtime.files.by_number:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         key = _new_key(selectors.SelectorKey, fileobj, number, events, data)
         self._keys[number] = key
@@ -114,28 +112,28 @@ class Selector:
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """As ``selectors.BaseSelector.select``."""
-        space = self._space
-        simulator = space.simulator
+        runtime = self._runtime
+        simulator = runtime.simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
-        if space.process.dead:
+        if runtime.process.dead:
             raise ProcessKilled
         ready = self._ready()
         if ready or (timeout is not None and timeout <= 0):
             return ready
         wanted = self._wanted
         if wanted is None:
-            descriptors = space.descriptors
+            descriptors = runtime.files.by_number
             wanted = self._wanted = [
                 (descriptors[number], key.events)
                 for number, key in self._keys.items()
                 if number in descriptors
             ]
-        wait_for_any(space, wanted, timeout, "select")
+        wait_for_any(runtime.files, wanted, timeout, "select")
         return self._ready()
 
     def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
-        descriptors = self._space.descriptors
+        descriptors = self._runtime.files.by_number
         ready = []
         for number, key in self._keys.items():
             descriptor = descriptors.get(number)
@@ -183,20 +181,20 @@ class _FileMap(Mapping[Any, selectors.SelectorKey]):
         return iter(self._selector._keys)  # noqa: SLF001 - as above
 
 
-def build_selectors(space: "Space") -> ModuleType:
+def build_selectors(runtime: Runtime) -> ModuleType:
     """The ``selectors`` of a process. All its selectors are of one kind."""
-    kind = type("DefaultSelector", (Selector,), {"_space": space, "__module__": "selectors"})
+    kind = type("DefaultSelector", (Selector,), {"_runtime": runtime, "__module__": "selectors"})
     names = ("DefaultSelector", "EpollSelector", "PollSelector", "SelectSelector")
     return simulated(selectors, **dict.fromkeys(names, kind))
 
 
-def build_select(space: "Space") -> ModuleType:
+def build_select(runtime: Runtime) -> ModuleType:
     """The ``select`` of a process; without ``epoll``."""
-    descriptors = space.descriptors
-    simulator = space.simulator
+    descriptors = runtime.files.by_number
+    simulator = runtime.simulator
 
     def find(files: Iterable[Any]) -> list[tuple[Any, Descriptor]]:
-        return [(file, space.descriptor(_number_of(file))) for file in files]
+        return [(file, runtime.files.find(_number_of(file))) for file in files]
 
     def select_(
         rlist: Iterable[Any],
@@ -207,7 +205,7 @@ def build_select(space: "Space") -> ModuleType:
     ) -> tuple[list[Any], list[Any], list[Any]]:
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
-        if space.process.dead:
+        if runtime.process.dead:
             raise ProcessKilled
         if timeout is not None and timeout < 0:
             raise ValueError("timeout must be non-negative")
@@ -226,7 +224,7 @@ def build_select(space: "Space") -> ModuleType:
             return found
         wanted = [(descriptor, READ) for _, descriptor in readers]
         wanted += [(descriptor, WRITE) for _, descriptor in writers]
-        wait_for_any(space, wanted, timeout, "select")
+        wait_for_any(runtime.files, wanted, timeout, "select")
         return ready()
 
     class Poll:
@@ -262,7 +260,7 @@ def build_select(space: "Space") -> ModuleType:
 
             if simulator.interrupts is not None:
                 simulator.interrupts.at_primitive(simulator)
-            if space.process.dead:
+            if runtime.process.dead:
                 raise ProcessKilled
             found = ready()
             if not found and timeout != 0:
@@ -275,7 +273,7 @@ def build_select(space: "Space") -> ModuleType:
                     for number, mask in self._events.items()
                 ]
                 seconds = None if timeout is None or timeout < 0 else timeout / 1000
-                wait_for_any(space, wanted, seconds, "poll")
+                wait_for_any(runtime.files, wanted, seconds, "poll")
                 found = ready()
             return found
 

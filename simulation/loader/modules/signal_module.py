@@ -2,16 +2,14 @@
 
 import signal
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 
-def build(_: "Space") -> ModuleType:
+def build(_: Runtime) -> ModuleType:
     """The ``signal`` of a process."""
     handlers: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor
 from rumpus.simulation.loader.modules.pipes import broken
+from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
     from rumpus.simulation.network.transport import Transport
@@ -32,6 +33,7 @@ class SimulatedSocket(Descriptor):
     """
 
     default_timeout: float | None = None
+    _runtime: Runtime
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class SimulatedSocket(Descriptor):
             raise broken(errno.ENOTSOCK)
         if family not in (-1, socket.AF_INET) or kind & 0xF != socket.SOCK_STREAM:
             raise broken(errno.EAFNOSUPPORT)
-        super().__init__(self._space)
+        super().__init__(self._runtime.files)
         self._begin(socket.AF_INET, max(proto, 0))
         self.settimeout(0 if kind & socket.SOCK_NONBLOCK else self.default_timeout)
 
@@ -74,7 +76,7 @@ class SimulatedSocket(Descriptor):
     def _made(cls) -> Self:
         """One that is made by the system, not by the program."""
         made = cls.__new__(cls)
-        Descriptor.__init__(made, cls._space)
+        Descriptor.__init__(made, cls._runtime.files)
         made._begin(socket.AF_INET, 0)
         return made
 
@@ -115,7 +117,7 @@ class SimulatedSocket(Descriptor):
         simulator = self._simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
-        if self._space.process.dead:
+        if self._runtime.process.dead:
             raise ProcessKilled
         held = self._held
         if not held and not self._wait_for_data(flags):
@@ -177,7 +179,7 @@ class SimulatedSocket(Descriptor):
         simulator = self._simulator
         if simulator.interrupts is not None:
             simulator.interrupts.at_primitive(simulator)
-        if self._space.process.dead:
+        if self._runtime.process.dead:
             raise ProcessKilled
         if not self.ready_to_write or self._lost or self._shut:
             self._wait_for_room(flags)
@@ -261,11 +263,11 @@ class SimulatedSocket(Descriptor):
             return errno.EALREADY
         self.ready_to_read = self.ready_to_write = False
         self._eof = self._lost = False
-        space = self._space
+        runtime = self._runtime
         host = str(address[0])
-        self._attempt = space.network.connect(
-            space.process,
-            (space.process.host if host in _LOCAL_NAMES else host, int(address[1])),
+        self._attempt = runtime.network.connect(
+            runtime.process,
+            (runtime.process.host if host in _LOCAL_NAMES else host, int(address[1])),
             self._opened,
             self._failed,
         )
@@ -288,7 +290,7 @@ class SimulatedSocket(Descriptor):
     def bind(self, address: tuple[Any, ...]) -> None:
         """As ``socket.bind``; whether the port is free is found by ``listen``."""
         host = str(address[0])
-        process_host = self._space.process.host
+        process_host = self._runtime.process.host
         if host not in _LOCAL_NAMES and host != process_host:
             raise broken(errno.EADDRNOTAVAIL)
         self._bound = (process_host, int(address[1]))
@@ -299,7 +301,9 @@ class SimulatedSocket(Descriptor):
         self.primitive()
         if self._listener is None:
             port = self._bound[1] if self._bound else 0
-            self._listener = self._space.network.listen(self._space.process, port, self._arrived)
+            self._listener = self._runtime.network.listen(
+                self._runtime.process, port, self._arrived
+            )
             self._bound = self._listener.address
 
     def _arrived(self, transport: "Transport") -> "SimulatedSocket":
@@ -486,7 +490,7 @@ class SimulatedSocket(Descriptor):
 
     def __repr__(self) -> str:
         state = "closed" if self.number < 0 else "connected" if self._connected else "open"
-        return f"<simulated socket {self.number} of {self._space.process.name}, {state}>"
+        return f"<simulated socket {self.number} of {self._runtime.process.name}, {state}>"
 
 
 class _Raw(io.RawIOBase):

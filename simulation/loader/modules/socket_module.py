@@ -2,22 +2,20 @@
 
 import socket
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.modules.simulated_module import simulated
 from rumpus.simulation.loader.modules.simulated_socket import SimulatedSocket, pair
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 _UNSET: Any = socket._GLOBAL_DEFAULT_TIMEOUT  # type: ignore[attr-defined] # noqa: SLF001 - the default
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``socket`` of a process."""
-    host_name = space.process.host
-    kind: Any = type("socket", (SimulatedSocket,), {"_space": space, "__module__": "socket"})
+    host_name = runtime.process.host
+    kind: Any = type("socket", (SimulatedSocket,), {"_runtime": runtime, "__module__": "socket"})
 
     def create_connection(
         address: tuple[str, int],

@@ -2,10 +2,9 @@
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 
 class _System(ModuleType):
@@ -15,12 +14,12 @@ class _System(ModuleType):
         return getattr(sys, name)
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``sys`` of a process."""
     module = _System("sys")
-    module.__dict__.update(modules=space.modules, argv=space.argv)
-    if space.stdout is not None:
-        module.__dict__["stdout"] = space.stdout
-    if space.stderr is not None:
-        module.__dict__["stderr"] = space.stderr
+    module.__dict__.update(modules=runtime.modules, argv=runtime.argv)
+    if runtime.stdout is not None:
+        module.__dict__["stdout"] = runtime.stdout
+    if runtime.stderr is not None:
+        module.__dict__["stderr"] = runtime.stderr
     return module

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rumpus.simulation.kernel.errors import Hung, ProcessKilled
 from rumpus.simulation.kernel.synchronization import TIMEOUT_MAX, Lock
+from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
-    from rumpus.simulation.kernel.task import Task
-    from rumpus.simulation.loader.space import Space
+    from rumpus.simulation.kernel.process import Task
 
 MAIN_IDENT = 1 << 32
 """Identifier of every process's main thread; those of tasks are smaller."""
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``_thread`` of a process.
 
     ``_local`` is left out, so that ``threading`` takes its pure Python one.
     """
-    simulator = space.simulator
-    process = space.process
+    simulator = runtime.simulator
+    process = runtime.process
     sentinels: dict[Task | None, Lock] = {}
 
     def get_ident() -> int:
         task = simulator.current
-        return MAIN_IDENT if task is None or task is space.main_task else task.identity
+        return MAIN_IDENT if task is None or task is runtime.main_task else task.identity
 
     def start_new_thread(
         function: Callable[..., object],
@@ -55,8 +55,8 @@ def build(space: "Space") -> ModuleType:
     def set_sentinel() -> Lock:
         """A lock that is released when the calling thread ends."""
         task = simulator.current
-        lock = space.locks.lock()
-        sentinels[None if task is space.main_task else task] = lock
+        lock = runtime.locks.lock()
+        sentinels[None if task is runtime.main_task else task] = lock
         return lock
 
     def excepthook(args: Any) -> None:
@@ -64,7 +64,7 @@ def build(space: "Space") -> ModuleType:
         if issubclass(args.exc_type, (KeyboardInterrupt, Hung)):
             raise args.exc_value  # meant for the real program
         if not process.dead and not issubclass(args.exc_type, SystemExit | ProcessKilled):
-            space.report(f"{process.name}/{getattr(args.thread, 'name', '?')}", args.exc_value)
+            runtime.report(f"{process.name}/{getattr(args.thread, 'name', '?')}", args.exc_value)
 
     def leave() -> NoReturn:
         raise SystemExit
@@ -72,13 +72,13 @@ def build(space: "Space") -> ModuleType:
     module = ModuleType("_thread")
     module.__dict__.update(
         LockType=Lock,
-        RLock=space.locks.rlock,
+        RLock=runtime.locks.rlock,
         TIMEOUT_MAX=TIMEOUT_MAX,
         _ExceptHookArgs=_ExceptHookArgs,
         _excepthook=excepthook,
         _set_sentinel=set_sentinel,
-        allocate=space.locks.lock,
-        allocate_lock=space.locks.lock,
+        allocate=runtime.locks.lock,
+        allocate_lock=runtime.locks.lock,
         daemon_threads_allowed=lambda: True,
         error=RuntimeError,
         exit=leave,

@@ -3,13 +3,11 @@
 import calendar
 import time
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rumpus.simulation.kernel.errors import SimulationError
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 READ_COST = 100
 """Virtual nanoseconds that reading a clock takes, so that loops that wait for a time end."""
@@ -17,10 +15,10 @@ MOST_READS = 1_000
 """After so many readings in one step others get their turn, as with real threads."""
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``time`` of a process."""
-    simulator = space.simulator
-    clock = space.process.clock
+    simulator = runtime.simulator
+    clock = runtime.process.clock
     monotonic_clock, wall_clock = clock.monotonic, clock.wall
     started = clock.monotonic()
     step, reads = -1, 0

@@ -2,23 +2,21 @@
 
 import uuid
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
-
-if TYPE_CHECKING:
-    from rumpus.simulation.loader.space import Space
+from rumpus.simulation.loader.runtime import Runtime
 
 GREGORIAN_OFFSET: Final = 0x01B21DD213814000
 """From 1582-10-15, the origin of a UUID's time, to 1970-01-01, in units of 100 ns (RFC 4122)."""
 
 
-def build(space: "Space") -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``uuid`` of a process."""
-    process = space.process
-    stream = space.simulator.random(f"uuid of {process.name} {process.pid}")
+    process = runtime.process
+    stream = runtime.simulator.random(f"uuid of {process.name} {process.pid}")
     # A node number that is drawn has its multicast bit set (RFC 4122, 4.5).
-    host_number = space.simulator.random(f"node {process.host}").getrandbits(48) | 1 << 40
+    host_number = runtime.simulator.random(f"node {process.host}").getrandbits(48) | 1 << 40
     last = 0
 
     def getnode() -> int:

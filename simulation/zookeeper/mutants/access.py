@@ -6,6 +6,7 @@ from rumpus.simulation.zookeeper.serving.reads import Reads
 from rumpus.simulation.zookeeper.tree import access_control
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from rumpus.simulation.zookeeper.tree.znode import Znode
+from rumpus.simulation.zookeeper.wire import permissions
 from rumpus.simulation.zookeeper.wire.request import Request
 
 
@@ -30,5 +31,5 @@ class InheritsLists(Reads):
         node = super()._readable(request, tree, path)
         parent = tree.nodes.get(path.rpartition("/")[0])
         if parent is not None:
-            access_control.check(parent.acl, access_control.READ, request.identities)
+            access_control.check(parent.acl, permissions.READ, request.identities)
         return node

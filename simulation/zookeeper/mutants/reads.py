@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rumpus.simulation.zookeeper.quorum.learner import Learner
 from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
 from rumpus.simulation.zookeeper.serving.commit_processor import CommitProcessor
+from rumpus.simulation.zookeeper.serving.role import Handshake
 from rumpus.simulation.zookeeper.settings import Member
 from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.request import Request
@@ -18,7 +19,7 @@ class AnswersSyncItself(Learner):
 
     def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
         super().__init__(peer, leader)
-        self._commits = CommitProcessor(self._read, self._finish)
+        self._commits = CommitProcessor(self._read, peer.finish)
 
     def submit(self, request: Request) -> None:
         """Answer a sync as a read: behind what its session has asked before, and no later."""
@@ -34,9 +35,9 @@ class RevalidatesItself(Learner):
     With the leader's answer the learner would get all that the leader had committed before it.
     """
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:  # noqa: ARG002 - as it was
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:  # noqa: ARG002 - as it was
         """Answer at once."""
-        self.server.session_checked(connection, session in self.database.sessions)
+        connection.answer_handshake(valid=session in self.database.sessions)
 
 
 class TakesAnyClient(ClientConnection):

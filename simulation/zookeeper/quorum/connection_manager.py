@@ -15,7 +15,8 @@ from rumpus.simulation.zookeeper.quorum.quorum_verifier import Verifier
 from rumpus.simulation.zookeeper.settings import Member
 
 if TYPE_CHECKING:
-    from rumpus.simulation.network.opening import Attempt, Listener
+    from rumpus.simulation.network.attempt import Attempt
+    from rumpus.simulation.network.listener import Listener
 
 MILLISECOND = 1_000_000
 CONNECT_TIMEOUT = 5_000 * MILLISECOND

@@ -21,16 +21,15 @@ from rumpus.simulation.zookeeper.quorum.quorum_packets import (
     make_zxid,
     size_of_entry,
 )
+from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier, QuorumVerifier
 from rumpus.simulation.zookeeper.quorum.reconfiguration import configuration_of, next_members
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
 from rumpus.simulation.zookeeper.serving.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.serving.containers import ContainerManager
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
-from rumpus.simulation.zookeeper.serving.server import Mode
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
 from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
-from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.settings import Member
-from rumpus.simulation.zookeeper.tree.containers import ContainerManager
 from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.wire import error_codes, opcodes
 from rumpus.simulation.zookeeper.wire.error_codes import Refusal
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rumpus.simulation.kernel.process import Timer
-    from rumpus.simulation.network.opening import Listener
-    from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
+    from rumpus.simulation.network.listener import Listener
 
 MILLISECOND = 1_000_000
 LAST_COUNTER = 0xFFFFFFFF
@@ -75,7 +73,7 @@ class Leader:
 
     mode: Mode = "leader"
 
-    def __init__(self, peer: "QuorumPeer") -> None:
+    def __init__(self, peer: QuorumPeer) -> None:
         self.peer = peer
         self.process = peer.process
         self.simulator = peer.simulator
@@ -130,15 +128,13 @@ class Leader:
         self._preparer: Preparer | None = None
         self._containers: ContainerManager | None = None
         self._commits = CommitProcessor(self._read, self._finish)
-        self._sync: SyncProcessor[int] = SyncProcessor(
-            self.process,
-            self.database,
-            self._logged,
-            peer.fail,
-            snap_count=settings.snap_count,
-            random=peer.random,
-        )
+        self._sync = peer.new_sync_processor(self._logged)
         self._invariants = peer.invariants
+
+    @property
+    def last_seen(self) -> QuorumVerifier:
+        """The configuration that was proposed last."""
+        return self.peer.last_seen
 
     # -- discovery ------------------------------------------------------------------------
 
@@ -192,7 +188,7 @@ class Leader:
     def _epoch_written(self) -> None:
         if self.over:
             return
-        seen = self.peer.last_seen
+        seen = self.last_seen
         if seen.version:
             self._agree_on_epoch()
         else:  # the configuration of the files gets a version, and so takes precedence over others
@@ -284,9 +280,9 @@ class Leader:
                 self.epoch,
                 database.last_processed,
                 [entry.header.zxid for entry in database.committed_log],
-                self.peer.last_seen,
+                self.last_seen,
             )
-        self._activate(self.peer.last_seen, acks, make_zxid(self.epoch, 0))
+        self._activate(self.last_seen, acks, make_zxid(self.epoch, 0))
         self._served_since = self.simulator.now
         database.last_processed = zxid
         self.sessions.track_all(database.sessions)
@@ -571,12 +567,7 @@ class Leader:
         self.server.finish(request, None)
 
     def _finish(self, entry: Entry, request: Request | None) -> None:
-        if self._invariants is not None:
-            self._invariants.applied(self.settings.server_id, entry)
-        if request is None:
-            self.server.apply(entry)
-        else:
-            self.server.finish(request, entry)
+        self.peer.finish(entry, request)
         assert self._preparer is not None
         self._preparer.committed(entry[0][2])
 
@@ -585,12 +576,12 @@ class Leader:
     def _wall_clock(self) -> int:
         return self.process.clock.wall() // MILLISECOND
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """A client of this server comes back to its session."""
         valid = self.sessions.touch(session, timeout)
         if valid:
             self.sessions.set_owner(session, self.server)
-        self.server.session_checked(connection, valid)
+        connection.answer_handshake(valid=valid)
 
     def statistics(self) -> dict[str, int | str]:
         """What a leader adds to ``mntr``; sizes are -1 before the first proposal."""

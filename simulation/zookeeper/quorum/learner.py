@@ -36,12 +36,13 @@ from rumpus.simulation.zookeeper.quorum.quorum_packets import (
     make_zxid,
     size_of_request,
 )
+from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import QuorumVerifier
 from rumpus.simulation.zookeeper.quorum.reconfiguration import configuration_of
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.quorum.silence import SilenceWatch
 from rumpus.simulation.zookeeper.serving.commit_processor import WRITES, CommitProcessor
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
 from rumpus.simulation.zookeeper.serving.session_tracker import LearnerSessionTracker
-from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.settings import Member
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 from rumpus.simulation.zookeeper.storage.database import TruncationFailed
@@ -54,9 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rumpus.simulation.kernel.process import Timer
-    from rumpus.simulation.network.opening import Attempt
-    from rumpus.simulation.zookeeper.quorum.quorum_peer import QuorumPeer
-    from rumpus.simulation.zookeeper.serving.server import Mode
+    from rumpus.simulation.network.attempt import Attempt
 
 MILLISECOND = 1_000_000
 TRIES = 5
@@ -83,7 +82,7 @@ class Learner:
         leader: whom the election has named.
     """
 
-    def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
+    def __init__(self, peer: QuorumPeer, leader: Member) -> None:
         self.peer = peer
         self.leader = leader
         self.process = peer.process
@@ -103,14 +102,17 @@ class Learner:
         self._attempt: Attempt | None = None
         self._tries = 0
         self._retry: Timer | None = None
-        self._init_patience = settings.tick_time * settings.init_limit * MILLISECOND
-        self._patience = self._init_patience
-        self._heard = self.simulator.now
-        self._give_up_connecting = self.simulator.now + self._init_patience
-        self._deadline: Timer | None = None
+        init_patience = settings.tick_time * settings.init_limit * MILLISECOND
+        self._give_up_connecting = self.simulator.now + init_patience
         self._kind = DIFF
         self._blocked = False
         """Whether it waits for the disk, and reads nothing."""
+        self._silence = SilenceWatch(
+            self.process,
+            init_patience,
+            self._is_blocked,
+            partial(self.shutdown, "nothing came from the leader for too long"),
+        )
         self._kept: deque[Packet] = deque()
         self._not_committed: deque[Entry] = deque()
         self._committed: deque[int] = deque()
@@ -120,17 +122,10 @@ class Learner:
         """Whether a reconfiguration ends this role once it is written."""
         self._pending: deque[Entry] = deque()
         """Logged, or on their way to the log, and not committed."""
-        self._revalidations: dict[int, ClientConnection] = {}
+        self._revalidations: dict[int, Handshake] = {}
         self._syncs: deque[Request] = deque()
-        self._commits = CommitProcessor(self._read, self._finish, WAITS)
-        self._sync: SyncProcessor[int] = SyncProcessor(
-            self.process,
-            self.database,
-            self._logged,
-            peer.fail,
-            snap_count=settings.snap_count,
-            random=peer.random,
-        )
+        self._commits = CommitProcessor(self._read, peer.finish, WAITS)
+        self._sync = peer.new_sync_processor(self._logged)
         self._invariants = peer.invariants
 
     def _timeouts(self) -> dict[int, int]:
@@ -163,8 +158,7 @@ class Learner:
         if self.over:
             transport.close()
             return self
-        self._heard = self.simulator.now
-        self._deadline = self.process.call_later(self._patience, self._look_at_deadline)
+        self._silence.start()
         self._send(
             Packet(
                 FOLLOWERINFO if self.participant else OBSERVERINFO,
@@ -179,30 +173,11 @@ class Learner:
         assert self._transport is not None
         self._transport.write_message(packet, size)
 
-    def _look_at_deadline(self) -> None:
-        # Asked again at once, after what came while the process was frozen has been taken in.
-        late = self._late()
-        if late > 0:
-            self._deadline = self.process.call_later(0, self._give_up_if_late)
-        else:
-            self._deadline = self.process.call_later(1 - late, self._look_at_deadline)
-
-    def _late(self) -> int:
-        if self._blocked:
-            return -self._patience
-        return self.simulator.now - self._heard - self._patience
-
-    def _give_up_if_late(self) -> None:
-        if self._late() > 0:
-            self.shutdown("nothing came from the leader for too long")
-        else:
-            self._look_at_deadline()
-
     # -- Receiver -------------------------------------------------------------------------
 
     def data_received(self, packet: Any) -> None:
         """A packet of the leader."""
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         if self._blocked:
             self._kept.append(packet)
         elif self.phase == BROADCAST:
@@ -235,9 +210,9 @@ class Learner:
             return
         self.over = True
         self._kept.clear()
-        for timer in (self._deadline, self._retry):
-            if timer is not None:
-                timer.cancel()
+        self._silence.stop()
+        if self._retry is not None:
+            self._retry.cancel()
         if self._attempt is not None:
             self._attempt.cancel()
         self.server.stop_serving()
@@ -246,13 +221,16 @@ class Learner:
             self._transport.close()
         self.peer.role_over(reason)
 
+    def _is_blocked(self) -> bool:
+        return self._blocked
+
     def _block(self) -> None:
         self._blocked = True
 
     def _go_on(self) -> None:
         """The disk has done what was waited for: take in what came meanwhile."""
         self._blocked = False
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         kept = self._kept
         while kept and not self._blocked and not self.over:
             self.data_received(kept.popleft())
@@ -373,7 +351,7 @@ class Learner:
         """NEWLEADER: what has come gets onto the disk, then the new epoch, then the ACK."""
         if self.over:
             return
-        self._patience = self.settings.tick_time * self.settings.sync_limit * MILLISECOND
+        self._silence.limit = self.settings.tick_time * self.settings.sync_limit * MILLISECOND
         if self._kind == DIFF and bugs.CURRENT_EPOCH_BEFORE_DATA not in self._bugs:
             self._log_before_epoch()
         elif self._kind == DIFF:
@@ -488,7 +466,7 @@ class Learner:
             session, valid = data
             connection = self._revalidations.pop(session, None)
             if connection is not None:
-                self.server.session_checked(connection, valid)
+                connection.answer_handshake(valid=valid)
         elif kind == SYNC:
             request = self._syncs.popleft()
             came_through = self._commits.synced(request.session, request.cxid)
@@ -573,14 +551,6 @@ class Learner:
     def _read(self, request: Request) -> None:
         self.server.finish(request, None)
 
-    def _finish(self, entry: Entry, request: Request | None) -> None:
-        if self._invariants is not None:
-            self._invariants.applied(self._server_id, entry)
-        if request is None:
-            self.server.apply(entry)
-        else:
-            self.server.finish(request, entry)
-
     # -- Role -----------------------------------------------------------------------------
 
     def submit(self, request: Request) -> None:
@@ -597,7 +567,7 @@ class Learner:
             )
             self._send(Packet(REQUEST, -1, forwarded), size_of_request(forwarded))
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """Only the leader knows whether a session lives."""
         self._revalidations[session] = connection
         self._send(Packet(REVALIDATE, -1, (session, timeout)), HEAD + 12)

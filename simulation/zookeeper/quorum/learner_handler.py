@@ -1,7 +1,8 @@
 """A leader's end of the connection to one learner (``LearnerHandler``)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
 from rumpus.simulation.zookeeper import bugs
 from rumpus.simulation.zookeeper.quorum.quorum_packets import (
@@ -27,11 +28,13 @@ from rumpus.simulation.zookeeper.quorum.quorum_packets import (
     make_zxid,
     size_of_entry,
 )
+from rumpus.simulation.zookeeper.quorum.quorum_verifier import QuorumVerifier
+from rumpus.simulation.zookeeper.quorum.silence import SilenceWatch
 from rumpus.simulation.zookeeper.quorum.synchronization import choose
+from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.storage.database import Database
 from rumpus.simulation.zookeeper.wire.request import Request
-
-if TYPE_CHECKING:
-    from rumpus.simulation.zookeeper.quorum.leader import Leader
 
 EXPECT_INFO = 0
 WAIT_EPOCH = 1
@@ -41,6 +44,56 @@ EXPECT_NEWLEADER_ACK = 4
 WAIT_START = 5
 BROADCAST = 6
 OVER = 7
+
+
+class Leader(Protocol):
+    """What a handler asks of the leader to which it belongs."""
+
+    process: Process
+    simulator: World
+    settings: Settings
+    database: Database
+    sessions: SessionTracker
+    verifier: QuorumVerifier
+    """The configuration in force."""
+    epoch: int
+    tick: int
+    sync_limit: int
+    """Ticks for which a learner counts as synced after its last packet."""
+    init_patience: int
+    """Nanoseconds that a learner may be silent during the handshake."""
+    sync_patience: int
+    """Nanoseconds that a learner may be silent afterwards, or leave a proposal unanswered."""
+
+    @property
+    def last_seen(self) -> QuorumVerifier:
+        """The configuration that was proposed last."""
+
+    def propose_epoch(self, handler: "LearnerHandler | None", accepted: int) -> None:
+        """The learner has promised the epoch ``accepted``, and waits for ``epoch_agreed``."""
+
+    def acknowledge_epoch(self, handler: "LearnerHandler | None", current: int | None) -> None:
+        """The learner has promised the new epoch, and waits for ``synchronize``.
+
+        Args:
+            handler: of the learner.
+            current: its current epoch; None if it had promised before.
+        """
+
+    def start_forwarding(self, handler: "LearnerHandler", seen: int) -> None:
+        """Send what has been proposed above ``seen``, and all that will be."""
+
+    def acknowledge_new_leader(self, handler: "LearnerHandler", zxid: int) -> None:
+        """The learner has taken over the leader's history, and waits for ``start``."""
+
+    def acknowledge(self, bit: int, zxid: int) -> None:
+        """A voter has a proposal in its log."""
+
+    def submit(self, request: Request) -> None:
+        """Order a write, or answer a sync, of a learner's client."""
+
+    def forget(self, handler: "LearnerHandler") -> None:
+        """The learner's connection is over."""
 
 
 class LearnerHandler:
@@ -55,14 +108,12 @@ class LearnerHandler:
     """
 
     __slots__ = (
-        "_deadline_timer",
-        "_heard",
         "_kept",
         "_oldest_time",
         "_oldest_zxid",
-        "_patience",
         "_second_time",
         "_second_zxid",
+        "_silence",
         "bit",
         "forwarding",
         "leader",
@@ -75,7 +126,7 @@ class LearnerHandler:
         "transport",
     )
 
-    def __init__(self, leader: "Leader", transport: Transport) -> None:
+    def __init__(self, leader: Leader, transport: Transport) -> None:
         self.leader = leader
         self.transport = transport
         self.simulator = leader.simulator
@@ -91,19 +142,20 @@ class LearnerHandler:
         self.synced_until = leader.tick + leader.settings.init_limit + leader.settings.sync_limit
         """The last tick in which it counts as synced."""
         self._kept: list[Packet] = []
-        self._heard = self.simulator.now
-        self._patience = leader.init_patience
         self._oldest_zxid = -1
         self._oldest_time = -1
         self._second_zxid = -1
         self._second_time = -1
-        self._deadline_timer = leader.process.call_later(self._patience, self._look_at_deadline)
+        self._silence = SilenceWatch(
+            leader.process, leader.init_patience, self._waits_for_others, self.close
+        )
+        self._silence.start()
 
     # -- Receiver -------------------------------------------------------------------------
 
     def data_received(self, packet: Any) -> None:
         """A packet of the learner."""
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         phase = self.phase
         if phase == BROADCAST:
             leader = self.leader
@@ -125,7 +177,7 @@ class LearnerHandler:
                     touch(session, timeout)
             elif kind == REVALIDATE:
                 self._revalidate(*data)
-        elif phase in {WAIT_EPOCH, WAIT_EPOCH_ACK, WAIT_START}:
+        elif self._waits_for_others():
             self._kept.append(packet)
         elif phase == EXPECT_INFO:
             self._introduced(packet)
@@ -146,30 +198,13 @@ class LearnerHandler:
         """Forget the learner."""
         if self.phase != OVER:
             self.phase = OVER
-            self._deadline_timer.cancel()
+            self._silence.stop()
             self.leader.forget(self)
             self.transport.close()
 
-    def _look_at_deadline(self) -> None:
-        # Asked again at once, after what came while the process was frozen has been taken in.
-        if self._late() > 0:
-            self._deadline_timer.cancel()
-            self._deadline_timer = self.leader.process.call_later(0, self._give_up_if_late)
-        else:
-            self._deadline_timer = self.leader.process.call_later(
-                -self._late() + 1, self._look_at_deadline
-            )
-
-    def _late(self) -> int:
-        if self.phase in {WAIT_EPOCH, WAIT_EPOCH_ACK, WAIT_START}:
-            return -self._patience  # it is not this learner that is waited for
-        return self.simulator.now - self._heard - self._patience
-
-    def _give_up_if_late(self) -> None:
-        if self._late() > 0:
-            self.close()
-        else:
-            self._look_at_deadline()
+    def _waits_for_others(self) -> bool:
+        """Whether it is the leader or other learners that keep this learner waiting."""
+        return self.phase in {WAIT_EPOCH, WAIT_EPOCH_ACK, WAIT_START}
 
     # -- handshake ------------------------------------------------------------------------
 
@@ -190,7 +225,7 @@ class LearnerHandler:
 
     def epoch_agreed(self, epoch: int) -> None:
         """The leader's epoch is known: tell the learner."""
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         self.phase = EXPECT_ACKEPOCH
         self.send(Packet(LEADERINFO, make_zxid(epoch, 0)), HEAD + 4)
         self._read_kept()
@@ -206,7 +241,7 @@ class LearnerHandler:
 
     def synchronize(self) -> None:
         """Send what the learner lacks, then NEWLEADER; what is proposed from now on follows."""
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         leader = self.leader
         database = leader.database
         plan = choose(
@@ -227,7 +262,7 @@ class LearnerHandler:
             self.send(Packet(COMMIT, entry.header.zxid), HEAD)
         self.phase = EXPECT_NEWLEADER_ACK
         leader.start_forwarding(self, plan.seen)
-        last_seen = leader.peer.last_seen
+        last_seen = leader.last_seen
         size = HEAD + len(last_seen.text())
         self.send(Packet(NEWLEADER, make_zxid(leader.epoch, 0), last_seen), size)
         self._read_kept()
@@ -240,15 +275,14 @@ class LearnerHandler:
         if packet.zxid != make_zxid(leader.epoch, 0) and bugs.ACK_ORDER not in leader.settings.bugs:
             self._kept.append(packet)
             return
-        self._patience = leader.sync_patience
-        self._deadline_timer.cancel()
-        self._deadline_timer = leader.process.call_later(self._patience, self._look_at_deadline)
+        self._silence.limit = leader.sync_patience
+        self._silence.start()
         self.phase = WAIT_START
         leader.acknowledge_new_leader(self, packet.zxid)
 
     def start(self) -> None:
         """The leader serves: so may the learner."""
-        self._heard = self.simulator.now
+        self._silence.heard = self.simulator.now
         self.send(UPTODATE_PACKET, HEAD)
         self.phase = BROADCAST
         self._read_kept()

@@ -1,10 +1,11 @@
 """One member of an ensemble: looks for a leader, takes a role, and looks again (``QuorumPeer``)."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.network.network import Network
+from rumpus.simulation.zookeeper.quorum.configuration_files import ConfigurationFiles
 from rumpus.simulation.zookeeper.quorum.connection_manager import ConnectionManager
 from rumpus.simulation.zookeeper.quorum.election import (
     FOLLOWING,
@@ -13,8 +14,6 @@ from rumpus.simulation.zookeeper.quorum.election import (
     Election,
     Vote,
 )
-from rumpus.simulation.zookeeper.quorum.leader import Leader
-from rumpus.simulation.zookeeper.quorum.learner import Learner
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import (
     JointVerifier,
     QuorumVerifier,
@@ -23,11 +22,23 @@ from rumpus.simulation.zookeeper.quorum.quorum_verifier import (
 from rumpus.simulation.zookeeper.quorum.zab_invariants import ZabInvariants
 from rumpus.simulation.zookeeper.serving.read_only import ReadOnly
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
-from rumpus.simulation.zookeeper.storage.configuration_files import ConfigurationFiles
 from rumpus.simulation.zookeeper.storage.epoch_files import EpochFiles
+from rumpus.simulation.zookeeper.tree.transactions import Entry
+from rumpus.simulation.zookeeper.wire.request import Request
+
+if TYPE_CHECKING:
+    from rumpus.simulation.zookeeper.settings import Member
 
 MILLISECOND = 1_000_000
+
+
+class PeerRole(Protocol):
+    """What a member is after an election: a leader or a learner."""
+
+    def start(self) -> None:
+        """Take the role up; ``QuorumPeer.role_over`` is called when it is given up."""
 
 
 class QuorumPeer:
@@ -37,6 +48,8 @@ class QuorumPeer:
         server: with its database loaded; serves clients while there is a role.
         network: to the other members.
         disk: on which the epochs are.
+        lead: makes the role of a leader.
+        learn: makes the role of a learner, given the leader.
         invariants: watches over all servers of the ensemble; None: nobody does.
     """
 
@@ -45,6 +58,8 @@ class QuorumPeer:
         server: ZooKeeperServer,
         network: Network,
         disk: Disk,
+        lead: "Callable[[QuorumPeer], PeerRole]",
+        learn: "Callable[[QuorumPeer, Member], PeerRole]",
         invariants: ZabInvariants | None = None,
     ) -> None:
         self.server = server
@@ -52,6 +67,8 @@ class QuorumPeer:
         self.simulator = server.simulator
         self.settings = server.settings
         self.network = network
+        self._lead = lead
+        self._learn = learn
         self.invariants = invariants
         self.epochs = EpochFiles(disk)
         by_id = sorted(self.settings.members, key=lambda member: member.server_id)
@@ -70,7 +87,7 @@ class QuorumPeer:
         self._successor: int | None = None
         """Whom a reconfiguration has named as leader: no election is needed."""
         self.random = self.simulator.random(f"snapshots of {self.process.name}")
-        self.role: Leader | Learner | None = None
+        self.role: PeerRole | None = None
         """None while it looks for a leader."""
         self.connections = ConnectionManager(
             self.process,
@@ -135,9 +152,9 @@ class QuorumPeer:
             self._read_only = None
         self.simulator.trace.append(("elected", self.process.name, vote.leader, vote.round))
         if vote.state == LEADING:
-            self.role = Leader(self)
+            self.role = self._lead(self)
         else:
-            self.role = self.settings.part(Learner)(self, self.view.members[vote.leader])
+            self.role = self._learn(self, self.view.members[vote.leader])
         self.role.start()
 
     def _succeed(self, leader: int) -> None:
@@ -190,6 +207,32 @@ class QuorumPeer:
             self._look()
         else:
             self._succeed(leader)
+
+    # -- what leaders and learners have in common -----------------------------------------
+
+    def new_sync_processor(self, logged: Callable[[int], None]) -> SyncProcessor[int]:
+        """What writes entries to the log for a role.
+
+        Args:
+            logged: called with the zxid of an entry that is safe on the disk.
+        """
+        return SyncProcessor(
+            self.process,
+            self.server.database,
+            logged,
+            self.fail,
+            snap_count=self.settings.snap_count,
+            random=self.random,
+        )
+
+    def finish(self, entry: Entry, request: Request | None) -> None:
+        """Apply a committed entry, and answer the request of this server that it comes from."""
+        if self.invariants is not None:
+            self.invariants.applied(self.settings.server_id, entry)
+        if request is None:
+            self.server.apply(entry)
+        else:
+            self.server.finish(request, entry)
 
     # -- configurations -------------------------------------------------------------------
 

@@ -1,13 +1,17 @@
 """A server's end of a client's connection: frames, handshake, authentication, replies."""
 
+from collections.abc import Container
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name of a class
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
-from rumpus.simulation.zookeeper.serving import four_letter_words
+from rumpus.simulation.zookeeper.serving.role import Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
 from rumpus.simulation.zookeeper.serving.session_ids import NO_PASSWORD, password
+from rumpus.simulation.zookeeper.settings import Settings
+from rumpus.simulation.zookeeper.storage.database import Database
 from rumpus.simulation.zookeeper.tree.access_control import address_of, authenticate
 from rumpus.simulation.zookeeper.wire import error_codes
 from rumpus.simulation.zookeeper.wire.jute import (
@@ -20,7 +24,7 @@ from rumpus.simulation.zookeeper.wire.opcodes import AUTH, SASL, VALID
 from rumpus.simulation.zookeeper.wire.request import Identities, Request
 
 if TYPE_CHECKING:
-    from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
+    from rumpus.simulation.zookeeper.serving.session_tracker import ExpiryQueue
 
 MILLISECOND = 1_000_000
 HANDSHAKE_TIMEOUT = 10_000
@@ -38,6 +42,39 @@ _read_length = _INT.unpack_from
 _read_header = _REQUEST.unpack_from
 _pack_reply = _REPLY.pack
 _pack_event = _EVENT.pack
+
+
+class Server(Protocol):
+    """What a connection asks of its server."""
+
+    process: Process
+    simulator: World
+    settings: Settings
+    database: Database
+    statistics: ServerStatistics
+    role: Role | None
+    """None while the server does not serve."""
+    idle: "ExpiryQueue[ClientConnection]"
+    """Closes the connections that have not been updated in it for their timeout."""
+    connection_of: "dict[int, ClientConnection]"
+    """By session: the connection that has, or asks for, that session."""
+    in_process: int
+    """Requests of all connections that were submitted and not finished yet."""
+    outstanding_limit: int
+    """Connections stop reading while more requests than this are in process."""
+
+    @property
+    def words(self) -> Container[bytes]:
+        """The four-letter words that a connection may begin with."""
+
+    def answer_word(self, word: bytes) -> str:
+        """The answer to one of the four-letter words."""
+
+    def open_session(self, connection: "ClientConnection", timeout: int) -> None:
+        """Create a session for a connection; ``timeout`` in milliseconds, already clamped."""
+
+    def forget(self, connection: "ClientConnection") -> None:
+        """The connection has been closed, by whatever side."""
 
 
 class ClientConnection:
@@ -81,7 +118,7 @@ class ClientConnection:
         "transport",
     )
 
-    def __init__(self, server: "ZooKeeperServer", transport: Transport) -> None:
+    def __init__(self, server: Server, transport: Transport) -> None:
         self.server = server
         self.transport = transport
         self.session = 0
@@ -194,11 +231,12 @@ class ClientConnection:
             self.transport.resume_reading()
 
     def _is_four_letter_word(self, word: bytes) -> bool:
-        if word not in four_letter_words.KNOWN:
+        server = self.server
+        if word not in server.words:
             return False
-        self.server.statistics.received += 1
+        server.statistics.received += 1
         self.statistics.received += 1
-        answer = four_letter_words.answer(word.decode(), self.server)
+        answer = server.answer_word(word)
         self.transport.write(answer.encode())
         self.close()
         return True
@@ -269,7 +307,8 @@ class ClientConnection:
         else:
             reply = _CONNECT_REPLY.pack(0, 0, 0, 16, NO_PASSWORD)
         if self._read_only_wanted is not None:
-            reply += b"\x01" if self.server.mode == "read-only" else b"\x00"
+            role = self.server.role
+            reply += b"\x01" if role is not None and role.mode == "read-only" else b"\x00"
         return _INT.pack(len(reply)) + reply
 
     # -- requests -------------------------------------------------------------------------

@@ -4,16 +4,15 @@ Source: ``org.apache.zookeeper.server.command`` of ZooKeeper 3.8.0.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Final
 
+from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
 from rumpus.simulation.zookeeper.serving.session_ids import unsigned
 from rumpus.simulation.zookeeper.serving.session_tracker import java_date
 from rumpus.simulation.zookeeper.wire import opcodes
-
-if TYPE_CHECKING:
-    from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
-    from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 
 VERSION = "3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25 08:49 UTC"
 NOT_SERVING = "This ZooKeeper instance is not currently serving requests\n"
@@ -54,8 +53,8 @@ NAMES = {
 """Requests as ``cons`` shows the last of a connection ("lop")."""
 
 
-def answer(word: str, server: "ZooKeeperServer") -> str:
-    """The whole answer to a word that is in ``KNOWN``; the connection is closed after it."""
+def answer(word: str, server: ZooKeeperServer) -> str:
+    """The whole answer to one of the ``WORDS``; the connection is closed after it."""
     settings = server.settings
     listed = word in settings.four_letter_words or (word == "isro" and settings.read_only_mode)
     command = _COMMANDS.get(word)
@@ -66,19 +65,19 @@ def answer(word: str, server: "ZooKeeperServer") -> str:
     return command(server)
 
 
-def _ruok(_: "ZooKeeperServer") -> str:
+def _ruok(_: ZooKeeperServer) -> str:
     return "imok"
 
 
-def _isro(server: "ZooKeeperServer") -> str:
+def _isro(server: ZooKeeperServer) -> str:
     return "ro" if server.mode == "read-only" else "rw"
 
 
-def _srvr(server: "ZooKeeperServer") -> str:
+def _srvr(server: ZooKeeperServer) -> str:
     return f"Zookeeper version: {VERSION}\n" + _summary(server)
 
 
-def _stat(server: "ZooKeeperServer") -> str:
+def _stat(server: ZooKeeperServer) -> str:
     notice = (
         "READ-ONLY mode; serving only read-only clients\n" if server.mode == "read-only" else ""
     )
@@ -87,7 +86,7 @@ def _stat(server: "ZooKeeperServer") -> str:
     return f"{version}{notice}Clients:\n{clients}\n{_summary(server)}"
 
 
-def _cons(server: "ZooKeeperServer") -> str:
+def _cons(server: ZooKeeperServer) -> str:
     lines = [
         _client(connection) + _details(server, connection) + ")\n"
         for connection in server.connections
@@ -95,7 +94,7 @@ def _cons(server: "ZooKeeperServer") -> str:
     return "".join(lines) + "\n"
 
 
-def _summary(server: "ZooKeeperServer") -> str:
+def _summary(server: ZooKeeperServer) -> str:
     statistics = server.statistics
     database = server.database
     assert server.role is not None
@@ -116,7 +115,7 @@ def _summary(server: "ZooKeeperServer") -> str:
     )
 
 
-def _client(connection: "ClientConnection") -> str:
+def _client(connection: ClientConnection) -> str:
     host, port = connection.transport.remote
     statistics = connection.statistics
     return (
@@ -125,7 +124,7 @@ def _client(connection: "ClientConnection") -> str:
     )
 
 
-def _details(server: "ZooKeeperServer", connection: "ClientConnection") -> str:
+def _details(server: ZooKeeperServer, connection: ClientConnection) -> str:
     if not connection.session:
         return ""
     statistics: ServerStatistics = connection.statistics
@@ -152,7 +151,7 @@ def _name(kind: int) -> str:
     return NAMES.get(kind, "NA")
 
 
-def _mntr(server: "ZooKeeperServer") -> str:
+def _mntr(server: ZooKeeperServer) -> str:
     assert server.role is not None
     statistics = server.statistics
     tree = server.database.tree
@@ -176,7 +175,7 @@ def _mntr(server: "ZooKeeperServer") -> str:
     return "".join(f"zk_{name}\t{value}\n" for name, value in values.items())
 
 
-def _dump(server: "ZooKeeperServer") -> str:
+def _dump(server: ZooKeeperServer) -> str:
     assert server.role is not None
     lines = ["SessionTracker dump:\n", server.role.sessions.dump(), "ephemeral nodes dump:\n"]
     ephemerals = {s: list(paths) for s, paths in server.database.tree.ephemerals.items() if paths}
@@ -197,12 +196,12 @@ def _dump(server: "ZooKeeperServer") -> str:
     return "".join(lines)
 
 
-def _wchs(server: "ZooKeeperServer") -> str:
+def _wchs(server: ZooKeeperServer) -> str:
     connections, paths, watches = server.watches.data_summary()
     return f"{connections} connections watching {paths} paths\nTotal watches:{watches}\n"
 
 
-def _wchc(server: "ZooKeeperServer") -> str:
+def _wchc(server: ZooKeeperServer) -> str:
     lines = []
     for connection in server.connections:
         paths = server.watches.data.by_watcher.get(connection)
@@ -212,7 +211,7 @@ def _wchc(server: "ZooKeeperServer") -> str:
     return "".join(lines) + "\n"
 
 
-def _wchp(server: "ZooKeeperServer") -> str:
+def _wchp(server: ZooKeeperServer) -> str:
     watching: dict[str, list[int]] = {}
     for connection in server.connections:
         for path in server.watches.data.by_watcher.get(connection, ()):
@@ -224,19 +223,19 @@ def _wchp(server: "ZooKeeperServer") -> str:
     return "".join(lines) + "\n"
 
 
-def _crst(server: "ZooKeeperServer") -> str:
+def _crst(server: ZooKeeperServer) -> str:
     for connection in server.connections:
         connection.statistics = ServerStatistics()
         connection.last_answered = None
     return "Connection stats reset.\n"
 
 
-def _srst(server: "ZooKeeperServer") -> str:
+def _srst(server: ZooKeeperServer) -> str:
     server.statistics = ServerStatistics()
     return "Server stats reset.\n"
 
 
-def _conf(server: "ZooKeeperServer") -> str:
+def _conf(server: ZooKeeperServer) -> str:
     settings = server.settings
     values: dict[str, object] = {
         "clientPort": server.client_port,
@@ -251,7 +250,7 @@ def _conf(server: "ZooKeeperServer") -> str:
     return "".join(f"{name}={value}\n" for name, value in values.items())
 
 
-def _envi(server: "ZooKeeperServer") -> str:
+def _envi(server: ZooKeeperServer) -> str:
     """A machine has no Java here: what is not true of it is left empty."""
     values = {
         "zookeeper.version": VERSION,
@@ -265,7 +264,7 @@ def _envi(server: "ZooKeeperServer") -> str:
     return "Environment:\n" + "".join(f"{name}={value}\n" for name, value in values.items())
 
 
-_COMMANDS: dict[str, Callable[["ZooKeeperServer"], str]] = {
+_COMMANDS: dict[str, Callable[[ZooKeeperServer], str]] = {
     "conf": _conf,
     "cons": _cons,
     "crst": _crst,
@@ -282,6 +281,8 @@ _COMMANDS: dict[str, Callable[["ZooKeeperServer"], str]] = {
     "wchs": _wchs,
 }
 
-KNOWN = frozenset(word.encode() for word in (*_COMMANDS, "dirs", "gtmk", "hash", "stmk"))
-"""Words that a connection may begin with. The last four tell of the Java process and its files:
-they are never on the list of what is answered."""
+_REFUSED: Final = ("dirs", "gtmk", "hash", "stmk")
+"""Words about the Java process and its files: no list of allowed words makes them answered."""
+
+WORDS: Final = {word.encode(): partial(answer, word) for word in (*_COMMANDS, *_REFUSED)}
+"""Words that a connection may begin with, and the function that answers each for a server."""

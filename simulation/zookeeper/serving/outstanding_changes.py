@@ -5,9 +5,9 @@ Source: ``ZooKeeperServer.outstandingChanges`` and ``ChangeRecord`` of ZooKeeper
 
 from collections import deque
 
-from rumpus.simulation.zookeeper.tree.data_tree import DataTree, digest_of
-from rumpus.simulation.zookeeper.tree.transactions import Acl
+from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from rumpus.simulation.zookeeper.tree.znode import Znode, digest, session_of
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 KEPT = 64
 """So many transactions are remembered though they have been applied."""
@@ -222,7 +222,7 @@ class OutstandingChanges:
                 self._note(path, record)
                 return record
         else:
-            digest_before = digest_of(path if path != "/" else "", record)
+            digest_before = digest(path if path != "/" else "", record)
         change = Change(
             zxid,
             digest_before,
@@ -255,18 +255,6 @@ class OutstandingChanges:
 
     def _account(self, path: str, change: Change) -> None:
         """Bring the digest up to date."""
-        value = digest(
-            path if path != "/" else "",
-            change.data,
-            change.czxid,
-            change.mzxid,
-            change.pzxid,
-            change.ctime,
-            change.mtime,
-            change.version,
-            change.cversion,
-            change.aversion,
-            change.owner,
-        )
+        value = digest(path if path != "/" else "", change)
         self.digest += value - change.digest
         change.digest = value

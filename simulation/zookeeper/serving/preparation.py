@@ -17,11 +17,9 @@ from rumpus.simulation.zookeeper.serving.outstanding_changes import OutstandingC
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.storage.log_records import serialize
 from rumpus.simulation.zookeeper.tree import access_control
-from rumpus.simulation.zookeeper.tree.access_control import AskedAcl
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from rumpus.simulation.zookeeper.tree.java_sets import copied_capacity, in_hash_order
 from rumpus.simulation.zookeeper.tree.transactions import (
-    Acl,
     CheckTxn,
     CloseSessionTxn,
     CreateContainerTxn,
@@ -38,7 +36,7 @@ from rumpus.simulation.zookeeper.tree.transactions import (
     Transaction,
 )
 from rumpus.simulation.zookeeper.tree.znode import CONTAINER_OWNER, ttl_owner
-from rumpus.simulation.zookeeper.wire import opcodes, request_records
+from rumpus.simulation.zookeeper.wire import opcodes, permissions, request_records
 from rumpus.simulation.zookeeper.wire.error_codes import (
     BAD_ARGUMENTS,
     BAD_VERSION,
@@ -54,6 +52,7 @@ from rumpus.simulation.zookeeper.wire.error_codes import (
 )
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord, Reader
 from rumpus.simulation.zookeeper.wire.paths import CONFIG, UNDELETABLE, is_valid
+from rumpus.simulation.zookeeper.wire.permissions import Acl, AskedAcl
 from rumpus.simulation.zookeeper.wire.request import Identities, Request
 
 LONGEST_TTL = (1 << 40) - 1
@@ -236,7 +235,7 @@ class Preparer:
         parent = changes.record(parent_path)
         if parent is None:
             raise Refusal(NO_NODE)
-        self._check_permission(parent, access_control.CREATE)
+        self._check_permission(parent, permissions.CREATE)
         cversion = parent.cversion
         if flags == 2 or flags == 3 or flags == 6:  # noqa: PLR1714 - the fastest
             path = f"{path}{self._next_number(parent):010d}"
@@ -263,7 +262,7 @@ class Preparer:
     def _delete(self, path: str, version: int) -> Transaction:
         parent_path = _parent_of_deletable(path)
         parent = self._existing(parent_path)
-        self._check_permission(parent, access_control.DELETE)
+        self._check_permission(parent, permissions.DELETE)
         node = self._existing(path)
         self._check_version(node.version, version)
         if node.child_count > 0:
@@ -290,7 +289,7 @@ class Preparer:
 
     def _set_data(self, path: str, data: bytes | None, version: int) -> Transaction:
         node = self._existing_at_valid(path)
-        self._check_permission(node, access_control.WRITE)
+        self._check_permission(node, permissions.WRITE)
         self._check_version(node.version, version)
         version = _next_int(node.version)
         self.changes.set_data(path, node, data, version, self._time)
@@ -303,7 +302,7 @@ class Preparer:
             raise Refusal(BAD_ARGUMENTS)
         resolved = access_control.resolve(acl, self._identities)
         node = self._existing(path)
-        self._check_permission(node, access_control.ADMIN)
+        self._check_permission(node, permissions.ADMIN)
         self._check_version(node.aversion, version)
         version = _next_int(node.aversion)
         self.changes.set_acl(path, node, resolved, version)
@@ -316,7 +315,7 @@ class Preparer:
 
     def _check(self, path: str, version: int) -> Transaction:
         node = self._existing_at_valid(path)
-        self._check_permission(node, access_control.READ)
+        self._check_permission(node, permissions.READ)
         self._check_version(node.version, version)
         return CheckTxn(path, _next_int(node.version))
 
@@ -348,7 +347,7 @@ class Preparer:
         joining, leaving, new, version = request_records.read_reconfig(body)
         text = self._reconfigure(joining, leaving, new, version, self._zxid)
         node = self._existing(CONFIG)
-        self._check_permission(node, access_control.WRITE)
+        self._check_permission(node, permissions.WRITE)
         self.changes.set_data(CONFIG, node, text, -1, self._time)
         return SetDataTxn(CONFIG, text, -1)
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
-from rumpus.simulation.zookeeper.serving.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.serving.session_tracker import LearnerSessionTracker
 from rumpus.simulation.zookeeper.wire import error_codes, opcodes
 from rumpus.simulation.zookeeper.wire.request import Request
@@ -85,15 +85,15 @@ class ReadOnly:
         else:
             server.finish(request, None)
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """Go on with a session of this role; one of the whole ensemble is refused by closing."""
         if session in self._local:
             self._local[session] = timeout
-            self._server.session_checked(connection, valid=True)
+            connection.answer_handshake(valid=True)
         elif session in self._server.database.sessions:
             connection.close()
         else:
-            self._server.session_checked(connection, valid=False)
+            connection.answer_handshake(valid=False)
 
     def statistics(self) -> dict[str, int | str]:
         """Nothing of its own."""

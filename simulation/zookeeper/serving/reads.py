@@ -15,7 +15,7 @@ from rumpus.simulation.zookeeper.tree.watches import (
     WatchManager,
 )
 from rumpus.simulation.zookeeper.tree.znode import Znode
-from rumpus.simulation.zookeeper.wire import opcodes, request_records
+from rumpus.simulation.zookeeper.wire import opcodes, permissions, request_records
 from rumpus.simulation.zookeeper.wire.error_codes import (
     BAD_ARGUMENTS,
     MARSHALLING_ERROR,
@@ -89,7 +89,7 @@ class Reads:
         if node is None:
             raise Refusal(NO_NODE)
         if not self._skip_acl:
-            access_control.check(node.acl, access_control.READ, request.identities)
+            access_control.check(node.acl, permissions.READ, request.identities)
         return node
 
     # -- nodes ------------------------------------------------------------------------------
@@ -133,8 +133,8 @@ class Reads:
             raise Refusal(NO_NODE)
         acl = node.acl
         permits, identities = access_control.permits, request.identities
-        if not self._skip_acl and not permits(acl, access_control.ADMIN, identities):
-            if not permits(acl, access_control.READ, identities):
+        if not self._skip_acl and not permits(acl, permissions.ADMIN, identities):
+            if not permits(acl, permissions.READ, identities):
                 raise Refusal(NO_AUTH)
             acl = access_control.masked(acl)
         return write_acl(acl) + node.stat()

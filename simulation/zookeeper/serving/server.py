@@ -6,8 +6,7 @@ applied, reads are carried out, and replies are sent. Everything runs in callbac
 process and never blocks.
 """
 
-from collections.abc import Callable
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping
 
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.network.network import Network
@@ -17,9 +16,10 @@ from rumpus.simulation.zookeeper.serving.client_connection import (
     ClientConnection,
 )
 from rumpus.simulation.zookeeper.serving.replies import Responder
+from rumpus.simulation.zookeeper.serving.role import Mode, Role
 from rumpus.simulation.zookeeper.serving.server_statistics import ServerStatistics
 from rumpus.simulation.zookeeper.serving.session_ids import first_session_id
-from rumpus.simulation.zookeeper.serving.session_tracker import ExpiryQueue, Sessions
+from rumpus.simulation.zookeeper.serving.session_tracker import ExpiryQueue
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.storage.database import Database
 from rumpus.simulation.zookeeper.tree.data_tree import Result
@@ -30,41 +30,7 @@ from rumpus.simulation.zookeeper.wire.jute import write_int
 from rumpus.simulation.zookeeper.wire.opcodes import CLOSE_SESSION, CREATE_SESSION, PING
 from rumpus.simulation.zookeeper.wire.request import Request
 
-Mode = Literal["standalone", "leader", "follower", "observer", "read-only"]
-
 MILLISECOND = 1_000_000
-
-
-class Role(Protocol):
-    """How a server orders requests, from when it serves until it gives the role up."""
-
-    mode: Mode
-
-    @property
-    def sessions(self) -> Sessions:
-        """``touch`` is called for every request of a client before ``submit``.
-
-        A request whose session it refuses is dropped.
-        """
-
-    def submit(self, request: Request) -> None:
-        """Take a request of this server's client, or of the server itself.
-
-        Requests of a connection come in the order in which they arrived, createSession (its
-        body the negotiated timeout) first. For each, unless the role ends before, the role calls
-        ``server.finish(request, entry)`` once, in this order within a connection: with the
-        committed entry for what went through the log, with None for reads and syncs.
-        """
-
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
-        """A client whose password is right wants to go on with its session here.
-
-        The role finds out whether the session lives, touches it, makes this server its owner,
-        and calls ``server.session_checked(connection, valid)``, now or later.
-        """
-
-    def statistics(self) -> dict[str, int | str]:
-        """What the role adds to ``mntr``: names without ``zk_``, in their order."""
 
 
 class ZooKeeperServer:
@@ -79,6 +45,9 @@ class ZooKeeperServer:
         settings: of this server.
         database: loaded already.
         exit_process: ends the program, with a reason: what a server does that cannot go on.
+        words: operators' four-letter words, and what answers each (``four_letter_words.WORDS``).
+        true_times: takes the true times of entries made while the clock was wrong, by zxid, in
+            ms since 1970 (``note_true_time``).
     """
 
     def __init__(
@@ -88,6 +57,7 @@ class ZooKeeperServer:
         settings: Settings,
         database: Database,
         exit_process: Callable[[str], None],
+        words: "Mapping[bytes, Callable[[ZooKeeperServer], str]]",
         true_times: dict[int, int] | None = None,
     ) -> None:
         self.process = process
@@ -115,6 +85,7 @@ class ZooKeeperServer:
         )
         self._responder = Responder(self)
         self._connection_class = settings.part(ClientConnection)
+        self.words = words
         self._next_session = 0
         self._per_host: dict[str, int] = {}
         self._network = network
@@ -177,11 +148,6 @@ class ZooKeeperServer:
                 self.simulator.now,
             )
         )
-
-    def session_checked(self, connection: ClientConnection, valid: bool) -> None:
-        """Answer a handshake; one whose session does not live is refused and closed."""
-        if not connection.closed:
-            connection.answer_handshake(valid=valid)
 
     def close_session(self, session: int) -> None:
         """Submit what ends a session that has expired."""
@@ -286,6 +252,10 @@ class ZooKeeperServer:
         self.connections[connection] = None
         self.idle.update(connection, HANDSHAKE_TIMEOUT)
         return connection
+
+    def answer_word(self, word: bytes) -> str:
+        """The answer to one of the four-letter words that this server knows."""
+        return self.words[word](self)
 
     def forget(self, connection: ClientConnection) -> None:
         """A connection has been closed, by whatever side: its watches go."""

@@ -1,11 +1,11 @@
 """The role of a server that is alone: validate, log, apply, answer, in one line."""
 
-from rumpus.simulation.zookeeper.serving.client_connection import ClientConnection
+from rumpus.simulation.zookeeper.serving.containers import ContainerManager
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
-from rumpus.simulation.zookeeper.serving.server import Mode, ZooKeeperServer
+from rumpus.simulation.zookeeper.serving.role import Handshake, Mode
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.serving.session_tracker import SessionTracker
 from rumpus.simulation.zookeeper.serving.sync_processor import SyncProcessor
-from rumpus.simulation.zookeeper.tree.containers import ContainerManager
 from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.wire.error_codes import UNKNOWN_SESSION
 from rumpus.simulation.zookeeper.wire.opcodes import CLOSE_SESSION, CREATE_SESSION, WRITES
@@ -62,9 +62,9 @@ class Standalone:
             self._server.note_true_time(entry)
         self._sync.append(entry, (request, entry))
 
-    def reattach(self, connection: ClientConnection, session: int, timeout: int) -> None:
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
         """A session goes on if it is tracked."""
-        self._server.session_checked(connection, self.sessions.touch(session, timeout))
+        connection.answer_handshake(valid=self.sessions.touch(session, timeout))
 
     def statistics(self) -> dict[str, int | str]:
         """Nothing of its own."""

@@ -12,7 +12,6 @@ from struct import Struct, error
 from typing import Any
 
 from rumpus.simulation.zookeeper.tree.transactions import (
-    Acl,
     CheckTxn,
     CloseSessionTxn,
     CreateContainerTxn,
@@ -36,6 +35,7 @@ from rumpus.simulation.zookeeper.wire.jute import (
     write_int,
     write_string,
 )
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 _HEADER = Struct(">qiqqi")
 _OPERATION = Struct(">ii")

@@ -15,7 +15,6 @@ from struct import error as StructError  # noqa: N812 - the name of a class
 from zlib import adler32
 
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
-from rumpus.simulation.zookeeper.tree.transactions import Acl
 from rumpus.simulation.zookeeper.tree.znode import Znode
 from rumpus.simulation.zookeeper.wire.jute import (
     MalformedRecord,
@@ -25,6 +24,7 @@ from rumpus.simulation.zookeeper.wire.jute import (
     write_int,
     write_string,
 )
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 MAGIC = b"ZKSN"
 HEADER = MAGIC + b"\0\0\0\x02" + b"\xff" * 8

@@ -11,8 +11,7 @@ from itertools import dropwhile
 from struct import Struct
 from zlib import adler32
 
-from rumpus.simulation.disk.disk import Disk
-from rumpus.simulation.disk.file import File
+from rumpus.simulation.disk.disk import Disk, File
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 from rumpus.simulation.zookeeper.storage.log_records import UnreadableRecord, parse

@@ -8,23 +8,10 @@ import re
 from base64 import b64encode
 from hashlib import sha1
 
-from rumpus.simulation.zookeeper.tree.transactions import Acl
 from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, NO_AUTH, Refusal
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, Acl, AskedAcl
 from rumpus.simulation.zookeeper.wire.request import Identities
-
-READ = 1
-WRITE = 2
-CREATE = 4
-DELETE = 8
-ADMIN = 16
-ALL = 31
-
-AskedAcl = tuple[tuple[int, str | None, str | None], ...]
-"""A list as clients send it: any string may be null."""
-
-OPEN: Acl = ((ALL, "world", "anyone"),)
-READ_ONLY: Acl = ((READ, "world", "anyone"),)
 
 _WITH_IDS = frozenset({"world", "digest", "ip"})
 """Schemes whose ids a server looks at; a null there is a defect that it reports as -5."""

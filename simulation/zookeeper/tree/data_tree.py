@@ -6,7 +6,6 @@ Source: ``DataTree`` of ZooKeeper 3.8.0.
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from rumpus.simulation.zookeeper.tree.access_control import OPEN, READ_ONLY
 from rumpus.simulation.zookeeper.tree.java_sets import copied_capacity, in_hash_order
 from rumpus.simulation.zookeeper.tree.quotas import LIMITS, STATISTICS, Quotas
 from rumpus.simulation.zookeeper.tree.transactions import (
@@ -43,6 +42,7 @@ from rumpus.simulation.zookeeper.wire.opcodes import (
     SET_DATA,
 )
 from rumpus.simulation.zookeeper.wire.paths import CONFIG, QUOTA, SYSTEM
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, READ_ONLY
 
 
 class Part(NamedTuple):
@@ -333,7 +333,7 @@ class DataTree:
         total = 0
         for path, node in self.nodes.items():
             if path != "/":
-                total += digest_of(path, node)
+                total += digest(path, node)
         return total & 0xFFFFFFFFFFFFFFFF
 
     def approximate_data_size(self) -> int:
@@ -403,20 +403,3 @@ class DataTree:
             if path.startswith(QUOTA) and path.rpartition("/")[2] in {LIMITS, STATISTICS}:
                 tree.quotas.created(*path.rsplit("/", 1))
         return tree
-
-
-def digest_of(path: str, node: Znode) -> int:
-    """What one node adds to the digest."""
-    return digest(
-        path,
-        node.data,
-        node.czxid,
-        node.mzxid,
-        node.pzxid,
-        node.ctime,
-        node.mtime,
-        node.version,
-        node.cversion,
-        node.aversion,
-        node.owner,
-    )

@@ -6,8 +6,7 @@ asked, so that applying it cannot fail.
 
 from typing import Any, NamedTuple
 
-Acl = tuple[tuple[int, str, str], ...]
-"""Entries of (permissions, scheme, id)."""
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 
 class Header(NamedTuple):

@@ -11,10 +11,10 @@ not read a znode is not told of it, though the watch is used up. ``setWatches`` 
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from rumpus.simulation.zookeeper.tree.access_control import OPEN, READ, permits
-from rumpus.simulation.zookeeper.tree.transactions import Acl
+from rumpus.simulation.zookeeper.tree.access_control import permits
 from rumpus.simulation.zookeeper.tree.znode import Znode
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, READ, Acl
 from rumpus.simulation.zookeeper.wire.request import Identities
 
 NODE_CREATED = 1

@@ -1,12 +1,13 @@
 """A node of the tree: data, access control list, and what its Stat is made of."""
 
 from struct import Struct
+from typing import Protocol
 from zlib import crc32
 
 from rumpus.simulation.zookeeper.tree.java_sets import grown_capacity, in_hash_order
-from rumpus.simulation.zookeeper.tree.transactions import Acl
 from rumpus.simulation.zookeeper.wire.jute import write_strings
 from rumpus.simulation.zookeeper.wire.paths import BELOW_SYSTEM
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 CONTAINER_OWNER = -(1 << 63)
 """Stored owner of container nodes."""
@@ -138,19 +139,22 @@ class Znode:
         )
 
 
-def digest(
-    path: str,
-    data: bytes | None,
-    czxid: int,
-    mzxid: int,
-    pzxid: int,
-    ctime: int,
-    mtime: int,
-    version: int,
-    cversion: int,
-    aversion: int,
-    owner: int,
-) -> int:
+class Persisted(Protocol):
+    """What of a node is persisted and counts for the digest of the tree; see ``Znode``."""
+
+    data: bytes | None
+    czxid: int
+    mzxid: int
+    pzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    cversion: int
+    aversion: int
+    owner: int
+
+
+def digest(path: str, node: Persisted) -> int:
     """What one node adds to the digest of the tree; the root's path is "".
 
     Source: ``DigestCalculator`` of ZooKeeper 3.8.0, version 2.
@@ -158,8 +162,18 @@ def digest(
     if path.startswith(BELOW_SYSTEM):
         return 0
     value = crc32(path.encode())
+    data = node.data
     if data:
         value = crc32(data, value)
-    return crc32(
-        _pack_block(czxid, mzxid, pzxid, ctime, mtime, version, cversion, aversion, owner), value
+    block = _pack_block(
+        node.czxid,
+        node.mzxid,
+        node.pzxid,
+        node.ctime,
+        node.mtime,
+        node.version,
+        node.cversion,
+        node.aversion,
+        node.owner,
     )
+    return crc32(block, value)

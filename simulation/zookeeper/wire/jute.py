@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - the name of a class
 
-from rumpus.simulation.zookeeper.tree.transactions import Acl
+from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 INT = Struct(">i")
 LONG = Struct(">q")

@@ -8,7 +8,6 @@ Source: ``zookeeper.jute`` and ``MultiOperationRecord`` of ZooKeeper 3.8.0.
 
 from typing import Any
 
-from rumpus.simulation.zookeeper.tree.access_control import OPEN, AskedAcl
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord, Reader, write_acl
 from rumpus.simulation.zookeeper.wire.opcodes import (
     CHECK,
@@ -21,6 +20,7 @@ from rumpus.simulation.zookeeper.wire.opcodes import (
     GET_DATA,
     SET_DATA,
 )
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, AskedAcl
 
 _OPEN = write_acl(OPEN)
 

@@ -12,7 +12,8 @@ from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
 from rumpus.harness.simulated.workers import SimWorkers
-from rumpus.simulation.kernel.simulator import BOOT, Simulator
+from rumpus.simulation.kernel.clock import BOOT
+from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.loader.guards import guarded
 from rumpus.simulation.network.network import Network
 

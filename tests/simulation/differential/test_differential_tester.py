@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from rumpus.simulation.zookeeper.tree import watches
-from rumpus.simulation.zookeeper.tree.access_control import OPEN
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
+from rumpus.simulation.zookeeper.wire.permissions import OPEN
 from tests.conformance.simulated_deployment import SimulatedDeployment
 from tests.simulation.differential.comparison import compare, difference, execute, shrink
 from tests.simulation.differential.steps import Generator, Step, operation

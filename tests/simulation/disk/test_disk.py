@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rumpus.simulation.disk.contents import Contents, Sync
 from rumpus.simulation.disk.disk import Disk
-from rumpus.simulation.disk.file import Contents, Sync
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 
 

@@ -2,14 +2,14 @@ import sys
 
 import pytest
 
-from rumpus.simulation.kernel.preemption import MODES, mode_of_seed, preempt
+from rumpus.simulation.kernel.preemption import MODES, mode_of_seed
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.synchronization import Locks
 
 
 def world(mode, seed=3):
     simulator = Simulator(seed)
-    preempt(simulator, mode)
+    simulator.preempt(mode)
     return simulator
 
 

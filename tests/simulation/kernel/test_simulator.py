@@ -3,7 +3,7 @@ import signal
 import pytest
 
 from rumpus.simulation.kernel.errors import Stuck
-from rumpus.simulation.kernel.preemption import MODES, preempt
+from rumpus.simulation.kernel.preemption import MODES
 from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 from rumpus.simulation.kernel.synchronization import Locks
 
@@ -194,7 +194,7 @@ def test_clocks_can_be_wrong(simulator):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_ctrl_c_that_strikes_in_a_task_leaves_the_world_at_once(simulator, mode):
-    preempt(simulator, mode)
+    simulator.preempt(mode)
     process = simulator.process("a")
     process.is_traced = lambda _: True
     unwound = []

@@ -4,7 +4,8 @@ import time as real_time
 
 import pytest
 
-from rumpus.simulation.kernel.simulator import BOOT, EPOCH, SECOND
+from rumpus.simulation.kernel.clock import BOOT, EPOCH
+from rumpus.simulation.kernel.simulator import SECOND
 
 
 def test_time_is_that_of_the_process(world):

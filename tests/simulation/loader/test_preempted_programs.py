@@ -2,7 +2,7 @@
 
 import pytest
 
-from rumpus.simulation.kernel.preemption import MODES, preempt
+from rumpus.simulation.kernel.preemption import MODES
 from rumpus.simulation.kernel.simulator import SECOND
 from tests.simulation.loader.conftest import World
 
@@ -56,7 +56,7 @@ def is_made_twice(directory, source, mode):
     for seed in range(SEEDS):
         world = World(directory, seed)
         name = name or world.write(MAIN + source)
-        preempt(world.simulator, mode)
+        world.simulator.preempt(mode)
         space = world.space(name)
         space.process.is_traced = space.is_private_file
         module = space.load(name)

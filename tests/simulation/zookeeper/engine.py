@@ -7,9 +7,8 @@ from typing import Any
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
 from rumpus.simulation.zookeeper.serving.replies import Responder
 from rumpus.simulation.zookeeper.settings import Settings
-from rumpus.simulation.zookeeper.tree.access_control import OPEN
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
-from rumpus.simulation.zookeeper.tree.transactions import Acl, Entry
+from rumpus.simulation.zookeeper.tree.transactions import Entry
 from rumpus.simulation.zookeeper.tree.watches import WatchManager
 from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.jute import (
@@ -22,6 +21,7 @@ from rumpus.simulation.zookeeper.wire.jute import (
     write_string,
     write_strings,
 )
+from rumpus.simulation.zookeeper.wire.permissions import OPEN, Acl
 from rumpus.simulation.zookeeper.wire.request import Request
 
 MULTI_HEADER = struct.Struct(">i?i")

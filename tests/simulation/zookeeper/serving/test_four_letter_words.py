@@ -177,9 +177,11 @@ def test_a_server_that_does_not_serve_says_so_and_closes_handshakes():
     database = Database(Disk(simulator, "n1"))
     database.load()
     settings = Settings(four_letter_words=ALL_WORDS)
-    server = ZooKeeperServer(process, network, settings, database, pytest.fail)
+    server = ZooKeeperServer(
+        process, network, settings, database, pytest.fail, four_letter_words.WORDS
+    )
     assert server.mode is None
-    shown = {word: four_letter_words.answer(word, server) for word in sorted(ALL_WORDS)}
+    shown = {word: server.answer_word(word.encode()) for word in sorted(ALL_WORDS)}
     assert shown.pop("ruok") == "imok"
     assert shown.pop("isro") == "null"
     assert set(shown.values()) == {"This ZooKeeper instance is not currently serving requests\n"}

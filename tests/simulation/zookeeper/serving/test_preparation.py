@@ -3,17 +3,11 @@
 import pytest
 
 from rumpus.simulation.zookeeper.serving.outstanding_changes import KEPT
-from rumpus.simulation.zookeeper.tree.access_control import (
-    ALL,
-    CREATE,
-    DELETE,
-    OPEN,
-    READ,
-    digest_id,
-)
+from rumpus.simulation.zookeeper.tree.access_control import digest_id
 from rumpus.simulation.zookeeper.tree.transactions import ErrorTxn
 from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.jute import write_acl, write_buffer, write_int, write_string
+from rumpus.simulation.zookeeper.wire.permissions import ALL, CREATE, DELETE, OPEN, READ
 from rumpus.simulation.zookeeper.wire.request import Request
 from tests.simulation.zookeeper.engine import Engine, create_body
 

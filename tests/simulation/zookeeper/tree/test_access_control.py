@@ -1,11 +1,6 @@
 import pytest
 
 from rumpus.simulation.zookeeper.tree.access_control import (
-    ADMIN,
-    ALL,
-    OPEN,
-    READ,
-    WRITE,
     address_of,
     authenticate,
     digest_id,
@@ -16,6 +11,7 @@ from rumpus.simulation.zookeeper.tree.access_control import (
 )
 from rumpus.simulation.zookeeper.wire.error_codes import INVALID_ACL, Refusal
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord
+from rumpus.simulation.zookeeper.wire.permissions import ADMIN, ALL, OPEN, READ, WRITE
 
 ME = (("ip", "10.1.2.3"), ("digest", "u:hash"))
 

@@ -1,4 +1,4 @@
-"""How connections come to be: listeners, and attempts to reach them."""
+"""How a connection comes to be: an attempt to reach a listener, perhaps through a gate."""
 
 import errno
 import os
@@ -7,48 +7,16 @@ from typing import TYPE_CHECKING
 
 from rumpus.simulation.network.connection import Connection
 from rumpus.simulation.network.gate import Gate, Link
+from rumpus.simulation.network.listener import Listener
+from rumpus.simulation.network.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Process
-    from rumpus.simulation.network.network import Network
     from rumpus.simulation.network.transport import Receiver, Transport
 
 FIRST_SYN_RETRY = 1_000_000_000
 MOST_SYN_RETRIES = 6
 """After the last (127 s in all) the attempt has failed: Linux's ``tcp_syn_retries``."""
-
-
-class Listener:
-    """Accepts connections on a port; made by ``Network.listen``."""
-
-    __slots__ = ("_network", "accept", "address", "closed", "process")
-
-    def __init__(
-        self,
-        network: "Network",
-        process: "Process",
-        address: tuple[str, int],
-        accept: "Callable[[Transport], Receiver]",
-    ) -> None:
-        self._network = network
-        self.process = process
-        self.address = address
-        self.accept = accept
-        self.closed = False
-
-    def close(self) -> None:
-        """Accept no more; connections that were accepted stay."""
-        if not self.closed:
-            self.closed = True
-            self._network.forget_listener(self)
-
-    def end_with_process(self) -> None:
-        """The program has died."""
-        self.close()
-
-    def vanish(self) -> None:
-        """The host has lost power."""
-        self.close()
 
 
 class Attempt:
@@ -71,7 +39,7 @@ class Attempt:
 
     def __init__(
         self,
-        network: "Network",
+        network: Surroundings,
         process: "Process",
         local: tuple[str, int],
         address: tuple[str, int],

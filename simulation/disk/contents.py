@@ -1,11 +1,10 @@
-"""A file of a simulated disk: what is in it, and how much of that is safe."""
+"""The contents of a file: what programs see, and how much of that is safe in a power failure."""
 
 from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rumpus.simulation.disk.disk import Disk
     from rumpus.simulation.kernel.process import Process
 
 
@@ -78,55 +77,3 @@ class Contents:
             place, cut = self.cut
             return Contents(bytes(self.data[:place]) + cut)
         return Contents(bytes(self.data[: random.randint(self.safe, len(self.data))]))
-
-
-class File:
-    """An open file; made by ``Disk``. Nothing is safe in a power failure before ``sync``."""
-
-    __slots__ = ("_contents", "_disk", "path")
-
-    def __init__(self, disk: "Disk", path: str, contents: Contents) -> None:
-        self._disk = disk
-        self._contents = contents
-        self.path = path
-        """Under which it was opened."""
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return len(self._contents.data)
-
-    @property
-    def safe_size(self) -> int:
-        """How many bytes a power failure cannot take away."""
-        return self._contents.safe
-
-    def append(self, data: bytes) -> None:
-        """Write at the end.
-
-        Raises:
-            OSError: ENOSPC (what there was room for has been written), or EIO.
-        """
-        self._disk.append_to(self._contents, data)
-
-    def truncate(self, size: int) -> None:
-        """Cut off what is behind the first ``size`` bytes.
-
-        Raises:
-            OSError: EIO.
-        """
-        self._disk.truncate(self._contents, size)
-
-    def read(self, offset: int = 0, size: int | None = None) -> bytes:
-        """What is in it, from an offset; ``size`` bytes at most."""
-        end = None if size is None else offset + size
-        return bytes(memoryview(self._contents.data)[offset:end])
-
-    def sync(self, process: "Process", done: Callable[[OSError | None], None]) -> None:
-        """Make safe what has been written so far, and the names of files, as ``fsync`` does.
-
-        Args:
-            process: in which ``done`` is called; never if it has died, later if it is frozen.
-            done: is given None, or EIO.
-        """
-        self._disk.sync(self._contents, process, done)

@@ -6,10 +6,10 @@ import pytest
 
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.zookeeper.quorum.configuration_files import NEXT, ConfigurationFiles
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier, QuorumVerifier
 from rumpus.simulation.zookeeper.settings import Member
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
-from rumpus.simulation.zookeeper.storage.configuration_files import NEXT, ConfigurationFiles
 
 STATIC = QuorumVerifier([Member(1, "n1"), Member(2, "n2"), Member(3, "n3")])
 FIRST = QuorumVerifier([Member(1, "n1"), Member(2, "n2")], 0x100000005)

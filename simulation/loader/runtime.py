@@ -1,0 +1,82 @@
+"""What the Python runtime of one simulated process holds, for its simulated modules to work on."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rumpus.simulation.kernel.process import Process, Task
+from rumpus.simulation.kernel.synchronization import Locks
+from rumpus.simulation.loader.modules.descriptor import OpenFiles
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class Runtime:
+    """Modules, open files, streams and main thread of one process, from its start to its end.
+
+    Args:
+        process: in which the program runs.
+        network: what its sockets use (``simulation.network.network.Network``).
+        stdout: the process's standard output; None: the real one.
+        stderr: the process's standard error; None: the real one.
+        argv: its command line.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        network: Any,
+        *,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+        argv: Sequence[str] = (),
+    ) -> None:
+        self.process = process
+        self.simulator = process.simulator
+        self.network = network
+        self.locks = Locks(process)
+        self.stdout = stdout
+        self.stderr = stderr
+        self.argv = list(argv)
+        self.modules: dict[str, ModuleType] = {}
+        """What the process has imported, as its own ``sys.modules``; shared modules included."""
+        self.files = OpenFiles(process)
+        self.at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
+        """What is called when the program ends in an orderly way, the last one first."""
+        self.main_task: Task | None = None
+
+    def start(self, function: Callable[..., object], *arguments: Any, name: str = "main") -> Task:
+        """Start the process's main thread.
+
+        When it returns, the process goes on as a Python program does: it waits for the threads
+        that are no daemons, calls what was registered with ``atexit``, and ends. An exception
+        is put among the simulator's failures.
+        """
+
+        def main() -> None:
+            try:
+                function(*arguments)
+            except SystemExit:
+                pass
+            except Exception as error:
+                self.report(f"{self.process.name}/{name}", error)
+            self.exit()
+
+        self.main_task = self.process.spawn(main, name)
+        return self.main_task
+
+    def exit(self) -> None:
+        """End the process in an orderly way. Called by a task of its own."""
+        threading: Any = self.modules.get("threading")
+        if threading is not None and self.simulator.current is self.main_task:
+            threading._shutdown()  # noqa: SLF001 - as the interpreter calls it when it ends
+        while self.at_exit:
+            function, arguments, keywords = self.at_exit.pop()
+            function(*arguments, **keywords)
+        self.process.kill()
+
+    def report(self, where: str, error: BaseException) -> None:
+        """Put an exception that nobody caught among the simulator's failures."""
+        simulator = self.simulator
+        simulator.trace.append(f"{where}: {type(error).__name__}")
+        simulator.failures.append((simulator.now, where, error))
