@@ -5,8 +5,7 @@ from pathlib import Path
 
 from rumpus.argument_types import JSON, RUNS, count, name, seconds
 from rumpus.commands.run_command import TICK_MS
-from rumpus.nemesis.plan import EVERYWHERE, SIMULATED, SOUND
-from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND
 from rumpus.runs.ensemble_choice import ENSEMBLES
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.workloads.registry import WORKLOADS

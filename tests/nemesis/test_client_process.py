@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from rumpus.nemesis.plan import Entry
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.registry import make_fault
 from rumpus.nemesis.targets import Targets
 
@@ -11,7 +11,7 @@ KINDS = [("client-pause", "paused"), ("client-kill", "dead")]
 
 def strike(world, kind, **targets):
     entry = Entry(id=1, at=1, kind=kind, targets=Targets(**targets), duration=2)
-    fault = make_fault(entry, world.scene(), Random(0))
+    fault = make_fault(entry, world.context(), Random(0))
     fault.choose()
     fault.inject()
     return fault
@@ -50,7 +50,7 @@ def test_it_is_not_in_force_while_one_still_runs(make_world, kind, state):
     world.clients._states[2] = "running"
     found = fault.in_force()
     assert not found.ok
-    assert f"c1 is {state}, c2 is running" in found.words
+    assert f"c1: {state}, c2: running" in found.detail
 
 
 def test_a_paused_client_that_died_is_started_again(make_world):
@@ -85,4 +85,4 @@ def test_without_a_quorum_no_connection_is_asked_for(make_world):
     fault.heal()
     found = fault.healed(15)
     assert found.ok
-    assert "whether they connect shows when the servers are healed" in found.words
+    assert "whether they connect shows when the servers are healed" in found.detail

@@ -2,14 +2,14 @@ from random import Random
 
 import pytest
 
-from rumpus.nemesis.plan import Entry
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.registry import make_fault
 from rumpus.nemesis.targets import Targets
 
 
 def strike(world, kind, **targets):
     entry = Entry(id=1, at=1, kind=kind, targets=Targets(**targets), duration=2)
-    fault = make_fault(entry, world.scene(), Random(0))
+    fault = make_fault(entry, world.context(), Random(0))
     fault.choose()
     fault.inject()
     return fault
@@ -35,8 +35,8 @@ def test_it_is_not_in_force_while_a_stopped_server_serves(make_world, kind):
     world.servers.serves = lambda node: node == "n2"
     found = fault.in_force()
     assert not found.ok
-    assert "n2 is" in found.words
-    assert "and serves" in found.words
+    assert "n2: " in found.detail
+    assert "and serving" in found.detail
 
 
 @pytest.mark.parametrize("kind", ["kill", "pause"])
@@ -77,7 +77,7 @@ def test_a_server_that_cannot_serve_yet_for_want_of_others_counts_as_healed_when
     first.heal()
     found = first.healed(15)
     assert found.ok
-    assert "whether they serve shows when the other faults are healed" in found.words
+    assert "whether they serve shows when the other faults are healed" in found.detail
     second.heal()
     third.heal()
     assert third.healed(15) == (True, "serving again")
