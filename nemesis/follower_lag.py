@@ -90,19 +90,14 @@ class FollowerLag(ServerFault):
             return Finding(False, f"still reached late: {late}")
         leads = self.context.ensemble.leader()
         goal = 0 if leads is None else machines.applied(leads)
-        waiting: list[str] = []
 
-        def caught_up() -> bool:
-            waiting[:] = [
-                node
-                for node in self.chosen
-                if self.context.ensemble.serves(node) and machines.applied(node) < goal
-            ]
-            return not waiting
+        def behind() -> list[str]:
+            serving = filter(self.context.ensemble.serves, self.chosen)
+            return [node for node in serving if machines.applied(node) < goal]
 
         begun = self.context.monotonic()
-        if not self.context.until(caught_up, timeout):
-            return Finding(False, f"still behind after {timeout:g} s: {', '.join(waiting)}")
+        if not self.context.until(lambda: not behind(), timeout):
+            return Finding(False, f"still behind after {timeout:g} s: {', '.join(behind())}")
         left = max(0.0, timeout - (self.context.monotonic() - begun))
         return super().healed(left)
 

@@ -1,13 +1,14 @@
 """The fault ``partition``: servers that cannot reach each other."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from random import Random
 from typing import Any
 
 from rumpus.harness.ensemble import Grudge, without_connection
 from rumpus.nemesis.entry import PlanError, check_names, one_of
 from rumpus.nemesis.fault import FORCE_BOUND, Draft, Turn
-from rumpus.nemesis.fault_context import FaultContext, Finding
+from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.grudges import (
     bridge,
     complete,
@@ -133,13 +134,12 @@ class Partition(ServerFault):
 
     def _victim(self, shape: str, nodes: list[str]) -> tuple[str, str]:
         if shape == "isolate-leader":
-            chosen = server_or_any(leader(self.context), nodes, self.rng, "", "there was no leader")
+            wanted, missing = leader(self.context), "there was no leader"
         elif shape == "isolate-holder-server":
-            chosen = server_or_any(
-                holder_server(self.context), nodes, self.rng, "", "nobody held connected"
-            )
+            wanted, missing = holder_server(self.context), "nobody held connected"
         else:
             return self.rng.choice(nodes), ""
+        chosen = server_or_any(wanted, nodes, self.rng, "", missing)
         return chosen.names[0], f" ({chosen.words})" if chosen.words else ""
 
     def inject(self) -> None:
@@ -148,7 +148,7 @@ class Partition(ServerFault):
 
     def in_force(self) -> Finding:
         """The grudge reads back, cut pairs cannot connect, and a pair that is not cut can."""
-        ensemble, cut = self.context.ensemble, self._cut_pairs(self.context)
+        ensemble, cut = self.context.ensemble, self._cut_pairs()
         whole = self._whole_pair()
 
         def as_wanted() -> bool:
@@ -166,26 +166,20 @@ class Partition(ServerFault):
         return Finding(False, f"not in force after {FORCE_BOUND:g} s (wanted {words}): {seen}")
 
     def _pairs(self) -> list[tuple[str, str]]:
-        nodes, cut = self.context.ensemble.nodes, without_connection(self.grudge)
-        return [
-            (a, b)
-            for place, a in enumerate(nodes)
-            for b in nodes[place + 1 :]
-            if frozenset((a, b)) in cut
-        ]
+        cut = without_connection(self.grudge)
+        pairs = combinations(self.context.ensemble.nodes, 2)
+        return [pair for pair in pairs if frozenset(pair) in cut]
 
-    def _cut_pairs(self, context: FaultContext) -> list[tuple[str, str]]:
+    def _cut_pairs(self) -> list[tuple[str, str]]:
         """The cut pairs that can be tried: a stopped server answers nobody anyhow."""
-        running = context.running_servers()
+        running = self.context.running_servers()
         return [(a, b) for a, b in self._pairs() if a in running and b in running]
 
     def _whole_pair(self) -> tuple[str, str] | None:
         """A pair of running servers that is not cut, to see that not everything is broken."""
-        running, cut = self.context.running_servers(), without_connection(self.grudge)
-        return next(
-            ((a, b) for a in running for b in running if a < b and frozenset((a, b)) not in cut),
-            None,
-        )
+        cut = without_connection(self.grudge)
+        pairs = combinations(self.context.running_servers(), 2)
+        return next((pair for pair in pairs if frozenset(pair) not in cut), None)
 
     def heal(self) -> None:
         """Remove the partition."""
@@ -197,8 +191,7 @@ class Partition(ServerFault):
 
         def mended() -> bool:
             return not normal(ensemble.grudge()) and all(
-                ensemble.reaches(a, b) and ensemble.reaches(b, a)
-                for a, b in self._cut_pairs(self.context)
+                ensemble.reaches(a, b) and ensemble.reaches(b, a) for a, b in self._cut_pairs()
             )
 
         if not self.context.until(mended, timeout):

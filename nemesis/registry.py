@@ -40,11 +40,11 @@ FAULTS: dict[str, type[Fault[Any]]] = {
 }
 """Every kind of fault by name. Random plans draw from the seed in this order."""
 
-EVERYWHERE = tuple(k for k, fault in FAULTS.items() if fault.needs != "simulation")
-"""The kinds for real ensembles and simulated ones."""
-
 SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
 """The kinds of random plans for simulated servers, unless told otherwise."""
+
+EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
+"""The kinds of random plans for real servers, unless told otherwise."""
 
 SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound)
 """The kinds with which ZooKeeper keeps its own promises, however they are combined."""

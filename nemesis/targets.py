@@ -105,15 +105,9 @@ def choose_servers(targets: Targets, context: FaultContext, rng: Random) -> Serv
     if not running:
         raise TargetError("no server is running")
     role = targets.role
-    if role == "leader":
-        return server_or_any(leader(context), running, rng, "the leader", "there was no leader")
-    if role == "holder-server":
-        return server_or_any(
-            holder_server(context), running, rng, "the holder's server", "nobody held connected"
-        )
-    if role == "follower":
-        busiest = busiest_follower(context)
-        return server_or_any(busiest, running, rng, "the busiest follower", "no follower ran")
+    if role in _SINGLE_SERVERS:
+        find, words, missing = _SINGLE_SERVERS[role]
+        return server_or_any(find(context), running, rng, words, missing)
     if role == "followers":
         leads = leader(context)
         return Servers([node for node in running if node != leads], "the followers")
@@ -157,6 +151,14 @@ def holder_server(context: FaultContext) -> str | None:
     """The server to which the holder is connected now."""
     holder = context.roles.holder()
     return None if holder is None else context.links.connected_to(holder)
+
+
+_SINGLE_SERVERS = {
+    "leader": (leader, "the leader", "there was no leader"),
+    "holder-server": (holder_server, "the holder's server", "nobody held connected"),
+    "follower": (busiest_follower, "the busiest follower", "no follower ran"),
+}
+"""Role -> what finds its server, what it is called, and why there may be none."""
 
 
 def choose_clients(

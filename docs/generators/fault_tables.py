@@ -22,7 +22,7 @@ def with_faults(page: str, kinds: Iterable[str]) -> str:
 
 def simulated_only() -> list[str]:
     """The kinds that real ensembles do not offer."""
-    return [kind for kind in FAULTS if kind not in EVERYWHERE]
+    return [kind for kind, fault in FAULTS.items() if fault.needs == "simulation"]
 
 
 def _default(kind: str) -> str:
