@@ -8,25 +8,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.marked_page import table_row, with_part
-from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED
+from rumpus.nemesis.registry import FAULTS
 
 MARK = "faults"
 
 
 def with_faults(page: str, kinds: Iterable[str]) -> str:
     """A page with its table of these kinds up to date; raises as ``marked_page.with_part``."""
-    rows = [("fault", "works on", "what it does", "default for"), ("---",) * 4]
-    rows += [(f"`{k}`", FAULTS[k].works_on, FAULTS[k].summary, _default(k)) for k in kinds]
+    rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
+    for kind in kinds:
+        fault = FAULTS[kind]
+        servers = "simulated" if fault.needs == "simulation" else "any"
+        usual = "yes" if fault.usual else "no"
+        rows.append((f"`{kind}`", fault.works_on, fault.summary, servers, usual))
     return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))
 
 
 def simulated_only() -> list[str]:
     """The kinds that real ensembles do not offer."""
     return [kind for kind, fault in FAULTS.items() if fault.needs == "simulation"]
-
-
-def _default(kind: str) -> str:
-    return "docker, sim" if kind in EVERYWHERE else "sim" if kind in SIMULATED else ""
 
 
 def main(folder: Path) -> None:
