@@ -39,8 +39,9 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.links.links import Links
 from rumpus.harness.run import Run
 from rumpus.harness.simulated.run import perform_simulated
-from rumpus.nemesis.plan import EVERYWHERE, VERSION, FaultPlan
+from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter
 from rumpus.simulation.kernel.simulator import SECOND

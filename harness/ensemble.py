@@ -17,6 +17,12 @@ NodeState = Literal["running", "paused", "dead", "removed", "unplugged"]
 """``removed`` and ``unplugged`` (from the network) are somebody else's doing, and stay so."""
 
 
+Capability = Literal["kill", "pause", "partition", "delay", "loss", "simulation"]
+"""What faults may need of an ensemble. ``kill`` and ``pause``: of server processes. ``partition``,
+``delay`` and ``loss``: of packets between servers. ``simulation``: all of
+``harness.simulated_faults``."""
+
+
 class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of the program
     """This host does not allow what was asked; the message names the thing and the remedy.
 
@@ -26,7 +32,7 @@ class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of 
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a fault can be injected here, and if not, why and what would be needed."""
+    """Whether something can be had here, and if not, why and what would be needed."""
 
     available: bool
     why: str = ""
@@ -109,8 +115,8 @@ class Ensemble(Protocol):
         paused nodes too.
         """
 
-    def probe(self) -> dict[str, Availability]:
-        """Which server faults this host allows: fault name -> availability."""
+    def probe(self) -> Mapping[Capability, Availability]:
+        """What this host allows; what is missing is never available with such an ensemble."""
 
 
 def without_connection(grudge: Grudge) -> set[frozenset[str]]:

@@ -1,4 +1,6 @@
-"""What only simulated machines and networks suffer on command: power, disks, clocks, threads, aims.
+"""What only simulated machines and networks suffer on command.
+
+Power, disks, clocks, threads and single requests.
 
 An ensemble, clients and links that offer it say so by attributes of these types; where they are
 None, faults that need them are refused by name (``nemesis.registry.require``).
@@ -13,36 +15,36 @@ DiskTrouble = Literal["slow", "full", "lying"]
 """``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
 server ends. ``lying``: fsync reports success and keeps nothing safe."""
 
-Deed = Literal["drop-reply", "hold-reply", "cut-before", "cut-after"]
+RequestAction = Literal["drop-reply", "hold-reply", "cut-before", "cut-after"]
 """What is done about a request: its reply is swallowed and the connection reset; its reply, and all
 after it, is held back for a while; the connection is reset before it passes; or just after."""
 
 
-class Aim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A blow at one request.
+class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done about one request of a client, and which.
 
     Args:
-        deed: what is done.
+        action: what is done.
         request: kind of request, a name of ``harness.links.zookeeper_frames.REQUESTS``.
         number: which one of that kind, counted over all of a client's links from now on; 1: the
             next.
         milliseconds: for how long ``hold-reply`` holds; healing ends it, too.
     """
 
-    deed: Deed
+    action: RequestAction
     request: str = "create"
     number: int = 1
     milliseconds: float = 1000.0
 
 
-class Shot(Protocol):
-    """An aim on its way."""
+class ArmedTrigger(Protocol):
+    """A trigger that waits for its request."""
 
-    struck: int | None
-    """When it struck, in monotonic nanoseconds; None: not yet."""
+    acted: int | None
+    """When it acted, in monotonic nanoseconds; None: not yet."""
 
     def withdraw(self) -> None:
-        """Take it away, struck or not."""
+        """Take it away, whether it has acted or not."""
 
 
 class Machines(Protocol):
@@ -100,11 +102,13 @@ class ClientMachines(Protocol):
         """How fast its clocks run; 1: right."""
 
 
-class AimedLinks(Protocol):
-    """Links that strike at one request, counted."""
+class TriggerLinks(Protocol):
+    """Links on which triggers can be armed."""
 
-    def aim(self, client: int, aim: Aim, nodes: Iterable[str] | None = None) -> Shot:
-        """Strike at one request of a client, on its links to some servers (all by default).
+    def arm(
+        self, client: int, trigger: RequestTrigger, nodes: Iterable[str] | None = None
+    ) -> ArmedTrigger:
+        """Arm a trigger for a client, on its links to some servers (all by default).
 
         Raises:
             ValueError: no such kind of request, or a number below 1.

@@ -1,1 +1,1 @@
-"""What goes wrong: one file a kind of fault, and the plans that combine them."""
+"""Faults: one class a kind, the plans that combine them, and what carries plans out."""

@@ -1,93 +1,108 @@
-"""The fault ``client-partition``: clients whose connections to the servers are broken."""
+"""The fault ``client-partition``: clients whose links to servers are cut, in one way or another."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, get_args
 
-from rumpus.nemesis.fault import FORCE_BOUND, Fault
-from rumpus.nemesis.recovery import clients_back
-from rumpus.nemesis.scene import Finding
-from rumpus.nemesis.targets import choose_clients
+from rumpus.harness.links.links import Cut
+from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.fault import LEAST_LEAD, Draft, Fault, LinkOptions, Turn
+from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.targets import Targets
 
-if TYPE_CHECKING:
-    from rumpus.harness.links.links import Cut
+CUTS: tuple[Cut, ...] = get_args(Cut)
+
+LEAD = 1.0
+"""Seconds for which lost replies are armed before the holder is cut off, at most."""
 
 
-class ClientPartition(Fault):
-    """Cut clients' links; see ``harness.links.links.Cut`` for the ways to do so."""
+class CutOptions(LinkOptions, frozen=True, kw_only=True):
+    """``how``: the way links are cut; see ``harness.links.links.Cut``."""
+
+    how: Cut = "black-hole"
+
+
+class ClientPartition(ClientFault):
+    """Cut clients' links."""
 
     kind = "client-partition"
-    label = "clients partitioned"
-    colour = "#2980b9"
+    summary = (
+        "clients' connections to servers are black-holed, reset, half-open or one-way, or the "
+        "reply to a change is lost"
+    )
+    works_on = "the clients' links"
+    causes = "expiry"
+    takes = CutOptions
+    stays_frozen = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.how = cast("Cut", self.entry.how)
-        self._clients: list[int] = []
-        self._pinned: list[int] = []
+        self.how: Cut = self.options.how
 
-    @property
-    def targets(self) -> list[str]:
-        """The clients struck."""
-        return [f"c{client}" for client in self._clients]
+    @classmethod
+    def form(cls, entry: Entry) -> type[Fault[Any]]:
+        """``LostReply`` is a class of its own."""
+        return LostReply if entry.options.get("how") == "lost-reply" else cls
 
-    def _eligible(self) -> list[int]:
-        """Living clients whose links are whole, or only wait for a change."""
-        scene = self.scene
-        return [
-            client
-            for client in range(scene.clients.count)
-            if scene.clients.state(client) != "dead"
-            and set(scene.links.in_force(client).values()) <= {"lost-reply"}
-        ]
+    @classmethod
+    def draw(cls, turn: Turn) -> Draft:
+        """The first comes with lost replies, armed a little earlier.
 
-    def choose(self) -> None:
-        """By name, or by role among those that are not cut; a holder comes frozen."""
-        self._clients, self._pinned, self.words = choose_clients(
-            self.entry.targets, self.scene, self.rng, eligible=self._eligible
+        While the holder is cut off no client creates anything until its session has expired. The
+        lead gives lost replies some load to act on.
+        """
+        if turn.first:
+            return Draft(
+                Targets(role="holder"),
+                {"how": "black-hole"},
+                lead=min(LEAD, max(LEAST_LEAD, turn.longest - turn.needed)),
+                escort=(Targets(role="all"), {"how": "lost-reply"}),
+            )
+        how = turn.rng.choice(CUTS)
+        return Draft(
+            Targets(role="all" if how == "lost-reply" else cls.draw_role(turn)), {"how": how}
         )
 
+    def eligible(self) -> list[int]:
+        """Living clients whose links are whole, or only wait for a change."""
+        context = self.context
+        return [
+            client
+            for client in range(context.clients.count)
+            if context.clients.state(client) != "dead"
+            and set(context.links.in_force(client).values()) <= {"lost-reply"}
+        ]
+
     def _nodes(self) -> tuple[str, ...]:
-        return self.entry.options.nodes or tuple(self.scene.ensemble.nodes)
+        return self.options.nodes or tuple(self.context.ensemble.nodes)
 
     def inject(self) -> None:
-        """Cut, and let those go on that were frozen so as not to change roles meanwhile."""
+        """Cut, then resume the clients that were frozen so as not to change roles meanwhile."""
         try:
-            for client in self._clients:
-                if release := self.scene.armed.pop(client, None):
+            for client in self.chosen:
+                if release := self.context.armed.pop(client, None):
                     release()
-                self.scene.links.cut(client, self.how, self._nodes())
+                self.context.links.cut(client, self.how, self._nodes())
         finally:
-            for client in self._pinned:
-                self.scene.clients.resume(client)
+            self.resume_pinned()
 
     def in_force(self) -> Finding:
         """The links say that they are cut, in the way that was asked for."""
-        links = self.scene.links
         wanted = dict.fromkeys(self._nodes(), self.how)
-        struck = self._clients
-        if struck and self.scene.until(
-            lambda: all(links.in_force(client) == wanted for client in struck), FORCE_BOUND
-        ):
-            return Finding(True, self.how)
-        seen = ", ".join(f"c{client}: {links.in_force(client) or 'whole'}" for client in struck)
-        return Finding(
-            False, f"not in force after {FORCE_BOUND:g} s: {seen or 'nobody was struck'}"
-        )
+        return self.wait_until_all(self.context.links.in_force, wanted, self.how)
 
     def heal(self) -> None:
         """Mend their links."""
-        for client in self._clients:
-            self.scene.links.heal(client)
+        for client in self.chosen:
+            self.context.links.heal(client)
 
     def healed(self, timeout: float) -> Finding:
         """Their links are whole and they are connected again."""
-        links = self.scene.links
-        if not self.scene.until(
-            lambda: not any(links.in_force(client) for client in self._clients), timeout
-        ):
-            left = ", ".join(f"c{client}" for client in self._clients if links.in_force(client))
+        look = self.context.links.in_force
+        if not self.context.until(lambda: not self.still_wrong(look, {}), timeout):
+            left = self.still_wrong(look, {})
             return Finding(False, f"links still cut after {timeout:g} s: {left}")
-        return clients_back(self._clients, self.scene, timeout)
+        return super().healed(timeout)
 
     def record(self) -> dict[str, Any]:
         """How the links are cut."""
@@ -97,10 +112,12 @@ class ClientPartition(Fault):
 class LostReply(ClientPartition):
     """The reply to a client's next create or set is lost, though it took effect.
 
-    It strikes by itself when a client asks for such a change, so it counts as in force once links
-    wait for that, and as having happened (when it is healed) if at least one of them struck. Until
-    then it gives way to other faults of links.
+    It acts by itself when a client asks for such a change. So it is in force once links wait for
+    that, and it counts as healed only if at least one reply was lost. Until then it gives way to
+    other faults of links.
     """
+
+    gives_way = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -109,19 +126,19 @@ class LostReply(ClientPartition):
 
     def inject(self) -> None:
         """Arm the links."""
-        self._refused = {client: self.scene.links.swallowed(client) for client in self._clients}
+        self._refused = {client: self.context.links.swallowed(client) for client in self.chosen}
         super().inject()
-        for client in self._clients:
-            self.scene.armed[client] = partial(self._release, client)
+        for client in self.chosen:
+            self.context.armed[client] = partial(self._release, client)
 
     def _release(self, client: int) -> None:
-        """See whether the links of a client struck, before somebody else takes them over."""
-        if self.scene.links.swallowed(client) > self._refused.pop(client):
+        """See whether a client's reply was lost, before another fault takes its links over."""
+        if self.context.links.swallowed(client) > self._refused.pop(client):
             self._struck.add(client)
 
     def in_force(self) -> Finding:
-        """The links wait for a change, or have struck already."""
-        links = self.scene.links
+        """The links wait for a change, or a reply was lost already."""
+        links = self.context.links
         wanted = dict.fromkeys(self._nodes(), self.how)
 
         def armed(client: int) -> bool:
@@ -129,36 +146,32 @@ class LostReply(ClientPartition):
                 links.in_force(client) == wanted or links.swallowed(client) > self._refused[client]
             )
 
-        if self._clients and self.scene.until(
-            lambda: all(armed(client) for client in self._clients), FORCE_BOUND
-        ):
-            return Finding(True, "lost-reply armed")
-        return Finding(False, f"links not armed after {FORCE_BOUND:g} s")
+        return self.wait_until_all(armed, wanted=True, detail="lost-reply armed")
 
     def heal(self) -> None:
-        """Disarm the links that still wait; those that others took over are theirs to mend."""
+        """Disarm the links that still wait; another fault mends those that it has taken over."""
         for client in list(self._refused):
             self._release(client)
-            self.scene.armed.pop(client, None)
-            if self.scene.links.in_force(client):
-                self.scene.links.heal(client)
+            self.context.armed.pop(client, None)
+            if self.context.links.in_force(client):
+                self.context.links.heal(client)
 
     def healed(self, timeout: float) -> Finding:
         """No link waits any more, and at least one reply was lost."""
-        links = self.scene.links
+        links = self.context.links
 
         def disarmed() -> bool:
-            return not any("lost-reply" in links.in_force(c).values() for c in self._clients)
+            return not any("lost-reply" in links.in_force(c).values() for c in self.chosen)
 
-        if not self.scene.until(disarmed, timeout):
+        if not self.context.until(disarmed, timeout):
             return Finding(False, f"links still armed after {timeout:g} s")
-        back = clients_back(self._clients, self.scene, timeout)
+        back = ClientFault.healed(self, timeout)
         if back.ok and not self._struck:
             return Finding(
                 False, "no reply was lost: none of these clients created or set anything"
             )
         lost = ", ".join(f"c{client}" for client in sorted(self._struck))
-        return Finding(back.ok, f"replies lost: {lost or 'none'}; {back.words}")
+        return Finding(back.ok, f"replies lost: {lost or 'none'}; {back.detail}")
 
     def record(self) -> dict[str, Any]:
         """How, and whose replies were lost so far."""

@@ -1,80 +1,117 @@
-"""The fault ``client-request``: a blow at one request of a client, counted.
+"""The fault ``client-request``: one request of a client, counted, meets a fault of its link.
 
-The reply is lost or held back, or the connection is reset just before or just after it passes:
-what random faults hit only by luck.
+The reply is lost or held back, or the connection is reset just before or just after the request
+passes: what random faults hit only by luck.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from rumpus.harness.simulated_faults import Aim, Shot
-from rumpus.nemesis.fault import Fault
-from rumpus.nemesis.recovery import clients_back
-from rumpus.nemesis.scene import Finding
-from rumpus.nemesis.targets import choose_clients
+from msgspec import Meta
+
+from rumpus.harness.links.zookeeper_frames import REQUESTS
+from rumpus.harness.simulated_faults import ArmedTrigger, RequestAction, RequestTrigger
+from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.entry import one_of
+from rumpus.nemesis.fault import Draft, LinkOptions, Turn
+from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.targets import Targets
+
+ACTIONS: tuple[RequestAction, ...] = ("drop-reply", "hold-reply", "cut-before", "cut-after")
 
 
-class ClientRequest(Fault):
-    """Aim at the n-th request of a kind of each client struck.
+class RequestOptions(LinkOptions, frozen=True, kw_only=True):
+    """Which request is affected, and how.
 
-    It strikes by itself when that request comes, so it counts as in force once it is aimed, and
-    as having happened (when it is healed) if at least one client was struck.
+    Args:
+        how: what is done; see ``harness.simulated_faults.RequestAction``.
+        request: the kind of request.
+        number: which request of that kind from then on (1: the next).
+        hold: for how many milliseconds ``hold-reply`` holds.
+    """
+
+    how: RequestAction = ACTIONS[0]
+    request: str = "create"
+    number: Annotated[int, Meta(ge=1)] = 1
+    hold: Annotated[float, Meta(gt=0)] = 1000.0
+
+    def check(self, nodes: Sequence[str]) -> None:
+        """Refuse kinds of request and servers that do not exist."""
+        super().check(nodes)
+        one_of("options.request", self.request, tuple(REQUESTS))
+
+
+class ClientRequest(ClientFault):
+    """Arm a trigger for the n-th request of a kind of each client chosen.
+
+    It acts by itself when that request comes. So it is in force once all triggers are armed, and
+    it counts as healed only if at least one trigger has acted.
     """
 
     kind = "client-request"
-    label = "single requests of clients struck"
-    colour = "#1a5276"
+    summary = (
+        "one request of a client, by kind and number: its reply is lost or held back, or the "
+        "connection is reset just before or just after it passes"
+    )
+    works_on = "the clients' requests"
+    needs = "simulation"
+    usual = False
+    takes = RequestOptions
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        options = self.entry.options
-        self.aim = Aim(
-            self.entry.deed, options.request or "create", options.number or 1, options.hold or 1000
-        )
-        self._clients: list[int] = []
-        self._shots: dict[int, Shot] = {}
+        options = self.options
+        self.trigger = RequestTrigger(options.how, options.request, options.number, options.hold)
+        self._armed: dict[int, ArmedTrigger] = {}
 
-    @property
-    def targets(self) -> list[str]:
-        """The clients struck."""
-        return [f"c{client}" for client in self._clients]
+    @classmethod
+    def draw(cls, turn: Turn) -> Draft:
+        """Draw a request that every recipe makes, of every client, so that some do make it.
 
-    def choose(self) -> None:
-        """By name, or by role among those that run."""
-        self._clients, pinned, self.words = choose_clients(
-            self.entry.targets, self.scene, self.rng, eligible=self.scene.running_clients
-        )
-        for client in pinned:
-            self.scene.clients.resume(client)
+        The first fault takes the next one of each client: a client may make few in its time.
+        """
+        number = turn.rng.randint(1, 5)
+        options = {
+            "how": turn.rng.choice(ACTIONS),
+            "request": turn.rng.choice(turn.requests),
+            "number": 1 if turn.first else number,
+            "hold": round(turn.rng.uniform(100, 1000 * turn.needed), 1),
+        }
+        return Draft(Targets(role="all"), options)
 
     def inject(self) -> None:
-        """Aim."""
-        for client in self._clients:
-            self._shots[client] = self.scene.aimed_links.aim(
-                client, self.aim, self.entry.options.nodes
+        """Arm the triggers."""
+        for client in self.chosen:
+            self._armed[client] = self.context.trigger_links.arm(
+                client, self.trigger, self.options.nodes
             )
 
     def in_force(self) -> Finding:
-        """All are aimed at."""
-        aim = self.aim
-        words = f"{aim.deed} of {aim.request} number {aim.number}"
-        return Finding(bool(self._shots) and len(self._shots) == len(self._clients), words)
+        """All triggers are armed."""
+        trigger = self.trigger
+        detail = f"{trigger.action} of {trigger.request} number {trigger.number}"
+        return Finding(bool(self._armed) and len(self._armed) == len(self.chosen), detail)
 
     def heal(self) -> None:
-        """Take back what has not struck."""
-        for shot in self._shots.values():
-            shot.withdraw()
+        """Withdraw the triggers."""
+        for armed in self._armed.values():
+            armed.withdraw()
 
     def healed(self, timeout: float) -> Finding:
-        """At least one was struck, and all are connected."""
-        back = clients_back(self._clients, self.scene, timeout)
+        """At least one trigger has acted, and all clients are connected."""
+        back = super().healed(timeout)
         struck = self._struck()
         if back.ok and not struck:
-            return Finding(False, "nobody was struck: no such request came")
-        return Finding(back.ok, f"struck: {', '.join(struck) or 'none'}; {back.words}")
+            return Finding(False, "no request was affected: no such request came")
+        return Finding(back.ok, f"struck: {', '.join(struck) or 'none'}; {back.detail}")
 
     def record(self) -> dict[str, Any]:
-        """What was done to which request, and to whom so far."""
-        return {"how": self.aim.deed, "request": self.aim.request, "struck": self._struck()}
+        """What was done to which request, and whose requests were affected so far."""
+        return {
+            "how": self.trigger.action,
+            "request": self.trigger.request,
+            "struck": self._struck(),
+        }
 
     def _struck(self) -> list[str]:
-        return [f"c{c}" for c, shot in self._shots.items() if shot.struck is not None]
+        return [f"c{c}" for c, armed in self._armed.items() if armed.acted is not None]

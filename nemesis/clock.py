@@ -5,20 +5,33 @@ quartz does, and less than any lease allows for.
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
-from rumpus.nemesis.fault import Fault
-from rumpus.nemesis.recovery import clients_back, servers_back
-from rumpus.nemesis.scene import Finding
-from rumpus.nemesis.targets import choose_clients, choose_servers
+from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.fault import Fault, Target, Target_contra
+from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.server_fault import ServerFault
 
 LONGEST_STEP = 86_400.0
 """Seconds by which a wall clock jumps, at most, forward or back."""
 DRIFT = 0.01
 
 
-class Clocks(Fault):
+class Clocks(Protocol[Target_contra]):
+    """The clocks of servers (``Machines``) or of clients (``ClientMachines``)."""
+
+    def skew_clock(self, target: Target_contra, /, *, step: float, rate: float) -> None:
+        """Set the wall clock forward by seconds, and have both clocks run at this rate."""
+
+    def clock_rate(self, target: Target_contra, /) -> float:
+        """Return how fast the clocks run; 1: right."""
+
+
+class Skew(Fault[Target]):
     """Clocks are set wrong and drift, all by the same."""
+
+    needs = "simulation"
+    usual = False
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -27,105 +40,54 @@ class Clocks(Fault):
 
     @property
     @abstractmethod
-    def _rates(self) -> dict[str, float]:
-        """How fast the clocks of those struck run."""
-
-    @abstractmethod
-    def _skew(self, target: str, step: float, rate: float) -> None:
-        """Set one's clocks."""
-
-    @abstractmethod
-    def _back(self, timeout: float) -> Finding:
-        """Wait until those struck are of use."""
+    def clocks(self) -> Clocks[Target]:
+        """The clocks that it sets some of."""
 
     def inject(self) -> None:
         """Set them wrong."""
-        for target in self.targets:
-            self._skew(target, self._step, 1 + self._drift)
+        for target in self.chosen:
+            self.clocks.skew_clock(target, step=self._step, rate=1 + self._drift)
 
     def in_force(self) -> Finding:
         """They run at the wrong rate."""
-        rates = self._rates
-        in_force = bool(rates) and set(rates.values()) == {1 + self._drift}
-        words = f"set by {self._step:.0f} s, running at {1 + self._drift:.4f}"
-        return Finding(in_force, words if in_force else f"clocks run at {rates}")
+        rate = 1 + self._drift
+        detail = f"set by {self._step:.0f} s, running at {rate:.4f}"
+        return self.wait_until_all(self.clocks.clock_rate, rate, detail)
 
     def heal(self) -> None:
         """Set them right."""
-        for target, rate in self._rates.items():
-            if rate != 1:
-                self._skew(target, -self._step, 1)
+        for target in self.chosen:
+            if self.clocks.clock_rate(target) != 1:
+                self.clocks.skew_clock(target, step=-self._step, rate=1)
 
     def healed(self, timeout: float) -> Finding:
-        """They run right, and those struck are of use."""
-        if wrong := [target for target, rate in self._rates.items() if rate != 1]:
-            return Finding(False, f"clocks still wrong: {', '.join(wrong)}")
-        return self._back(timeout)
+        """They run right, and the servers or clients are of use."""
+        if wrong := self.still_wrong(self.clocks.clock_rate, 1):
+            return Finding(False, f"clocks still wrong: {wrong}")
+        return super().healed(timeout)  # type: ignore[safe-super] # that of servers or clients
 
 
-class ClockSkew(Clocks):
+class ClockSkew(Skew[str], ServerFault):
     """Servers' clocks are set wrong and drift."""
 
     kind = "clock-skew"
-    label = "servers' clocks wrong"
-    colour = "#117864"
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._nodes: list[str] = []
+    summary = "servers' wall clocks jump by up to a day, both clocks drift by up to one per cent"
+    works_on = "the servers' clocks"
 
     @property
-    def targets(self) -> list[str]:
-        """The servers struck."""
-        return list(self._nodes)
-
-    def choose(self) -> None:
-        """By name, or by role among those that run."""
-        self._nodes, self.words = choose_servers(self.entry.targets, self.scene, self.rng)
-
-    @property
-    def _rates(self) -> dict[str, float]:
-        return {node: self.scene.machines.clock_rate(node) for node in self._nodes}
-
-    def _skew(self, target: str, step: float, rate: float) -> None:
-        self.scene.machines.skew_clock(target, step=step, rate=rate)
-
-    def _back(self, timeout: float) -> Finding:
-        return servers_back(self._nodes, self.scene, timeout)
+    def clocks(self) -> Clocks[str]:
+        """Those of the servers."""
+        return self.context.machines
 
 
-class ClientClockSkew(Clocks):
+class ClientClockSkew(Skew[int], ClientFault):
     """Clients' clocks are set wrong and drift."""
 
     kind = "client-clock-skew"
-    label = "clients' clocks wrong"
-    colour = "#0e6655"
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._clients: dict[str, int] = {}
+    summary = "clients' wall clocks jump by up to a day, both clocks drift by up to one per cent"
+    works_on = "the clients' clocks"
 
     @property
-    def targets(self) -> list[str]:
-        """The clients struck."""
-        return list(self._clients)
-
-    def choose(self) -> None:
-        """By name, or by role among those that run."""
-        clients, pinned, self.words = choose_clients(
-            self.entry.targets, self.scene, self.rng, eligible=self.scene.running_clients
-        )
-        self._clients = {f"c{client}": client for client in clients}
-        for client in pinned:
-            self.scene.clients.resume(client)
-
-    @property
-    def _rates(self) -> dict[str, float]:
-        machines = self.scene.client_machines
-        return {name: machines.clock_rate(client) for name, client in self._clients.items()}
-
-    def _skew(self, target: str, step: float, rate: float) -> None:
-        self.scene.client_machines.skew_clock(self._clients[target], step=step, rate=rate)
-
-    def _back(self, timeout: float) -> Finding:
-        return clients_back(list(self._clients.values()), self.scene, timeout)
+    def clocks(self) -> Clocks[int]:
+        """Those of the clients."""
+        return self.context.client_machines

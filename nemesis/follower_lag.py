@@ -8,97 +8,98 @@ would make the follower give its leader up (``syncLimit``).
 
 from typing import Any
 
-from rumpus.nemesis.fault import FORCE_BOUND, Fault
-from rumpus.nemesis.recovery import servers_back
-from rumpus.nemesis.scene import Finding
-from rumpus.nemesis.targets import TargetError, choose_servers, leader
+from rumpus.nemesis.fault import FORCE_BOUND, Draft, Turn
+from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.server_fault import ServerFault
+from rumpus.nemesis.targets import TargetError, Targets, leader
 
 LEAST_S = 0.15
 MOST_S = 0.4
 """Seconds by which packets are late: syncLimit is 5 ticks of 0.5 s, a session lives for 2 s."""
 
 
-class FollowerLag(Fault):
+class FollowerLag(ServerFault):
     """A follower applies transactions late, and goes on serving."""
 
     kind = "follower-lag"
-    label = "follower behind"
-    colour = "#2471a3"
+    summary = (
+        "packets from other servers reach one follower 0.15 to 0.4 s late: it answers reads, and "
+        "is behind the leader"
+    )
+    works_on = "the servers' network"
+    needs = "simulation"
+    several_nodes = "a single server has no followers"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._nodes: list[str] = []
         self._seconds = self.rng.uniform(LEAST_S, MOST_S)
 
-    @property
-    def targets(self) -> list[str]:
-        """The followers struck."""
-        return list(self._nodes)
+    @classmethod
+    def draw(cls, turn: Turn) -> Draft:
+        """Always the busiest follower, for as long as there is time: load goes on meanwhile."""
+        del turn
+        return Draft(Targets(role="follower"), lasting=True)
 
     def choose(self) -> None:
-        """By name, or by role among those that run; the leader is behind nobody."""
-        nodes, self.words = choose_servers(self.entry.targets, self.scene, self.rng)
-        leads = leader(self.scene)
-        self._nodes = [node for node in nodes if node != leads]
-        if not self._nodes:
+        """Choose among the servers that run; the leader is behind nobody."""
+        super().choose()
+        leads = leader(self.context)
+        self.chosen = [node for node in self.chosen if node != leads]
+        if not self.chosen:
             raise TargetError(f"{leads} leads, so it cannot be behind")
 
     def inject(self) -> None:
         """Have everything from other servers arrive late."""
-        for node in self._nodes:
-            self.scene.machines.delay_replication(node, self._seconds)
+        for node in self.chosen:
+            self.context.machines.delay_replication(node, self._seconds)
 
     def in_force(self) -> Finding:
         """They serve, and lack what the leader had applied half the delay ago."""
-        machines = self.scene.machines
+        machines = self.context.machines
         seen: list[tuple[float, int]] = []
 
         def behind() -> bool:
-            now = self.scene.monotonic()
-            leads = self.scene.ensemble.leader()
+            now = self.context.monotonic()
+            leads = self.context.ensemble.leader()
             if leads is not None:
                 seen.append((now, machines.applied(leads)))
             old = max((zxid for at, zxid in seen if at <= now - self._seconds / 2), default=0)
             return all(
-                self.scene.ensemble.serves(node) and machines.applied(node) < old
-                for node in self._nodes
+                self.context.ensemble.serves(node) and machines.applied(node) < old
+                for node in self.chosen
             )
 
-        links = self.scene.links
-        clients = [c for c in self.scene.running_clients() if links.connected_to(c) in self._nodes]
+        links = self.context.links
+        clients = [
+            c for c in self.context.running_clients() if links.connected_to(c) in self.chosen
+        ]
         whose = ", ".join(f"c{client}" for client in clients) or "no client"
-        if self.scene.until(behind, FORCE_BOUND):
+        if self.context.until(behind, FORCE_BOUND):
             return Finding(True, f"behind by {1000 * self._seconds:.0f} ms, serving {whose}")
         return Finding(False, f"not seen to be behind within {FORCE_BOUND:g} s")
 
     def heal(self) -> None:
         """Let packets pass as ever."""
-        for node in self._nodes:
-            self.scene.machines.delay_replication(node, 0.0)
+        for node in self.chosen:
+            self.context.machines.delay_replication(node, 0.0)
 
     def healed(self, timeout: float) -> Finding:
         """Nothing is delayed, and they have applied all that the leader has applied by now."""
-        machines = self.scene.machines
-        late = [node for node in self._nodes if machines.replication_delay(node)]
-        if late:
-            return Finding(False, f"still reached late: {', '.join(late)}")
-        leads = self.scene.ensemble.leader()
+        machines = self.context.machines
+        if late := self.still_wrong(machines.replication_delay, 0):
+            return Finding(False, f"still reached late: {late}")
+        leads = self.context.ensemble.leader()
         goal = 0 if leads is None else machines.applied(leads)
-        waiting: list[str] = []
 
-        def caught_up() -> bool:
-            waiting[:] = [
-                node
-                for node in self._nodes
-                if self.scene.ensemble.serves(node) and machines.applied(node) < goal
-            ]
-            return not waiting
+        def behind() -> list[str]:
+            serving = filter(self.context.ensemble.serves, self.chosen)
+            return [node for node in serving if machines.applied(node) < goal]
 
-        begun = self.scene.monotonic()
-        if not self.scene.until(caught_up, timeout):
-            return Finding(False, f"still behind after {timeout:g} s: {', '.join(waiting)}")
-        left = max(0.0, timeout - (self.scene.monotonic() - begun))
-        return servers_back(self._nodes, self.scene, left)
+        begun = self.context.monotonic()
+        if not self.context.until(lambda: not behind(), timeout):
+            return Finding(False, f"still behind after {timeout:g} s: {', '.join(behind())}")
+        left = max(0.0, timeout - (self.context.monotonic() - begun))
+        return super().healed(left)
 
     def record(self) -> dict[str, Any]:
         """By how many seconds they were behind."""

@@ -1,23 +1,27 @@
 """The fault ``partition``: servers that cannot reach each other."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from random import Random
 from typing import Any
 
 from rumpus.harness.ensemble import Grudge, without_connection
-from rumpus.nemesis.fault import FORCE_BOUND, Fault
+from rumpus.nemesis.entry import PlanError, check_names, one_of
+from rumpus.nemesis.fault import FORCE_BOUND, Draft, Turn
+from rumpus.nemesis.fault_context import Finding
 from rumpus.nemesis.grudges import (
     bridge,
     complete,
     cut_off,
+    keeps_majority,
     majorities_ring,
     minority,
     normal,
     one_way,
 )
 from rumpus.nemesis.recovery import servers_back
-from rumpus.nemesis.scene import Finding, Scene
-from rumpus.nemesis.targets import holder_server, leader, strike_one
+from rumpus.nemesis.server_fault import ServerFault
+from rumpus.nemesis.targets import SHAPES, Targets, holder_server, leader, server_or_any
 
 
 def shape_grudge(
@@ -28,7 +32,7 @@ def shape_grudge(
     Args:
         shape: one of ``nemesis.targets.SHAPES``.
         nodes: all servers.
-        victim: whom to isolate, for the shapes that isolate one.
+        victim: the server to isolate, for the shapes that isolate one.
         rng: decides the rest.
     """
     order = rng.sample(list(nodes), len(nodes))
@@ -48,59 +52,106 @@ def shape_grudge(
     return complete([victim], others)
 
 
-class Partition(Fault):
+def shape_needs(shape: str) -> int:
+    """How many servers a shape of partition needs at least."""
+    return {"majorities-ring": 4, "bridge": 3, "minority-majority": 3}.get(shape, 2)
+
+
+def harmless(shape: str, nodes: int) -> bool:
+    """Whether a shape leaves a majority connected, whichever server stands where in it."""
+    names = [f"n{i}" for i in range(1, nodes + 1)]
+    return nodes >= shape_needs(shape) and keeps_majority(
+        names, shape_grudge(shape, names, names[0], Random(0))
+    )
+
+
+class Partition(ServerFault):
     """Drop packets between servers according to a grudge."""
 
     kind = "partition"
-    label = "servers partitioned"
-    colour = "#8e44ad"
+    summary = "servers cannot reach each other: packets between them are dropped"
+    works_on = "the servers' network"
+    alone = "there can be only one partition at a time, and no follower-lag beside it"
+    needs = "partition"
+    several_nodes = "a single server cannot be partitioned"
+    causes = "leader change"
+    target_fields = ("names", "shape", "grudge")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.grudge: Grudge = {}
 
+    @classmethod
+    def draw(cls, turn: Turn) -> Draft:
+        """Draw a shape that leaves a majority, if there is one."""
+        shapes = [shape for shape in SHAPES if harmless(shape, turn.nodes)] or ["isolate-leader"]
+        shape = "isolate-leader" if turn.first else turn.rng.choice(shapes)
+        return Draft(Targets(shape=shape), deposes=shape == "isolate-leader")
+
+    @classmethod
+    def check_targets(cls, targets: Targets, nodes: Sequence[str], clients: Sequence[str]) -> None:
+        """Refuse servers that do not exist, and shapes for which there are too few."""
+        del clients
+        if len(nodes) < 2:
+            raise PlanError(f"{cls.several_nodes}; use at least 2 nodes")
+        if targets.names is not None:
+            check_names("targets.names", targets.servers(), nodes)
+            if len(targets.names) == len(nodes):
+                raise PlanError('field "targets.names" has every server; none is left to cut from')
+        elif targets.grudge is not None:
+            check_names("targets.grudge", list(targets.grudge), nodes)
+            for node, others in targets.grudge.items():
+                check_names(f"targets.grudge.{node}", others, [n for n in nodes if n != node])
+        else:
+            one_of("targets.shape", targets.shape, SHAPES)
+            need = shape_needs(targets.shape or "")
+            if len(nodes) < need:
+                raise PlanError(
+                    f'field "targets.shape" is "{targets.shape}", which needs at least '
+                    f"{need} servers, not {len(nodes)}"
+                )
+
     @property
     def targets(self) -> list[str]:
         """Those without a majority; if there are none, all that lost a connection."""
-        return cut_off(self.scene.ensemble.nodes, self.grudge)
+        return cut_off(self.context.ensemble.nodes, self.grudge)
 
     def choose(self) -> None:
         """A grudge from names, from a shape or as it is given."""
-        wanted, nodes = self.entry.targets, list(self.scene.ensemble.nodes)
+        wanted, nodes = self.entry.targets, list(self.context.ensemble.nodes)
         if wanted.grudge is not None:
             self.grudge = {node: frozenset(others) for node, others in wanted.grudge.items()}
-            self.words = "as planned"
+            self.reason = "as planned"
         elif wanted.names is not None:
             named = wanted.servers()
             self.grudge = complete(named, [node for node in nodes if node not in named])
-            self.words = "by name"
+            self.reason = "by name"
         else:
             shape = wanted.shape or ""
             victim, why = self._victim(shape, nodes)
             self.grudge = shape_grudge(shape, nodes, victim, self.rng)
-            self.words = shape + why
+            self.reason = shape + why
 
     def _victim(self, shape: str, nodes: list[str]) -> tuple[str, str]:
         if shape == "isolate-leader":
-            chosen = strike_one(leader(self.scene), nodes, self.rng, "", "there was no leader")
+            wanted, missing = leader(self.context), "there was no leader"
         elif shape == "isolate-holder-server":
-            chosen = strike_one(
-                holder_server(self.scene), nodes, self.rng, "", "nobody held connected"
-            )
+            wanted, missing = holder_server(self.context), "nobody held connected"
         else:
             return self.rng.choice(nodes), ""
+        chosen = server_or_any(wanted, nodes, self.rng, "", missing)
         return chosen.names[0], f" ({chosen.words})" if chosen.words else ""
 
     def inject(self) -> None:
         """Put the grudge in place of whatever was there."""
-        self.scene.ensemble.partition(self.grudge)
+        self.context.ensemble.partition(self.grudge)
 
     def in_force(self) -> Finding:
         """The grudge reads back, cut pairs cannot connect, and a pair that is not cut can."""
-        ensemble, cut = self.scene.ensemble, self._cut_pairs(self.scene)
+        ensemble, cut = self.context.ensemble, self._cut_pairs()
         whole = self._whole_pair()
 
-        def struck() -> bool:
+        def as_wanted() -> bool:
             return (
                 normal(ensemble.grudge()) == normal(self.grudge)
                 and not any(ensemble.reaches(*pair) for pair in cut)
@@ -108,55 +159,48 @@ class Partition(Fault):
             )
 
         words = ", ".join(f"{a}|{b}" for a, b in self._pairs())
-        if self.scene.until(struck, FORCE_BOUND):
+        if self.context.until(as_wanted, FORCE_BOUND):
             return Finding(True, f"cut {words}")
         through = ", ".join(f"{a} reaches {b}" for a, b in cut if ensemble.reaches(a, b))
         seen = through or f"the nodes' packet filters say {_words(ensemble.grudge())}"
         return Finding(False, f"not in force after {FORCE_BOUND:g} s (wanted {words}): {seen}")
 
     def _pairs(self) -> list[tuple[str, str]]:
-        nodes, cut = self.scene.ensemble.nodes, without_connection(self.grudge)
-        return [
-            (a, b)
-            for place, a in enumerate(nodes)
-            for b in nodes[place + 1 :]
-            if frozenset((a, b)) in cut
-        ]
+        cut = without_connection(self.grudge)
+        pairs = combinations(self.context.ensemble.nodes, 2)
+        return [pair for pair in pairs if frozenset(pair) in cut]
 
-    def _cut_pairs(self, scene: Scene) -> list[tuple[str, str]]:
+    def _cut_pairs(self) -> list[tuple[str, str]]:
         """The cut pairs that can be tried: a stopped server answers nobody anyhow."""
-        running = scene.running_servers()
+        running = self.context.running_servers()
         return [(a, b) for a, b in self._pairs() if a in running and b in running]
 
     def _whole_pair(self) -> tuple[str, str] | None:
         """A pair of running servers that is not cut, to see that not everything is broken."""
-        running, cut = self.scene.running_servers(), without_connection(self.grudge)
-        return next(
-            ((a, b) for a in running for b in running if a < b and frozenset((a, b)) not in cut),
-            None,
-        )
+        cut = without_connection(self.grudge)
+        pairs = combinations(self.context.running_servers(), 2)
+        return next((pair for pair in pairs if frozenset(pair) not in cut), None)
 
     def heal(self) -> None:
         """Remove the partition."""
-        self.scene.ensemble.heal()
+        self.context.ensemble.heal()
 
     def healed(self, timeout: float) -> Finding:
         """No grudge is left, those who were cut reach each other, and all serve."""
-        ensemble, start = self.scene.ensemble, self.scene.monotonic()
+        ensemble, start = self.context.ensemble, self.context.monotonic()
 
         def mended() -> bool:
             return not normal(ensemble.grudge()) and all(
-                ensemble.reaches(a, b) and ensemble.reaches(b, a)
-                for a, b in self._cut_pairs(self.scene)
+                ensemble.reaches(a, b) and ensemble.reaches(b, a) for a, b in self._cut_pairs()
             )
 
-        if not self.scene.until(mended, timeout):
+        if not self.context.until(mended, timeout):
             return Finding(
                 False,
                 f"not healed within {timeout:g} s: packet filters say {_words(ensemble.grudge())}",
             )
-        left = max(0.0, timeout - (self.scene.monotonic() - start))
-        return servers_back(self.scene.running_servers(), self.scene, left)
+        left = max(0.0, timeout - (self.context.monotonic() - start))
+        return servers_back(self.context.running_servers(), self.context, left)
 
     def record(self) -> dict[str, Any]:
         """The grudge, so that the very same partition can be planned again."""

@@ -1,4 +1,4 @@
-"""Fault plans as data: what goes wrong, when, to whom, and for how long.
+"""Fault plans as data: which faults, when, with which targets, and for how long.
 
 A plan is a JSON document::
 
@@ -19,107 +19,15 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 import msgspec
 
-from rumpus.harness.links.links import Cut
-from rumpus.harness.links.zookeeper_frames import REQUESTS
-from rumpus.harness.simulated_faults import Deed
-from rumpus.nemesis.grudges import minority
-from rumpus.nemesis.targets import CLIENT_ROLES, SERVER_ROLES, SHAPES, Targets
+from rumpus.nemesis.entry import Entry, PlanError, one_of
+from rumpus.nemesis.registry import FAULTS, fault_of
+from rumpus.nemesis.targets import Targets
 
 VERSION = 1
-
-FAMILIES = {
-    "kill": "server processes",
-    "pause": "server processes",
-    "partition": "the servers' network",
-    "client-pause": "client processes",
-    "client-kill": "client processes",
-    "client-partition": "the clients' links",
-    "follower-lag": "the servers' network",
-    "power-off": "server processes",
-    "file-slow": "the servers' disks",
-    "file-full": "the servers' disks",
-    "file-lie": "the servers' disks",
-    "clock-skew": "the servers' clocks",
-    "client-clock-skew": "the clients' clocks",
-    "client-stall": "the clients' threads",
-    "client-request": "the clients' requests",
-}
-"""Every kind of fault, and what it works on. Faults of one family can get in each other's way."""
-
-EVERYWHERE = tuple(FAMILIES)[:6]
-"""Kinds that every ensemble offers, real or simulated; random plans have them unless told else."""
-
-SIMULATED = (*EVERYWHERE, "follower-lag")
-"""Kinds of random plans for simulated servers, unless told else.
-
-Without a follower that is behind, reads are fresh whether a recipe asks for it or not.
-"""
-
-SOUND = tuple(kind for kind in FAMILIES if kind != "file-lie")
-"""Kinds that leave ZooKeeper's own promises whole, however they are combined."""
-
-HOWS: tuple[str, ...] = get_args(Cut)
-"""How a client's links can be cut; see ``harness.links.links.Cut``."""
-
-DEEDS: tuple[Deed, ...] = get_args(Deed)
-"""What can be done about a single request; see ``harness.simulated_faults.Deed``."""
-
-
-class PlanError(ValueError):
-    """A fault plan is malformed, or asks for what cannot be.
-
-    The message names the file, the entry, the field and what is allowed. The command line
-    prints it without a traceback and exits with 2.
-    """
-
-
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Options of ``client-partition`` and ``client-request``; their faults on the way to ``nodes``.
-
-    ``nodes``: from which servers to cut the clients, or on the way to which to strike (all if
-    not given). ``how``: of a partition, one of ``HOWS`` (``black-hole`` if not given); of a
-    request, one of ``DEEDS`` (``drop-reply`` if not given). For requests only: ``request``, a kind
-    of request (``create`` if not given); ``number``, which one of that kind from then on (1: the
-    next); ``hold``, for how many milliseconds ``hold-reply`` holds (1000 if not given).
-    """
-
-    how: str | None = None
-    nodes: tuple[str, ...] | None = None
-    request: str | None = None
-    number: int | None = None
-    hold: float | None = None
-
-
-class Entry(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """One fault; see the module for its fields."""
-
-    id: int
-    at: float
-    kind: str
-    targets: Targets
-    duration: float
-    options: Options = Options()
-
-    @property
-    def end(self) -> float:
-        """When it is healed, in seconds since the load began."""
-        return self.at + self.duration
-
-    @property
-    def how(self) -> str | None:
-        """How links are cut; None for other kinds."""
-        return (self.options.how or "black-hole") if self.kind == "client-partition" else None
-
-    @property
-    def deed(self) -> Deed:
-        """What is done about a request."""
-        return cast("Deed", self.options.how or DEEDS[0])
 
 
 class FaultPlan(
@@ -135,7 +43,7 @@ class FaultPlan(
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of fault that occur, each once."""
-        return tuple(kind for kind in FAMILIES if any(e.kind == kind for e in self.entries))
+        return tuple(kind for kind in FAULTS if any(e.kind == kind for e in self.entries))
 
 
 def encode_plan(plan: FaultPlan) -> bytes:
@@ -209,8 +117,8 @@ def _explain(message: str, entries: Any) -> str:
         number = int(place[1])
         given = entries[number].get("id") if isinstance(entries[number], dict) else number + 1
         where, path, fields = f"entry {given}: ", path[place.end() :], Entry.__struct_fields__
-    if path in {"targets", "options"}:
-        fields = (Targets if path == "targets" else Options).__struct_fields__
+    if path == "targets":
+        fields = Targets.__struct_fields__
     field = f'field "{path}": ' if path else ""
     allowed = f"; the fields are {', '.join(fields)}" if "field `" in what else ""
     return f"{where}{field}{what}{allowed}"
@@ -262,129 +170,32 @@ def _check_times(entry: Entry, time_limit: float | None) -> None:
 
 
 def _check_entry(entry: Entry, nodes: int, clients: int) -> None:
-    names = [f"n{i}" for i in range(1, nodes + 1)]
-    _one_of("kind", entry.kind, tuple(FAMILIES))
-    targets = entry.targets
-    given = [field for field in targets.__struct_fields__ if getattr(targets, field) is not None]
-    allowed = ("names", "shape", "grudge") if entry.kind == "partition" else ("names", "role")
-    if len(given) != 1 or given[0] not in allowed:
-        raise PlanError(
-            f'field "targets" has {" and ".join(given) or "nothing"}; '
-            f"for {entry.kind} it must have exactly one of {', '.join(allowed)}"
-        )
-    if entry.kind == "partition":
-        _check_partition(targets, names)
-    elif entry.kind.startswith("client-"):
-        _check_clients(targets, clients)
-    else:
-        _check_servers(targets, names)
-    _check_options(entry, names)
-
-
-def _one_of(field: str, value: Any, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise PlanError(f'field "{field}" is "{value}"; allowed are {", ".join(allowed)}')
-
-
-def _check_names(field: str, names: Sequence[str], allowed: Sequence[str]) -> None:
-    if not names:
-        raise PlanError(f'field "{field}" is empty; allowed are {", ".join(allowed)}')
-    for name in names:
-        _one_of(field, name, allowed)
-    if len(set(names)) != len(names):
-        raise PlanError(f'field "{field}" names one twice')
-
-
-def _check_servers(targets: Targets, nodes: Sequence[str]) -> None:
-    if targets.names is not None:
-        _check_names("targets.names", targets.servers(), nodes)
-        return
-    _one_of("targets.role", targets.role, SERVER_ROLES)
-    if targets.role == "minority" and not minority(len(nodes)):
-        raise PlanError(
-            f'field "targets.role" is "minority", but of {len(nodes)} servers none can be lost'
-        )
-    if targets.role in {"follower", "followers"} and len(nodes) < 2:
-        raise PlanError(f'field "targets.role" is "{targets.role}", but a single server has none')
-
-
-def _check_clients(targets: Targets, clients: int) -> None:
-    if targets.names is None:
-        _one_of("targets.role", targets.role, CLIENT_ROLES)
-        return
-    names = [n if isinstance(n, str) else f"c{n}" for n in targets.names]
-    _check_names("targets.names", names, [f"c{i}" for i in range(clients)])
-
-
-def _check_partition(targets: Targets, nodes: Sequence[str]) -> None:
-    if len(nodes) < 2:
-        raise PlanError("a single server cannot be partitioned; use at least 2 nodes")
-    if targets.names is not None:
-        _check_names("targets.names", targets.servers(), nodes)
-        if len(targets.names) == len(nodes):
-            raise PlanError('field "targets.names" has every server; nobody is left to cut from')
-    elif targets.grudge is not None:
-        _check_names("targets.grudge", list(targets.grudge), nodes)
-        for node, others in targets.grudge.items():
-            _check_names(f"targets.grudge.{node}", others, [n for n in nodes if n != node])
-    else:
-        _one_of("targets.shape", targets.shape, SHAPES)
-        need = shape_needs(targets.shape or "")
-        if len(nodes) < need:
-            raise PlanError(
-                f'field "targets.shape" is "{targets.shape}", which needs at least '
-                f"{need} servers, not {len(nodes)}"
-            )
-
-
-def shape_needs(shape: str) -> int:
-    """How many servers a shape of partition needs at least."""
-    return {"majorities-ring": 4, "bridge": 3, "minority-majority": 3}.get(shape, 2)
-
-
-def _check_options(entry: Entry, nodes: Sequence[str]) -> None:
-    options = entry.options
-    aimed = entry.kind == "client-request"
-    if not aimed and entry.kind != "client-partition":
-        if options != Options():
-            raise PlanError(f'field "options" must be empty for {entry.kind}; it takes none')
-        return
-    if options.how is not None:
-        _one_of("options.how", options.how, DEEDS if aimed else HOWS)
-    if not aimed and options != Options(how=options.how, nodes=options.nodes):
-        raise PlanError(f'field "options" takes only how and nodes for {entry.kind}')
-    if options.request is not None:
-        _one_of("options.request", options.request, tuple(REQUESTS))
-    if options.number is not None and options.number < 1:
-        raise PlanError(f'field "options.number" is {options.number}; requests count from 1')
-    if options.hold is not None and not (math.isfinite(options.hold) and options.hold > 0):
-        raise PlanError(f'field "options.hold" is {options.hold:g}; it must be above 0 ms')
-    if options.nodes is not None:
-        _check_names("options.nodes", options.nodes, nodes)
+    one_of("kind", entry.kind, tuple(FAULTS))
+    servers = [f"n{i}" for i in range(1, nodes + 1)]
+    FAULTS[entry.kind].check(entry, servers, [f"c{i}" for i in range(clients)])
 
 
 def conflict(earlier: Entry, later: Entry) -> str | None:
     """Why two entries cannot be in force at once; None if they can.
 
-    Targets given by role are looked for among those that no other fault has struck, so two
-    different roles never meet. A lost reply waits for its moment and gives way to a later cut.
+    Targets given by role are chosen among those that no other fault affects, so two different
+    roles never meet.
     """
-    family = FAMILIES[earlier.kind]
-    if family != FAMILIES[later.kind]:
+    one, other = fault_of(earlier), fault_of(later)
+    if one.works_on != other.works_on:
         return None
-    if "partition" in {earlier.kind, later.kind}:
-        return "there can be only one partition at a time, and no follower-lag beside it"
-    if earlier.how == "lost-reply" and later.how != "lost-reply":
+    if alone := one.alone or other.alone:
+        return alone
+    if one.gives_way and not other.gives_way:
         return None
     if earlier.targets == later.targets:
-        return f"both act on {family} with the same targets"
+        return f"both act on {one.works_on} with the same targets"
     if later.targets.names is None:
         return None
     if earlier.targets.names is None:
         return (
-            f"both act on {family}, and entry {earlier.id} may have struck by its role "
-            f"whom entry {later.id} names"
+            f"both act on {one.works_on}, and entry {earlier.id} may have chosen by its role "
+            f"a target that entry {later.id} names"
         )
-    pick = Targets.clients if earlier.kind.startswith("client-") else Targets.servers
-    met = set(pick(earlier.targets)) & set(pick(later.targets))
-    return f"both act on {family} of the same targets" if met else None
+    met = earlier.targets.numbers() & later.targets.numbers()
+    return f"both act on {one.works_on} of the same targets" if met else None

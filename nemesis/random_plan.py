@@ -1,7 +1,8 @@
 """Random fault plans: a pure function of a seed and of the run it is meant for.
 
-Kinds come in shuffled rounds, one fault a slot. The first of every kind strikes where it tells
-most: the leader, or the holder for longer than its session lives. Later ones are drawn.
+Kinds come in shuffled rounds, one fault a slot. The first fault of a kind has the targets that show
+most: the leader, or the holder for longer than its session lives. Later ones are drawn
+(``Fault.draw``).
 """
 
 import math
@@ -9,20 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from rumpus.nemesis.grudges import keeps_majority, minority
-from rumpus.nemesis.partition import shape_grudge
-from rumpus.nemesis.plan import (
-    DEEDS,
-    FAMILIES,
-    VERSION,
-    Entry,
-    FaultPlan,
-    Options,
-    PlanError,
-    shape_needs,
-    validate,
-)
-from rumpus.nemesis.targets import SHAPES, Targets
+from rumpus.nemesis.client_fault import ClientFault
+from rumpus.nemesis.entry import Entry, PlanError
+from rumpus.nemesis.fault import LEAST_LEAD, Draft, Turn
+from rumpus.nemesis.plan import VERSION, FaultPlan, validate
+from rumpus.nemesis.registry import FAULTS
 
 FIRST = 1.0
 """Seconds of load before the first fault, at least."""
@@ -40,13 +32,8 @@ DEPOSE = 4.5
 Followers give up after syncLimit ticks (5 x 0.5 s), then elect: 3.1 to 4.3 s in all, measured
 on ZooKeeper 3.8. A killed leader is replaced within a second, because its connections break.
 """
-LEAD = 1.0
-"""Seconds for which lost replies are armed before the holder is cut off, at most."""
-LEAST_LEAD = 0.05
 SHORTEST = 0.5
 """Seconds below which a fault would be over before it is noticed."""
-
-CUTS = ("black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply")
 
 
 @dataclass(frozen=True)
@@ -95,32 +82,48 @@ def random_plan(
         PlanError: an unknown kind; too little time, too few servers or clients for a kind.
     """
     wanted = set(kinds)
-    if unknown := sorted(wanted - set(FAMILIES)):
+    if unknown := sorted(wanted - set(FAULTS)):
         raise PlanError(
-            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAMILIES)}"
+            f"unknown kind of fault: {', '.join(unknown)}; allowed are {', '.join(FAULTS)}"
         )
-    order = [kind for kind in FAMILIES if kind in wanted]
+    order = [kind for kind in FAULTS if kind in wanted]
     if not order:
         return FaultPlan(version=VERSION, seed=seed)
-    if "partition" in wanted and nodes < 2:
-        raise PlanError("partition: a single server cannot be partitioned; use at least 2 nodes")
-    if "follower-lag" in wanted and nodes < 2:
-        raise PlanError("follower-lag: a single server has no followers; use at least 2 nodes")
-    if clients < 1 and any(kind.startswith("client-") for kind in order):
+    for kind in order:
+        if nodes < 2 and (why := FAULTS[kind].several_nodes):
+            raise PlanError(f"{kind}: {why}; use at least 2 nodes")
+    of_clients = [issubclass(FAULTS[kind], ClientFault) for kind in order]
+    if clients < 1 and any(of_clients):
         raise PlanError("faults of clients need at least one client")
     rng = Random(seed)
     needed = session_timeout + tick + MARGIN
     table = timetable(len(order), time_limit=time_limit, interval=interval, needed=needed)
-    drawer = _Drawer(rng, table, needed, nodes, clients, requests)
     sequence: list[str] = []
     while len(sequence) < table.count:
         sequence += rng.sample(order, len(order))
+    entries: list[Entry] = []
     for slot, kind in enumerate(sequence[: table.count]):
-        drawer.add(slot, kind)
+        turn = Turn(rng, kind not in sequence[:slot], nodes, needed, table.longest, requests)
+        draft = FAULTS[kind].draw(turn)
+        at, duration = _time(draft, slot, table, turn)
+        drawn = [(at + draft.lead, duration, draft.targets, draft.options)]
+        if draft.escort:
+            drawn.insert(0, (at, draft.lead + duration, *draft.escort))
+        for at, duration, targets, options in drawn:
+            entries.append(
+                Entry(
+                    id=len(entries) + 1,
+                    at=round(at, 3),
+                    kind=kind,
+                    targets=targets,
+                    duration=round(duration, 3),
+                    options=dict(options),
+                )
+            )
     notes = table.notes
-    if nodes < 3 and any(not kind.startswith("client-") for kind in order):
+    if nodes < 3 and not all(of_clients):
         notes += (f"an ensemble of {nodes} has no majority while a server is at fault",)
-    plan = FaultPlan(version=VERSION, entries=tuple(drawer.entries), seed=seed, notes=notes)
+    plan = FaultPlan(version=VERSION, entries=tuple(entries), seed=seed, notes=notes)
     validate(plan, nodes=nodes, clients=clients, time_limit=time_limit, source="random plan")
     return plan
 
@@ -177,132 +180,14 @@ def _squeezed(kinds: int, time_limit: float) -> tuple[float, float]:
     return slot, 0.4 * slot
 
 
-class _Drawer:
-    """Draws entries slot by slot, remembering which kinds have had their first turn."""
-
-    def __init__(
-        self,
-        rng: Random,
-        table: Timetable,
-        needed: float,
-        nodes: int,
-        clients: int,
-        requests: Sequence[str],
-    ) -> None:
-        self.rng = rng
-        self.table = table
-        self.needed = needed
-        self.clients = clients
-        self.requests = requests
-        self.entries: list[Entry] = []
-        self._turned: set[str] = set()
-        quorate = nodes >= 3
-        self._server_roles = ["one", "leader", "holder-server"] + ["minority"] * quorate
-        self._client_roles = ["one", "holder", "next-in-line", "random"]
-        self._shapes = [s for s in SHAPES if _harmless(s, nodes)] or ["isolate-leader"]
-        if minority(nodes) == 0:
-            self._server_roles = ["leader", "one"]
-
-    def add(self, slot: int, kind: str) -> None:
-        """Fill a slot with a fault of a kind."""
-        first = kind not in self._turned
-        self._turned.add(kind)
-        if kind == "partition":
-            shape = "isolate-leader" if first else self.rng.choice(self._shapes)
-            self._place(slot, kind, Targets(shape=shape), depose=shape == "isolate-leader")
-        elif kind == "follower-lag":
-            self._place(slot, kind, Targets(role="follower"), lasting=True)
-        elif kind == "client-request":
-            self._client_request(slot, first=first)
-        elif not kind.startswith("client-"):
-            role = "leader" if first else self.rng.choice(self._server_roles)
-            self._place(slot, kind, Targets(role=role), depose=kind == "pause" and role == "leader")
-        elif kind == "client-partition":
-            self._client_partition(slot, first=first)
-        else:
-            role = "holder" if first else self.rng.choice(self._client_roles)
-            self._place(slot, kind, Targets(role=role))
-
-    def _client_partition(self, slot: int, *, first: bool) -> None:
-        """The first comes with lost replies, armed a little earlier.
-
-        While the holder is cut off nobody creates anything until its session has expired; the
-        lead gives the lost replies some flowing load to strike in.
-        """
-        if first:
-            lead = min(LEAD, max(LEAST_LEAD, self.table.longest - self.needed))
-            self._place(
-                slot, "client-partition", Targets(role="holder"), how="black-hole", lead=lead
-            )
-            return
-        how = self.rng.choice(CUTS)
-        role = "all" if how == "lost-reply" else self.rng.choice(self._client_roles)
-        self._place(slot, "client-partition", Targets(role=role), how=how)
-
-    def _client_request(self, slot: int, *, first: bool) -> None:
-        """Requests that every recipe makes, on every client, so that some come to be struck.
-
-        The first fault takes the next one of each client: a client may make few in its time.
-        """
-        number = self.rng.randint(1, 5)
-        options = Options(
-            how=self.rng.choice(DEEDS),
-            request=self.rng.choice(self.requests),
-            number=1 if first else number,
-            hold=round(self.rng.uniform(100, 1000 * self.needed), 1),
-        )
-        self._place(slot, "client-request", Targets(role="all"), options=options)
-
-    def _place(
-        self,
-        slot: int,
-        kind: str,
-        targets: Targets,
-        *,
-        how: str | None = None,
-        options: Options | None = None,
-        depose: bool = False,
-        lasting: bool = False,
-        lead: float = 0.0,
-    ) -> None:
-        """Enter a fault; ``lasting`` ones, in which load goes on, fill the most of their slot."""
-        table, rng = self.table, self.rng
-        base = table.first + slot * table.slot
-        limit = min(table.longest, table.end - base) - lead
-        low = min(max(self.needed, DEPOSE if depose else 0.0), limit)
-        usual = max(self.needed + SPREAD, min(table.slot / 2, 3 * self.needed))
-        if lasting:
-            low, usual = 0.8 * limit, limit
-        duration = round(rng.uniform(low, max(low, min(usual, limit))), 3)
-        at = round(base + rng.uniform(0.0, max(0.0, min(table.slot / 10, limit - duration))), 3)
-        if lead:
-            self._entry(at, "client-partition", Targets(role="all"), lead + duration, "lost-reply")
-        self._entry(at + lead, kind, targets, duration, how, options)
-
-    def _entry(
-        self,
-        at: float,
-        kind: str,
-        targets: Targets,
-        duration: float,
-        how: str | None,
-        options: Options | None = None,
-    ) -> None:
-        self.entries.append(
-            Entry(
-                id=len(self.entries) + 1,
-                at=round(at, 3),
-                kind=kind,
-                targets=targets,
-                duration=round(duration, 3),
-                options=options or Options(how=how),
-            )
-        )
-
-
-def _harmless(shape: str, nodes: int) -> bool:
-    """Whether a shape leaves a majority connected, whoever stands where in it."""
-    names = [f"n{i}" for i in range(1, nodes + 1)]
-    return nodes >= shape_needs(shape) and keeps_majority(
-        names, shape_grudge(shape, names, names[0], Random(0))
-    )
+def _time(draft: Draft, slot: int, table: Timetable, turn: Turn) -> tuple[float, float]:
+    """Draw when a fault begins and how long it lasts; ``draft.lead`` is taken from its slot."""
+    base = table.first + slot * table.slot
+    limit = min(table.longest, table.end - base) - draft.lead
+    low = min(max(turn.needed, DEPOSE if draft.deposes else 0.0), limit)
+    usual = max(turn.needed + SPREAD, min(table.slot / 2, 3 * turn.needed))
+    if draft.lasting:
+        low, usual = 0.8 * limit, limit
+    duration = round(turn.rng.uniform(low, max(low, min(usual, limit))), 3)
+    latest = max(0.0, min(table.slot / 10, limit - duration))
+    return round(base + turn.rng.uniform(0.0, latest), 3), duration

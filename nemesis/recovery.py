@@ -2,24 +2,26 @@
 
 from collections.abc import Sequence
 
+from rumpus.nemesis.fault_context import FaultContext, Finding
 from rumpus.nemesis.grudges import majority, normal
-from rumpus.nemesis.scene import Finding, Scene
 
 HEAL_BOUND = 15.0
 """Seconds within which a healed server or client must be of use again."""
 
 
-def can_serve(scene: Scene) -> bool:
+def can_serve(context: FaultContext) -> bool:
     """Whether nothing stands in the way of a quorum that every running server is part of."""
-    ensemble = scene.ensemble
-    return len(scene.running_servers()) >= majority(len(ensemble.nodes)) and not normal(
+    ensemble = context.ensemble
+    return len(context.running_servers()) >= majority(len(ensemble.nodes)) and not normal(
         ensemble.grudge()
     )
 
 
-def servers_back(nodes: Sequence[str], scene: Scene, timeout: float = HEAL_BOUND) -> Finding:
+def servers_back(
+    nodes: Sequence[str], context: FaultContext, timeout: float = HEAL_BOUND
+) -> Finding:
     """Wait until servers run, and answer as part of a quorum if there can be one now."""
-    ensemble = scene.ensemble
+    ensemble = context.ensemble
     waiting = list(nodes)
 
     def back() -> bool:
@@ -29,10 +31,10 @@ def servers_back(nodes: Sequence[str], scene: Scene, timeout: float = HEAL_BOUND
             if ensemble.state(node) != "running" or not ensemble.serves(node)
         ]
         return not waiting or (
-            all(ensemble.state(node) == "running" for node in waiting) and not can_serve(scene)
+            all(ensemble.state(node) == "running" for node in waiting) and not can_serve(context)
         )
 
-    if not scene.until(back, timeout):
+    if not context.until(back, timeout):
         states = ", ".join(f"{node} is {ensemble.state(node)}" for node in waiting)
         return Finding(False, f"not serving again within {timeout:g} s: {states}")
     if waiting:
@@ -40,24 +42,26 @@ def servers_back(nodes: Sequence[str], scene: Scene, timeout: float = HEAL_BOUND
     return Finding(True, "serving again")
 
 
-def clients_back(clients: Sequence[int], scene: Scene, timeout: float = HEAL_BOUND) -> Finding:
+def clients_back(
+    clients: Sequence[int], context: FaultContext, timeout: float = HEAL_BOUND
+) -> Finding:
     """Wait until clients run, and are connected if nothing stands in their way now."""
-    waiting, links = list(clients), scene.links
+    waiting, links = list(clients), context.links
 
     def back() -> bool:
         waiting[:] = [
             client
             for client in waiting
-            if scene.clients.state(client) != "running"
+            if context.clients.state(client) != "running"
             or (not links.in_force(client) and links.connected_to(client) is None)
         ]
         return not waiting or (
-            all(scene.clients.state(client) == "running" for client in waiting)
-            and not can_serve(scene)
+            all(context.clients.state(client) == "running" for client in waiting)
+            and not can_serve(context)
         )
 
-    if not scene.until(back, timeout):
-        states = ", ".join(f"c{c} is {scene.clients.state(c)}" for c in waiting)
+    if not context.until(back, timeout):
+        states = ", ".join(f"c{c} is {context.clients.state(c)}" for c in waiting)
         return Finding(False, f"not connected again within {timeout:g} s: {states}")
     if waiting:
         return Finding(True, "running; whether they connect shows when the servers are healed")

@@ -1,23 +1,24 @@
-"""All faults by name, and which of them can be injected here."""
+"""All kinds of fault, and which of them can be injected with an ensemble."""
 
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
+from rumpus.checker.every_run.exercise import Effect
 from rumpus.harness.ensemble import Availability, Ensemble, EnvironmentRefusal
-from rumpus.nemesis.client_partition import ClientPartition, LostReply
-from rumpus.nemesis.client_process import ClientKill, ClientPause
+from rumpus.nemesis.client_partition import ClientPartition
 from rumpus.nemesis.client_request import ClientRequest
 from rumpus.nemesis.client_stall import ClientStall
 from rumpus.nemesis.clock import ClientClockSkew, ClockSkew
 from rumpus.nemesis.disk import FileFull, FileLie, FileSlow
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.follower_lag import FollowerLag
 from rumpus.nemesis.partition import Partition
-from rumpus.nemesis.plan import EVERYWHERE, Entry
-from rumpus.nemesis.scene import Scene
-from rumpus.nemesis.server_process import Kill, Pause, PowerOff
+from rumpus.nemesis.processes import ClientKill, ClientPause, Kill, Pause, PowerOff
 
-FAULTS: dict[str, type[Fault]] = {
+FAULTS: dict[str, type[Fault[Any]]] = {
     fault.kind: fault
     for fault in (
         Kill,
@@ -37,31 +38,43 @@ FAULTS: dict[str, type[Fault]] = {
         ClientRequest,
     )
 }
-"""Every kind of fault: name -> its package; those first that every ensemble offers."""
+"""Every kind of fault by name. Random plans draw from the seed in this order."""
+
+SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
+"""The kinds of random plans for simulated servers, unless told otherwise."""
+
+EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
+"""The kinds of random plans for real servers, unless told otherwise."""
+
+SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound)
+"""The kinds with which ZooKeeper keeps its own promises, however they are combined."""
 
 
-def make_fault(entry: Entry, scene: Scene, rng: Random) -> Fault:
+def effects(kinds: Iterable[str]) -> set[Effect]:
+    """What random plans with these kinds must cause. Kinds of other versions demand nothing."""
+    found = {FAULTS[kind].causes for kind in kinds if kind in FAULTS}
+    return {effect for effect in found if effect is not None}
+
+
+def fault_of(entry: Entry) -> type[Fault[Any]]:
+    """The class that carries out an entry of a plan."""
+    return FAULTS[entry.kind].form(entry)
+
+
+def make_fault(entry: Entry, context: FaultContext, rng: Random) -> Fault[Any]:
     """The fault that an entry of a plan asks for; ``rng`` decides what the entry leaves open."""
-    if entry.how == "lost-reply":
-        return LostReply(entry, scene, rng)
-    return FAULTS[entry.kind](entry, scene, rng)
+    return fault_of(entry)(entry, context, rng)
 
 
 def probe(ensemble: Ensemble) -> dict[str, Availability]:
-    """Which faults can be injected with an ensemble: name -> availability.
-
-    The usual client faults need nothing but the harness's own processes and links.
-    """
-    reported = ensemble.probe()
+    """Which faults can be injected with an ensemble: name -> availability."""
+    offered = ensemble.probe()
     missing = Availability(
         False, f"the {ensemble.kind} ensemble does not offer it; simulated ones do (--ensemble sim)"
     )
     return {
-        kind: reported.get(
-            kind,
-            Availability(True) if kind in EVERYWHERE and kind.startswith("client-") else missing,
-        )
-        for kind in FAULTS
+        kind: Availability(True) if fault.needs is None else offered.get(fault.needs, missing)
+        for kind, fault in FAULTS.items()
     }
 
 

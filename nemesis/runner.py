@@ -18,11 +18,12 @@ import msgspec
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
-from rumpus.nemesis.plan import Entry, FaultPlan
+from rumpus.nemesis.fault_context import FaultContext, Finding
+from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.recovery import HEAL_BOUND, clients_back, servers_back
 from rumpus.nemesis.registry import make_fault
-from rumpus.nemesis.scene import Finding, Scene
 from rumpus.nemesis.strays import strays
 
 log = logging.getLogger(__name__)
@@ -73,17 +74,17 @@ class Nemesis:
         self._plan = plan
         self._seed = seed
         self._entries = {entry.id: entry for entry in plan.entries}
-        self._scene = Scene(ensemble, links, clients, roles, sleep, monotonic)
-        self._scene.hurried = self._hurried
+        self._context = FaultContext(ensemble, links, clients, roles, sleep, monotonic)
+        self._context.hurried = self._hurried
         self._stop_requested = stop_requested
-        self._open: dict[int, Fault] = {}
+        self._open: dict[int, Fault[Any]] = {}
         self._closed: dict[int, dict[str, Any]] = {}
         self._acting = False
         self._ending = False
         self._healing = False
         self._actions = 0
         self._unhealed: set[str] = set()
-        """Whom a fault of the plan has struck and was not seen to leave healed."""
+        """Targets of faults of the plan that were not verified healed."""
 
     def schedule(self) -> list[ScheduledAction]:
         """Every entry's start and stop, in order of time; at the same time stops go first."""
@@ -131,7 +132,7 @@ class Nemesis:
         None if that cannot be told now: an action is under way, or the engine does not answer.
         May be called from another thread.
         """
-        before, ensemble = self._actions, self._scene.ensemble
+        before, ensemble = self._actions, self._context.ensemble
         if self._acting:
             return None
         ours = self._unhealed.union(*(fault.targets for fault in list(self._open.values())))
@@ -148,34 +149,34 @@ class Nemesis:
         }
 
     def _start(self, entry: Entry) -> dict[str, Any]:
-        fault = make_fault(entry, self._scene, Random(f"{self._seed}:{entry.id}"))
+        fault = make_fault(entry, self._context, Random(f"{self._seed}:{entry.id}"))
         if self._hurried() or self._healing:
             return _report(fault, Finding(False, "not started: the run is ending"))
         if entry.id in self._open or entry.id in self._closed:
             return _report(fault, Finding(False, "not started: it was started before"))
         self._open[entry.id] = fault
-        scene = self._scene
+        context = self._context
 
-        def strike() -> Finding:
+        def inject() -> Finding:
             fault.choose()
             fault.inject()
-            fault.injected = scene.monotonic()
+            fault.injected = context.monotonic()
             return fault.in_force()
 
-        finding = _told(strike, "could not be injected")
-        words = f"{fault.words}; {finding.words}" if fault.words else finding.words
-        return _report(fault, Finding(finding.ok, words))
+        finding = _told(inject, "could not be injected")
+        detail = f"{fault.reason}; {finding.detail}" if fault.reason else finding.detail
+        return _report(fault, Finding(finding.ok, detail))
 
     def _stop(self, entry: Entry) -> dict[str, Any]:
         fault = self._open.get(entry.id)
         if fault is None:
             return self._closed.get(entry.id) or _report(
-                make_fault(entry, self._scene, Random(0)), Finding(False, "it is not in force")
+                make_fault(entry, self._context, Random(0)), Finding(False, "it is not in force")
             )
         if fault.injected is not None:
             end = fault.injected + entry.duration
-            while not self._hurried() and (left := end - self._scene.monotonic()) > 0:
-                self._scene.sleep(min(left, WAIT))
+            while not self._hurried() and (left := end - self._context.monotonic()) > 0:
+                self._context.sleep(min(left, WAIT))
 
         def mend() -> Finding:
             fault.heal()
@@ -205,11 +206,11 @@ class Nemesis:
             fault that was in force, then one for each thing that was broken though no such
             fault had broken it, with kind ``stray`` and ``id`` None.
         """
-        scene = self._scene
+        context = self._context
         self._ending = True
-        deadline = scene.monotonic() + ACTION_BOUND
-        while self._acting and scene.monotonic() < deadline:
-            scene.sleep(WAIT)
+        deadline = context.monotonic() + ACTION_BOUND
+        while self._acting and context.monotonic() < deadline:
+            context.sleep(WAIT)
         self._healing = True
         failed = {
             number: trouble
@@ -217,13 +218,13 @@ class Nemesis:
             if (trouble := _trouble(fault.heal, "could not be healed"))
         }
         found = self._mend_strays()
-        deadline = scene.monotonic() + HEAL_BOUND
+        deadline = context.monotonic() + HEAL_BOUND
         told = []
         for number, fault in list(self._open.items()):
-            left = max(0.0, deadline - scene.monotonic())
+            left = max(0.0, deadline - context.monotonic())
             finding = _told(partial(fault.healed, left), "could not be seen to be healed")
             if number in failed:
-                finding = Finding(finding.ok, f"{failed[number]}; then {finding.words}")
+                finding = Finding(finding.ok, f"{failed[number]}; then {finding.detail}")
             told.append(self._close(number, finding))
         told += self._verify_rest(found, deadline)
         words = [f"{' '.join([t['kind'], *t['targets']])}: {t['detail']}" for t in told]
@@ -238,7 +239,7 @@ class Nemesis:
         found: dict[str, list[str]] = {}
 
         def mend_each() -> None:
-            for stray in strays(self._scene):
+            for stray in strays(self._context):
                 trouble = _trouble(stray.mend, "could not be mended")
                 found.setdefault(stray.name, []).extend(w for w in (stray.words, trouble) if w)
 
@@ -248,18 +249,18 @@ class Nemesis:
 
     def _verify_rest(self, found: dict[str, list[str]], deadline: float) -> list[dict[str, Any]]:
         """See that all servers serve, all clients connect, and nothing is broken any more."""
-        scene = self._scene
-        parts = {node: partial(servers_back, [node]) for node in scene.ensemble.nodes}
-        parts |= {f"c{c}": partial(clients_back, [c]) for c in range(scene.clients.count)}
+        context = self._context
+        parts = {node: partial(servers_back, [node]) for node in context.ensemble.nodes}
+        parts |= {f"c{c}": partial(clients_back, [c]) for c in range(context.clients.count)}
         findings = {}
         for name, back in parts.items():
-            left = max(0.0, deadline - scene.monotonic())
-            findings[name] = _told(partial(back, scene, left), "could not be inspected")
+            left = max(0.0, deadline - context.monotonic())
+            findings[name] = _told(partial(back, context, left), "could not be inspected")
         for name in found.keys() - parts.keys():
             findings[name] = Finding(name != "run", "mended")
 
         def look_again() -> None:
-            for stray in strays(scene):
+            for stray in strays(context):
                 findings[stray.name] = Finding(False, f"still so: {stray.words}")
 
         if trouble := _trouble(look_again, "could not be inspected"):
@@ -270,7 +271,7 @@ class Nemesis:
                 "kind": "stray",
                 "targets": [name],
                 "verified": finding.ok,
-                "detail": "; ".join([*found.get(name, ()), finding.words]),
+                "detail": "; ".join([*found.get(name, ()), finding.detail]),
             }
             for name, finding in findings.items()
             if name in found or not finding.ok
@@ -296,12 +297,12 @@ def _trouble(action: Callable[[], None], failure: str) -> str | None:
     return None
 
 
-def _report(fault: Fault, finding: Finding) -> dict[str, Any]:
+def _report(fault: Fault[Any], finding: Finding) -> dict[str, Any]:
     return {
         "id": fault.entry.id,
         "kind": fault.kind,
         "targets": fault.targets,
         "verified": finding.ok,
-        "detail": finding.words,
+        "detail": finding.detail,
         **fault.record(),
     }

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines, Machines
+from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.grudges import normal
-from rumpus.nemesis.scene import Scene
 
 
 class Stray(NamedTuple):
@@ -18,9 +18,9 @@ class Stray(NamedTuple):
     mend: Callable[[], None]
 
 
-def strays(scene: Scene) -> list[Stray]:
+def strays(context: FaultContext) -> list[Stray]:
     """Everything that is broken now."""
-    ensemble, clients, links = scene.ensemble, scene.clients, scene.links
+    ensemble, clients, links = context.ensemble, context.clients, context.links
     found: list[Stray] = []
     if normal(ensemble.grudge()):
         found.append(Stray("network", "servers were partitioned", ensemble.heal))

@@ -1,4 +1,4 @@
-"""Whom a fault strikes: by name, by number, or by the role they play at that time."""
+"""A fault's targets: servers or clients, by name or by the role they have when it begins."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.grudges import majority, minority
-from rumpus.nemesis.scene import Scene
 
 SERVER_ROLES = (
     "one",
@@ -37,7 +37,7 @@ SHAPES = (
 """Shapes of partitions; see ``nemesis.grudges``."""
 
 LEADER_BOUND = 5.0
-"""Seconds to wait for a leader before somebody else is struck in its place."""
+"""Seconds to wait for a leader before another server is chosen."""
 PIN_BOUND = 2.0
 """Seconds to try to catch a client in its role."""
 PIN_TRIES = 100
@@ -46,11 +46,11 @@ SETTLE = 0.008
 
 
 class TargetError(Exception):
-    """There is nobody to strike; the message says why."""
+    """There is no server or client to choose; the message says why."""
 
 
 class Targets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Whom a fault strikes, as data; exactly one of the fields is given.
+    """A fault's targets as data; exactly one of the fields is given.
 
     ``names``: ``n2`` or ``c3``, or just their numbers; for a partition, those to be cut from
     the rest. ``role``: one of ``SERVER_ROLES`` or ``CLIENT_ROLES``. For partitions only:
@@ -70,6 +70,10 @@ class Targets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         """``names`` as numbers of clients; empty if targets are given otherwise."""
         return [n if isinstance(n, int) else int(n.removeprefix("c")) for n in self.names or ()]
 
+    def numbers(self) -> set[int]:
+        """The numbers in ``names``, of servers or of clients."""
+        return {int(str(name).lstrip("nc")) for name in self.names or ()}
+
 
 class Servers(NamedTuple):
     """Chosen servers, and in words why these."""
@@ -86,41 +90,35 @@ class Caught(NamedTuple):
     words: str
 
 
-def choose_servers(targets: Targets, scene: Scene, rng: Random) -> Servers:
+def choose_servers(targets: Targets, context: FaultContext, rng: Random) -> Servers:
     """Resolve targets to servers whose processes run.
 
     Raises:
         TargetError: a named server does not run, or none of them does.
     """
-    running = scene.running_servers()
+    running = context.running_servers()
     if targets.names is not None:
         for name in targets.servers():
             if name not in running:
-                raise TargetError(f"{name} is {scene.ensemble.state(name)} already")
+                raise TargetError(f"{name} is {context.ensemble.state(name)} already")
         return Servers(targets.servers(), "by name")
     if not running:
         raise TargetError("no server is running")
     role = targets.role
-    if role == "leader":
-        return strike_one(leader(scene), running, rng, "the leader", "there was no leader")
-    if role == "holder-server":
-        return strike_one(
-            holder_server(scene), running, rng, "the holder's server", "nobody held connected"
-        )
-    if role == "follower":
-        busiest = busiest_follower(scene)
-        return strike_one(busiest, running, rng, "the busiest follower", "no follower ran")
+    if role in _SINGLE_SERVERS:
+        find, words, missing = _SINGLE_SERVERS[role]
+        return server_or_any(find(context), running, rng, words, missing)
     if role == "followers":
-        leads = leader(scene)
+        leads = leader(context)
         return Servers([node for node in running if node != leads], "the followers")
-    count = len(scene.ensemble.nodes)
+    count = len(context.ensemble.nodes)
     size = {"minority": minority(count), "majority": majority(count), "all": count}.get(
         role or "", 1
     )
     return Servers(sorted(rng.sample(running, min(size, len(running)))), role or "one")
 
 
-def strike_one(
+def server_or_any(
     wanted: str | None, running: Sequence[str], rng: Random, role: str, missing: str
 ) -> Servers:
     """The server wanted, or any running one if there is none such."""
@@ -129,56 +127,64 @@ def strike_one(
     return Servers([rng.choice(running)], f"any: {missing}")
 
 
-def leader(scene: Scene) -> str | None:
+def leader(context: FaultContext) -> str | None:
     """The node that leads, waiting a little for an election that may be going on."""
     found: list[str | None] = [None]
 
     def look() -> bool:
-        found[0] = scene.ensemble.leader()
+        found[0] = context.ensemble.leader()
         return found[0] is not None
 
-    scene.until(look, LEADER_BOUND)
+    context.until(look, LEADER_BOUND)
     return found[0]
 
 
-def busiest_follower(scene: Scene) -> str | None:
+def busiest_follower(context: FaultContext) -> str | None:
     """The follower to which most clients are connected now, the first of several."""
-    leads = leader(scene)
-    connected = [scene.links.connected_to(client) for client in scene.running_clients()]
-    followers = [node for node in scene.running_servers() if node != leads]
+    leads = leader(context)
+    connected = [context.links.connected_to(client) for client in context.running_clients()]
+    followers = [node for node in context.running_servers() if node != leads]
     return max(followers, key=connected.count, default=None)
 
 
-def holder_server(scene: Scene) -> str | None:
+def holder_server(context: FaultContext) -> str | None:
     """The server to which the holder is connected now."""
-    holder = scene.roles.holder()
-    return None if holder is None else scene.links.connected_to(holder)
+    holder = context.roles.holder()
+    return None if holder is None else context.links.connected_to(holder)
+
+
+_SINGLE_SERVERS = {
+    "leader": (leader, "the leader", "there was no leader"),
+    "holder-server": (holder_server, "the holder's server", "nobody held connected"),
+    "follower": (busiest_follower, "the busiest follower", "no follower ran"),
+}
+"""Role -> what finds its server, what it is called, and why there may be none."""
 
 
 def choose_clients(
-    targets: Targets, scene: Scene, rng: Random, *, eligible: Callable[[], list[int]]
+    targets: Targets, context: FaultContext, rng: Random, *, eligible: Callable[[], list[int]]
 ) -> Caught:
-    """Resolve targets to clients among those that can be struck now (``eligible``).
+    """Resolve targets to clients among those that the fault can affect now (``eligible``).
 
     A holder or next in line comes back pinned: frozen, and seen to be in its role after that.
 
     Raises:
-        TargetError: a named client cannot be struck, or none can.
+        TargetError: a named client is not eligible, or none is.
     """
     able = eligible()
     if targets.names is not None:
         for client in targets.clients():
             if client not in able:
                 raise TargetError(
-                    f"c{client} is {scene.clients.state(client)} or struck by another fault already"
+                    f"c{client} is {context.clients.state(client)}, or another fault affects it"
                 )
         return Caught(targets.clients(), [], "by name")
     if not able:
-        raise TargetError("no client is left that another fault has not struck already")
+        raise TargetError("no client is left: other faults affect them all")
     if targets.role == "holder":
-        return pin(scene.roles.holder, "the holder", scene, rng, eligible)
+        return pin(context.roles.holder, "the holder", context, rng, eligible)
     if targets.role == "next-in-line":
-        return pin(scene.roles.next_in_line, "next in line", scene, rng, eligible)
+        return pin(context.roles.next_in_line, "next in line", context, rng, eligible)
     if targets.role == "all":
         return Caught(able, [], "all")
     size = rng.randint(1, max(1, len(able) - 1)) if targets.role == "random" else 1
@@ -188,39 +194,39 @@ def choose_clients(
 def pin(
     who: Callable[[], int | None],
     role: str,
-    scene: Scene,
+    context: FaultContext,
     rng: Random,
     eligible: Callable[[], list[int]],
 ) -> Caught:
-    """Freeze the client that plays a role, so that it cannot leave it before the fault strikes.
+    """Freeze the client that plays a role, so that it cannot leave it before the fault begins.
 
-    Between the look and the freeze it may have let go, so look again when all it had said by
-    then has been heard; if it was too late, let it go on and try again. A client that another
-    fault has frozen is in its role for certain and is not pinned.
+    Between the look and the freeze it may have left the role. So look again once all messages
+    that it had sent have arrived; if it has left the role, resume it and try again. A client that
+    another fault has frozen is in its role for certain and is not pinned.
     """
-    deadline = scene.monotonic() + PIN_BOUND
+    deadline = context.monotonic() + PIN_BOUND
     tries = 0
-    while tries < PIN_TRIES and scene.monotonic() < deadline and not scene.hurried():
+    while tries < PIN_TRIES and context.monotonic() < deadline and not context.hurried():
         tries += 1
         client = who()
         if client is None or client not in eligible():
-            scene.sleep(SETTLE)
+            context.sleep(SETTLE)
             continue
-        if scene.clients.state(client) != "running":
+        if context.clients.state(client) != "running":
             return Caught([client], [], role)
-        scene.clients.pause(client)
+        context.clients.pause(client)
         try:
-            scene.sleep(SETTLE)
+            context.sleep(SETTLE)
             still = who() == client
         except BaseException:
-            scene.clients.resume(client)
+            context.clients.resume(client)
             raise
         if still:
             return Caught([client], [client], f"{role} (try {tries})")
-        scene.clients.resume(client)
+        context.clients.resume(client)
     able = eligible()
     if not able:
-        raise TargetError("no client is left that another fault has not struck already")
+        raise TargetError("no client is left: other faults affect them all")
     now = who()
     client = now if now in able else rng.choice(able)
     return Caught([client], [], f"any: could not catch {role} in {tries} tries")

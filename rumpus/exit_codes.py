@@ -35,7 +35,7 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno in _OF_HOST:
         return ENVIRONMENT
     # Not before something has failed: what runs need takes long to import.
-    if isinstance(error, importlib.import_module("rumpus.nemesis.plan").PlanError):
+    if isinstance(error, importlib.import_module("rumpus.nemesis.entry").PlanError):
         return USAGE
     if isinstance(error, importlib.import_module("rumpus.harness.ensemble").EnvironmentRefusal):
         return ENVIRONMENT

@@ -18,6 +18,7 @@ from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
+from rumpus.nemesis.registry import effects
 from rumpus.recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
@@ -173,7 +174,7 @@ def judge_exercised(
         expiries=expiries,
         leader_changes=evidence.leader_changes,
         kinds=evidence.kinds,
-        directed=evidence.directed,
+        effects=() if evidence.directed else effects(evidence.kinds),
         expired=expired,
     )
     return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)

@@ -20,6 +20,7 @@ from rumpus.checker.znodes.stat_laws import check_stats
 from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.generator import Generator
 from rumpus.harness.generators.seed import Seed
+from rumpus.nemesis.clock import ClockSkew
 from rumpus.recipes.znodes.catalogue import GUARDED_ZNODES
 from rumpus.recipes.znodes.guarded_znodes import GuardedZnodes, Sight
 from rumpus.workloads.judgement import Evidence
@@ -154,7 +155,7 @@ def judge_guarded(evidence: Evidence) -> Verdict:
     history = evidence.history
     users = {number: credential(number) for number in range(history.clients)}
     times = None
-    if evidence.truth is not None and "clock-skew" not in evidence.kinds:
+    if evidence.truth is not None and ClockSkew.kind not in evidence.kinds:
         times = {txn.zxid: txn.time_ms for txn in evidence.truth.committed}
     checks = [check_access(history, users), check_stats(history, times)]
     answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))

@@ -11,12 +11,14 @@ the kind was exercised by the others. The report shows how many of how many coun
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import CheckResult, Interval, Requirement
 
-SERVER_FAULTS_ON_LEADERS = frozenset({"kill", "partition"})
-CLIENT_FAULTS_THAT_EXPIRE = frozenset({"client-pause", "client-kill", "client-partition"})
+Effect = Literal["expiry", "leader change"]
+"""What faults of a random plan are aimed at."""
+
 OUTSIDE = "outside"
 """The kind of what no fault of the plan did."""
 
@@ -103,7 +105,7 @@ def check_exercise(
     expiries: int | None,
     leader_changes: int,
     kinds: Collection[str],
-    directed: bool,
+    effects: Collection[Effect],
     expired: str,
 ) -> CheckResult:
     """Account for what happened.
@@ -115,8 +117,8 @@ def check_exercise(
             the servers' logs to count them, and these are not at hand.
         leader_changes: changes of the ensemble's leader.
         kinds: the kinds of fault that were asked for.
-        directed: whether the plan came from a person, who may have left out what random plans
-            always contain (a fault on the leader, an expiry of the holder).
+        effects: what these faults must have caused. Empty for a plan that a person has written:
+            it may leave out the faults of the leader and the holder that random plans have.
         expired: what ``expiries`` counts, in words.
     """
     result = CheckResult(name="exercise")
@@ -142,12 +144,12 @@ def check_exercise(
                 observed=sum(window.kind == kind for window in proven),
             )
         )
-    if not directed and CLIENT_FAULTS_THAT_EXPIRE & set(kinds):
+    if "expiry" in effects:
         if expiries is None:
             result.unknown.append(f"without the servers' logs nobody can count {expired}")
         else:
             need(Requirement(name=expired, needed=1, observed=expiries))
-    if not directed and SERVER_FAULTS_ON_LEADERS & set(kinds):
+    if "leader change" in effects:
         need(Requirement(name="leader changes", needed=1, observed=leader_changes))
     result.intervals = [
         Interval(

@@ -16,7 +16,7 @@ from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import find_leftovers, labels, remove_run
 from rumpus.harness.docker.nodes import CLIENT_PORT, DockerNode
 from rumpus.harness.docker.probe import probe_engine
-from rumpus.harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal, Grudge, NodeState
 from rumpus.harness.simulated_faults import Machines
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DockerEnsemble:
         # Everything that concerns several nodes is done at them all at once; twice over,
         # because a nemesis and a status display ask at the same time.
         self._pool = ThreadPoolExecutor(max_workers=2 * nodes, thread_name_prefix="ensemble")
-        self._probed: dict[str, Availability] | None = None
+        self._probed: dict[Capability, Availability] | None = None
 
     def start(self) -> None:
         """Bring all servers up and return once a leader is there and every node serves.
@@ -325,8 +325,8 @@ class DockerEnsemble:
 
         self._everywhere(copy)
 
-    def probe(self) -> dict[str, Availability]:
-        """Which server faults this host allows; found out by trying, once."""
+    def probe(self) -> dict[Capability, Availability]:
+        """What this host allows; found out by trying, once."""
         if self._probed is None:
             self._probed = probe_engine()
         return self._probed

@@ -1,4 +1,4 @@
-"""Which server faults a Docker host allows, found out by trying each on a throw-away container."""
+"""What a Docker host allows to be done to servers, tried on a throw-away container."""
 
 import uuid
 from contextlib import closing
@@ -10,11 +10,9 @@ from docker.models.containers import Container
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.image import image_tag
 from rumpus.harness.docker.leftovers import labels, remove_run
-from rumpus.harness.ensemble import Availability, EnvironmentRefusal
+from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal
 
-FAULTS = ("kill", "pause", "partition", "delay", "loss")
-
-_TRIALS = {
+_TRIALS: dict[Capability, tuple[str, str]] = {
     "partition": (
         "iptables -w -A INPUT -s 192.0.2.1/32 -j DROP",
         "a kernel with a packet filter (netfilter) that containers with NET_ADMIN may set",
@@ -28,11 +26,13 @@ _TRIALS = {
         "a kernel with netfilter's statistic match (`modprobe xt_statistic` where it is a module)",
     ),
 }
-"""Fault -> the command that sets it up, and what it needs."""
+"""Capability -> the command that shows it, and what it needs."""
+
+CAPABILITIES: tuple[Capability, ...] = ("kill", "pause", *_TRIALS)
 
 
-def probe_engine() -> dict[str, Availability]:
-    """Each of `FAULTS` -> whether it can be injected with this engine, and if not, why.
+def probe_engine() -> dict[Capability, Availability]:
+    """What servers in containers can suffer -> whether this engine allows it, and if not, why.
 
     Never raises: an engine or image that is missing makes everything unavailable. The image is
     not built for this. Takes under a second.
@@ -41,10 +41,10 @@ def probe_engine() -> dict[str, Availability]:
         with closing(connect()) as client, refusals("trying what can be broken here"):
             return _probe(client)
     except EnvironmentRefusal as refusal:
-        return dict.fromkeys(FAULTS, Availability(available=False, why=str(refusal)))
+        return dict.fromkeys(CAPABILITIES, Availability(available=False, why=str(refusal)))
 
 
-def _probe(client: DockerClient) -> dict[str, Availability]:
+def _probe(client: DockerClient) -> dict[Capability, Availability]:
     run_id = f"probe-{uuid.uuid4().hex[:12]}"
     try:
         container = client.containers.create(
@@ -58,11 +58,11 @@ def _probe(client: DockerClient) -> dict[str, Availability]:
             network_mode="none",
         )
         container.start()
-        found = {fault: _try(container, *trial) for fault, trial in _TRIALS.items()}
+        found = {capability: _try(container, *trial) for capability, trial in _TRIALS.items()}
         found["pause"] = _try_pause(container)
         container.kill("SIGKILL")
         found["kill"] = Availability(available=True)
-        return {fault: found[fault] for fault in FAULTS}
+        return {capability: found[capability] for capability in CAPABILITIES}
     finally:
         remove_run(client, run_id)
 

@@ -54,7 +54,7 @@ class Traffic:
         self.watch_events: deque[WatchSeen | WatchLeft] = deque()
 
 
-class Shot:
+class LostReply:
     """A ``lost-reply`` cut: the links it was made on, and the connection it waits on."""
 
     __slots__ = ("connection", "links")
@@ -67,7 +67,7 @@ class Shot:
 class Link:
     """The way from one client to one server, and what is wrong with it now."""
 
-    __slots__ = ("connections", "cut", "delay", "node", "server", "shot", "tally", "traffic")
+    __slots__ = ("connections", "cut", "delay", "lost_reply", "node", "server", "tally", "traffic")
 
     def __init__(
         self, node: str, server: tuple[socket.AddressFamily, object], tally: Tally, traffic: Traffic
@@ -78,7 +78,7 @@ class Link:
         self.traffic = traffic
         self.cut: Cut | None = None
         self.delay = 0  # nanoseconds
-        self.shot: Shot | None = None
+        self.lost_reply: LostReply | None = None
         self.connections: set[Connection] = set()
 
 
@@ -275,9 +275,9 @@ class Connection:
             self._forget(end)
             end.socket.close()
         self.link.connections.discard(self)
-        shot = self.link.shot
-        if shot is not None and shot.connection is self:
-            shot.connection = None  # it died before its reply came: wait for the next change
+        lost_reply = self.link.lost_reply
+        if lost_reply is not None and lost_reply.connection is self:
+            lost_reply.connection = None  # it died before its reply came: wait for the next change
 
     def _connect(self, address: object) -> None:
         outcome = self.server.socket.connect_ex(address)  # type: ignore[arg-type]  # as resolved
@@ -311,12 +311,12 @@ class Connection:
         self.link.tally.requests.update(map(zookeeper_frames.opcode, frames))
         for frame in frames:
             self._tracing.request(frame)
-        shot = self.link.shot
-        if shot is None or shot.connection is not None:
+        lost_reply = self.link.lost_reply
+        if lost_reply is None or lost_reply.connection is not None:
             return
         for frame in frames:
             if zookeeper_frames.changes(frame):
-                shot.connection = self
+                lost_reply.connection = self
                 self._awaited = zookeeper_frames.xid(frame)
                 return
 
@@ -358,10 +358,10 @@ class Connection:
     def _fire(self, size: int) -> None:
         """Lose the awaited reply, and with that end the cut."""
         self._swallow(size)
-        shot = self.link.shot
-        if shot is not None:
-            for link in shot.links:
-                link.cut = link.shot = None
+        lost_reply = self.link.lost_reply
+        if lost_reply is not None:
+            for link in lost_reply.links:
+                link.cut = link.lost_reply = None
         if not self.closed:
             self.abort()
 

@@ -25,7 +25,7 @@ import msgspec
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
-from rumpus.harness.simulated_faults import AimedLinks
+from rumpus.harness.simulated_faults import TriggerLinks
 
 _PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
@@ -71,7 +71,7 @@ class ProcessLinks:
         ValueError: (from every method) there is no such client or node.
     """
 
-    aimed: AimedLinks | None = None
+    trigger_links: TriggerLinks | None = None
 
     def __init__(self, servers: Mapping[str, tuple[str, int]], clients: int) -> None:
         self._nodes = tuple(servers)

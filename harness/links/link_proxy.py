@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
-from rumpus.harness.links.link_connection import ABORT, Connection, Link, Shot, Tally, Traffic
+from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Tally, Traffic
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.zookeeper_frames import requests_by_name
 
@@ -107,15 +107,15 @@ class LinkProxy:
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str]) -> None:
         """Break a client's links to these nodes; those broken that way already stay so."""
-        shot = Shot() if how == "lost-reply" else None
+        lost_reply = LostReply() if how == "lost-reply" else None
         for link in self._chosen(client, nodes):
             if link.cut == how:
                 continue
             self._mend(link)
             link.cut = how
-            if shot is not None:
-                link.shot = shot
-                shot.links.append(link)
+            if lost_reply is not None:
+                link.lost_reply = lost_reply
+                lost_reply.links.append(link)
             for connection in list(link.connections):
                 if how == "reset":
                     link.tally.swallowed += 1
@@ -196,9 +196,9 @@ class LinkProxy:
     @staticmethod
     def _mend(link: Link) -> None:
         link.cut = None
-        if link.shot is not None:
-            link.shot.links.remove(link)
-            link.shot = None
+        if link.lost_reply is not None:
+            link.lost_reply.links.remove(link)
+            link.lost_reply = None
         for connection in list(link.connections):
             if connection.spoilt:
                 connection.abort()

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rumpus.harness.simulated_faults import AimedLinks
+from rumpus.harness.simulated_faults import TriggerLinks
 
 Cut = Literal["black-hole", "reset", "to-server", "to-client", "half-open", "lost-reply"]
 """How a link is broken.
@@ -61,8 +61,8 @@ class WatchLeft(msgspec.Struct, frozen=True, tag="left"):
 class Links(Protocol):
     """All links of a run."""
 
-    aimed: AimedLinks | None
-    """Themselves, where they can strike at single requests; None where they cannot."""
+    trigger_links: TriggerLinks | None
+    """Themselves, where triggers for single requests can be armed; None where they cannot."""
 
     def address(self, client: int, node: str) -> tuple[str, int]:
         """Host and port on which a client finds a server."""

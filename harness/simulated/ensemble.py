@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rumpus.checker.servers.server_truth import TRUE_TIMES
-from rumpus.harness.ensemble import Availability, EnvironmentRefusal, Grudge, NodeState
+from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal, Grudge, NodeState
 from rumpus.harness.simulated.machines import SimMachines
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
@@ -15,22 +15,6 @@ from rumpus.simulation.zookeeper.export import export
 
 if TYPE_CHECKING:
     from rumpus.harness.simulated_faults import Machines
-
-SERVER_FAULTS = ("kill", "pause", "partition")
-"""What docker has, too."""
-
-SIMULATED_FAULTS = (
-    "follower-lag",
-    "power-off",
-    "file-slow",
-    "file-full",
-    "file-lie",
-    "clock-skew",
-    "client-clock-skew",
-    "client-stall",
-    "client-request",
-)
-"""What costs nothing in a simulation; see ``harness.simulated_faults``."""
 
 START_S = 60.0
 """How long the servers may take until all of them serve, in virtual seconds."""
@@ -191,6 +175,6 @@ class SimEnsemble:
     def _refuses(self, node: str, source: str) -> bool:
         return self._network.path(source, node).cut
 
-    def probe(self) -> dict[str, Availability]:
-        """Everything can be had here."""
-        return dict.fromkeys((*SERVER_FAULTS, *SIMULATED_FAULTS), Availability(True))
+    def probe(self) -> dict[Capability, Availability]:
+        """Everything that a fault needs can be had here."""
+        return dict.fromkeys(("kill", "pause", "partition", "simulation"), Availability(True))

@@ -7,7 +7,7 @@ from rumpus.harness.links import zookeeper_frames
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.watch_tracing import WatchTracing
 from rumpus.harness.links.zookeeper_frames import FrameReader
-from rumpus.harness.simulated_faults import Aim
+from rumpus.harness.simulated_faults import RequestTrigger
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
@@ -33,35 +33,35 @@ class Tally:
         """The highest zxid in the header of a reply."""
 
 
-class Shot:
-    """An aim on its way: the links it was taken on, and the connection whose reply it awaits."""
+class ArmedTrigger:
+    """A trigger, the links it is armed on, and the connection whose reply it awaits."""
 
-    __slots__ = ("aim", "connection", "left", "links", "struck")
+    __slots__ = ("acted", "connection", "left", "links", "trigger")
 
-    def __init__(self, aim: Aim) -> None:
-        self.aim = aim
-        self.left = aim.number
+    def __init__(self, trigger: RequestTrigger) -> None:
+        self.trigger = trigger
+        self.left = trigger.number
         self.links: list[Link] = []
         self.connection: LinkConnection | None = None
-        self.struck: int | None = None
-        """When it struck, in monotonic nanoseconds."""
+        self.acted: int | None = None
+        """When it acted, in monotonic nanoseconds; None: not yet."""
 
     def meant(self, frame: bytes) -> bool:
         """Whether this request is the one, counting it if it is of its kind."""
-        if not zookeeper_frames.asks_for(self.aim.request, frame):
+        if not zookeeper_frames.asks_for(self.trigger.request, frame):
             return False
         self.left -= 1
         return self.left == 0
 
-    def strike(self, now: int) -> None:
+    def act(self, now: int) -> None:
         """It is over, on all its links."""
-        self.struck = now
+        self.acted = now
         self.withdraw()
 
     def withdraw(self) -> None:
         """Take it away, struck or not."""
         for link in self.links:
-            link.shots.remove(self)
+            link.armed_triggers.remove(self)
             if link.lost_reply is self:
                 link.cut = link.lost_reply = None
         self.links.clear()
@@ -71,11 +71,11 @@ class Link:
     """The way from one client to one server, and what is wrong with it now."""
 
     __slots__ = (
+        "armed_triggers",
         "connections",
         "cut",
         "lost_reply",
         "node",
-        "shots",
         "simulator",
         "tally",
         "watch_events",
@@ -93,9 +93,9 @@ class Link:
         self.watch_events = watch_events
         self.simulator = simulator
         self.cut: Cut | None = None
-        self.lost_reply: Shot | None = None
-        """The shot of a ``lost-reply`` cut."""
-        self.shots: list[Shot] = []
+        self.lost_reply: ArmedTrigger | None = None
+        """That of a ``lost-reply`` cut."""
+        self.armed_triggers: list[ArmedTrigger] = []
         self.connections: dict[Passage, LinkConnection] = {}
 
     def monotonic(self) -> int:
@@ -119,8 +119,8 @@ class LinkConnection:
         "_from_server",
         "_held",
         "_holding",
-        "_shot",
         "_tracing",
+        "_trigger",
         "_welcomed",
         "client_ended",
         "granted",
@@ -143,10 +143,10 @@ class LinkConnection:
         self._from_server = FrameReader()
         self._asked = False  # the ConnectRequest has come
         self._welcomed = False  # so has its answer
-        self._shot: Shot | None = None
-        self._awaited: int | None = None  # xid of the reply that the shot is about
+        self._trigger: ArmedTrigger | None = None
+        self._awaited: int | None = None  # xid of the reply that the trigger is about
         self._held = b""  # what of the server's bytes is held back
-        self._holding: Shot | None = None  # for which all of them are
+        self._holding: ArmedTrigger | None = None  # for which all of them are
 
     @property
     def open(self) -> bool:
@@ -168,7 +168,7 @@ class LinkConnection:
         link.tally.requests.update(map(zookeeper_frames.opcode, frames))
         for frame in frames:
             self._tracing.request(frame)
-        if link.shots:
+        if link.armed_triggers:
             return self._look_at_requests(chunk, frames)
         return chunk
 
@@ -192,7 +192,7 @@ class LinkConnection:
                 behind = sum(map(len, frames[number:])) + self._from_server.pending
                 chunk = self._held + chunk
                 self._held = b""
-                if self._shot is not None and self._shot.aim.deed == "hold-reply":
+                if self._trigger is not None and self._trigger.trigger.action == "hold-reply":
                     for held in frames[number:]:
                         self._note_reply(held)
                 return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
@@ -244,7 +244,7 @@ class LinkConnection:
         """Hold nothing back, and await nothing, any more."""
         self._holding = None
         self._awaited = None
-        self._drop_shot()
+        self._drop_trigger()
         held, self._held = self._held, b""
         if held and not self.spoilt:
             self.link.tally.last_answer = self.link.monotonic()
@@ -258,21 +258,21 @@ class LinkConnection:
     # -- within -----------------------------------------------------------------------------
 
     def _look_at_requests(self, chunk: bytes, frames: list[bytes]) -> bytes:
-        """Find the request that a shot is aimed at."""
+        """Find the request for which a trigger is armed."""
         passed = 0
         for number, frame in enumerate(frames):
-            for shot in list(self.link.shots):
-                if shot.connection is not None or not shot.meant(frame):
+            for armed in list(self.link.armed_triggers):
+                if armed.connection is not None or not armed.meant(frame):
                     continue
-                deed = shot.aim.deed
-                if deed in ("drop-reply", "hold-reply"):
-                    shot.connection = self
-                    self._shot = shot
+                action = armed.trigger.action
+                if action in ("drop-reply", "hold-reply"):
+                    armed.connection = self
+                    self._trigger = armed
                     self._awaited = zookeeper_frames.xid(frame)
                     continue
-                behind = sum(map(len, frames[number + (deed == "cut-after") :]))
+                behind = sum(map(len, frames[number + (action == "cut-after") :]))
                 passed = len(chunk) - behind - self._from_client.pending
-                shot.strike(self.link.monotonic())
+                armed.act(self.link.monotonic())
                 self._swallow(behind)
                 self.abort()
                 return chunk[:passed] if passed > 0 else b""
@@ -280,23 +280,23 @@ class LinkConnection:
 
     def _meet(self, before: bytes, behind: bytes, frame: bytes) -> bytes:
         """The awaited reply is here; what comes before it may pass."""
-        shot, self._shot = self._shot, None
+        armed, self._trigger = self._trigger, None
         self._awaited = None
-        if shot is None or shot.struck is not None:
+        if armed is None or armed.acted is not None:
             return before + behind
-        shot.strike(self.link.monotonic())
-        if shot.aim.deed == "hold-reply":
-            self._holding = shot
+        armed.act(self.link.monotonic())
+        if armed.trigger.action == "hold-reply":
+            self._holding = armed
             self._held = behind
-            wait = round(shot.aim.milliseconds * MILLISECOND)
-            self.link.simulator.call_after(wait, self._end_hold, shot)
+            wait = round(armed.trigger.milliseconds * MILLISECOND)
+            self.link.simulator.call_after(wait, self._end_hold, armed)
         else:
             self._swallow(len(frame))
             self.abort()
         return before
 
-    def _end_hold(self, shot: Shot) -> None:
-        if self._holding is shot:
+    def _end_hold(self, armed: ArmedTrigger) -> None:
+        if self._holding is armed:
             self.release()
 
     def _note_reply(self, frame: bytes) -> None:
@@ -312,11 +312,11 @@ class LinkConnection:
 
     def _forget(self) -> None:
         self.link.connections.pop(self.passage, None)
-        self._drop_shot()
+        self._drop_trigger()
 
-    def _drop_shot(self) -> None:
+    def _drop_trigger(self) -> None:
         """The reply will not come on this connection: the next such request is waited for."""
-        shot, self._shot = self._shot, None
-        if shot is not None and shot.struck is None:
-            shot.connection = None
-            shot.left = 1
+        armed, self._trigger = self._trigger, None
+        if armed is not None and armed.acted is None:
+            armed.connection = None
+            armed.left = 1

@@ -1,7 +1,7 @@
 """The clients' links in a simulated world: gates in the network, broken exactly and at once.
 
-Fulfils ``harness.links.links.Links``. Besides, ``aim`` strikes at one request, counted: what can
-only be hoped for with real processes.
+Fulfils ``harness.links.links.Links``. Besides, ``arm`` breaks them at one request, counted:
+what can only be hoped for with real processes.
 """
 
 from collections import deque
@@ -11,18 +11,18 @@ from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
 from rumpus.harness.simulated.link_connection import (
     LOSES_TO_SERVER,
+    ArmedTrigger,
     Link,
     LinkConnection,
-    Shot,
     Tally,
 )
 from rumpus.harness.simulated.workers import client_host
-from rumpus.harness.simulated_faults import Aim, AimedLinks
+from rumpus.harness.simulated_faults import RequestTrigger, TriggerLinks
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
 from rumpus.simulation.network.network import Network
 
-_LOST_REPLY = Aim("drop-reply", request="change")
+_LOST_REPLY = RequestTrigger("drop-reply", request="change")
 
 
 class _Gate:
@@ -85,7 +85,7 @@ class SimLinks:
         servers: Mapping[str, tuple[str, int]],
         clients: int,
     ) -> None:
-        self.aimed: AimedLinks | None = self
+        self.trigger_links: TriggerLinks | None = self
         self._simulator = simulator
         self._network = network
         self._servers = dict(servers)
@@ -121,16 +121,16 @@ class SimLinks:
         self._note("cut", client, how, links)
         if how != "lost-reply":
             self._afflicted.add(client)
-        shot = Shot(_LOST_REPLY) if how == "lost-reply" else None
+        armed = ArmedTrigger(_LOST_REPLY) if how == "lost-reply" else None
         for link in links:
             if link.cut == how:
                 continue
             self._mend(link)
             link.cut = how
-            if shot is not None:
-                link.lost_reply = shot
-                link.shots.append(shot)
-                shot.links.append(link)
+            if armed is not None:
+                link.lost_reply = armed
+                link.armed_triggers.append(armed)
+                armed.links.append(link)
             for connection in list(link.connections.values()):
                 if how == "reset":
                     link.tally.swallowed += 1
@@ -138,29 +138,31 @@ class SimLinks:
                 else:
                     connection.apply_cut()
 
-    def aim(self, client: int, aim: Aim, nodes: Iterable[str] | None = None) -> Shot:
-        """Strike at one request of a client, on its links to some servers (all by default).
+    def arm(
+        self, client: int, trigger: RequestTrigger, nodes: Iterable[str] | None = None
+    ) -> ArmedTrigger:
+        """Arm a trigger for a client, on its links to some servers (all by default).
 
         Returns:
-            The shot; its ``struck`` tells when it struck, ``withdraw`` takes it away. Healing
-            takes it away, too.
+            The armed trigger. Healing withdraws it, too.
 
         Raises:
             ValueError: no such kind of request, or a number below 1.
         """
-        if aim.request not in REQUESTS:
+        if trigger.request not in REQUESTS:
             raise ValueError(
-                f"no request is called {aim.request!r}; there are {', '.join(REQUESTS)}"
+                f"no request is called {trigger.request!r}; there are {', '.join(REQUESTS)}"
             )
-        if aim.number < 1:
-            raise ValueError(f"requests are counted from 1, not {aim.number}")
+        if trigger.number < 1:
+            raise ValueError(f"requests are counted from 1, not {trigger.number}")
         links = self._chosen(client, nodes)
-        self._note("aim", client, f"{aim.deed} {aim.request} {aim.number}", links)
-        shot = Shot(aim)
+        # "aim" is part of the trace: another word would change the digests of runs.
+        self._note("aim", client, f"{trigger.action} {trigger.request} {trigger.number}", links)
+        armed = ArmedTrigger(trigger)
         for link in links:
-            link.shots.append(shot)
-            shot.links.append(link)
-        return shot
+            link.armed_triggers.append(armed)
+            armed.links.append(link)
+        return armed
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Have every packet, each way, take longer by so much."""
@@ -180,8 +182,8 @@ class SimLinks:
             self._note("heal", number, "", links)
             self._afflicted.discard(number)
             for link in links:
-                for shot in list(link.shots):
-                    shot.withdraw()
+                for armed in list(link.armed_triggers):
+                    armed.withdraw()
                 self._mend(link)
             self.delay(number, 0)
 
@@ -261,8 +263,8 @@ class SimLinks:
     def _mend(link: Link) -> None:
         link.cut = None
         if link.lost_reply is not None:
-            shot, link.lost_reply = link.lost_reply, None
-            shot.links.remove(link)
-            link.shots.remove(shot)
+            armed, link.lost_reply = link.lost_reply, None
+            armed.links.remove(link)
+            link.armed_triggers.remove(armed)
         for connection in list(link.connections.values()):
             connection.mend()

@@ -70,7 +70,7 @@ def doctor_command(arguments: argparse.Namespace) -> int:
     finally:
         engine.close()
     for name, found in docker_faults().items():
-        say(good=found.available, what=name, detail=found.why or "can be injected")
+        say(good=found.available, what=name, detail=found.why or FAULTS[name].summary)
     for name, found in probe_engine().items():
         if name not in FAULTS:
             detail = found.why or "would be possible between servers; no fault here needs it"

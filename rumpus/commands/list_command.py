@@ -69,13 +69,15 @@ def catalogue() -> dict[str, Any]:
         "faults": [
             {
                 "name": name,
+                "summary": fault.summary,
+                "works_on": fault.works_on,
                 "available": {
                     "docker": docker[name].available,
                     "sim": simulated[name].available,
                 },
                 "why": {"docker": docker[name].why, "sim": simulated[name].why},
             }
-            for name in FAULTS
+            for name, fault in FAULTS.items()
         ],
         "server_mutants": [
             {
@@ -134,7 +136,9 @@ def _print(document: dict[str, Any], console: Console) -> None:
         there = fault["available"]
         marks = "  ".join(f"{kind} {_YES if there[kind] else _NO}" for kind in ("docker", "sim"))
         why = fault["why"]["docker"] if len(reasons) > 1 else ""
-        say(f"{marks}  {fault['name']}{f': {escape(why)}' if why else ''}", 2)
+        say(f"{marks}  [bold]{fault['name']}[/]: {escape(fault['summary'])}", 2)
+        if why:
+            say(f"[dim]{escape(why)}[/]", 6)
     if len(reasons) == 1:
         say(f"[red]{escape(reasons.pop())}[/]", 6)
     say("[bold]mutant servers[/], for rumpus run --ensemble sim --server-mutant", 0)

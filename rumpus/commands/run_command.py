@@ -16,8 +16,9 @@ from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.run import Run, Status
 from rumpus.interruption import Interruption
-from rumpus.nemesis.plan import EVERYWHERE, SIMULATED, FaultPlan, dump_plan, load_plan
+from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan
 from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.registry import EVERYWHERE, SIMULATED
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError

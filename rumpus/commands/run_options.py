@@ -5,8 +5,7 @@ from pathlib import Path
 
 from rumpus.argument_types import JSON, RUNS, count, name, seconds
 from rumpus.commands.run_command import TICK_MS
-from rumpus.nemesis.plan import EVERYWHERE, SIMULATED, SOUND
-from rumpus.nemesis.registry import FAULTS
+from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND
 from rumpus.runs.ensemble_choice import ENSEMBLES
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.workloads.registry import WORKLOADS
@@ -40,9 +39,9 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--nemesis",
         type=_kinds,
         metavar="KINDS",
-        help=f"faults, with commas between, or none, or all (default: {', '.join(EVERYWHERE)}; "
-        f"of simulated servers only: {', '.join(k for k in FAULTS if k not in EVERYWHERE)}; "
-        f"of these, {', '.join(k for k in SIMULATED if k not in EVERYWHERE)} by default)",
+        help="kinds of fault with commas between, or none, or all; `rumpus list` describes them "
+        f"(default: {', '.join(EVERYWHERE)}; on simulated servers also "
+        f"{', '.join(k for k in SIMULATED if k not in EVERYWHERE)})",
     )
     run.add_argument(
         "--nemesis-interval",
@@ -58,7 +57,10 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="of every random choice (default: a new one)",
     )
     run.add_argument(
-        "--plan", type=Path, metavar="FILE", help="a fault plan (plan.json of a run), not chance"
+        "--plan",
+        type=Path,
+        metavar="FILE",
+        help="a fault plan (plan.json of a run) instead of a random one",
     )
     run.add_argument(
         "--preemption",

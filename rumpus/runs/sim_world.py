@@ -9,7 +9,8 @@ from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
 from rumpus.harness.run import Run, Status
 from rumpus.harness.simulated.run import perform_simulated
-from rumpus.nemesis.plan import SOUND, FaultPlan
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.nemesis.registry import SOUND
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from rumpus.nemesis.plan import SOUND
+from rumpus.nemesis.registry import SOUND
 from tests.harness.simulated_runs import SimulatedRuns
 
 

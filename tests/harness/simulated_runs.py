@@ -8,8 +8,9 @@ from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.run import Run, Status
 from rumpus.harness.simulated.run import perform_simulated
-from rumpus.nemesis.plan import EVERYWHERE, FaultPlan
+from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.record import ClockAnchor

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from rumpus.nemesis.plan import SOUND
+from rumpus.nemesis.registry import SOUND
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.simulation.loader.guards import Forbidden
 from tests.harness import shared_leaks

@@ -11,8 +11,8 @@ import itertools
 import pytest
 
 from rumpus.harness.ensemble import Availability, without_connection
+from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.runner import Nemesis
-from rumpus.nemesis.scene import Scene
 
 
 class Clock:
@@ -194,9 +194,9 @@ class ClientMachines(Clocks):
         return self._stalled.get(client)
 
 
-class Shot:
+class ArmedTrigger:
     def __init__(self):
-        self.struck = None
+        self.acted = None
         self.withdrawn = False
 
     def withdraw(self):
@@ -237,8 +237,8 @@ class Links(Faulty):
         self._servers = servers
         self._clients = clients
         self._cuts = [{} for _ in range(clients.count)]
-        self.aimed = self
-        self.shots = {}
+        self.trigger_links = self
+        self.armed = {}
         self._swallowed = [0] * clients.count
 
     def cut(self, client, how, nodes=None):
@@ -274,15 +274,15 @@ class Links(Faulty):
             self._swallowed[client] += 1
         return through
 
-    def aim(self, client, aim, nodes=None):
-        self.takes("aim", client, aim, nodes)
-        shot = self.shots[client] = Shot()
-        return shot
+    def arm(self, client, trigger, nodes=None):
+        self.takes("arm", client, trigger, nodes)
+        self.armed[client] = ArmedTrigger()
+        return self.armed[client]
 
     def create(self, client):
         """A create that gets through may lose its reply, and with that ends the cut."""
-        if client in self.shots and not self.shots[client].withdrawn:
-            self.shots[client].struck = 1
+        if client in self.armed and not self.armed[client].withdrawn:
+            self.armed[client].acted = 1
         if "lost-reply" in self._cuts[client].values():
             self._swallowed[client] += 1
             self._cuts[client] = {}
@@ -331,8 +331,8 @@ class World:
         self.links = Links(self.servers, self.clients)
         self.lock = Lock(self.clock, self.clients, self.links)
 
-    def scene(self):
-        return Scene(
+    def context(self):
+        return FaultContext(
             self.servers,
             self.links,
             self.clients,

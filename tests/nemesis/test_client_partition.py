@@ -2,28 +2,28 @@ from random import Random
 
 import pytest
 
-from rumpus.nemesis.client_partition import ClientPartition, LostReply
-from rumpus.nemesis.plan import HOWS, Entry, Options
+from rumpus.nemesis.client_partition import CUTS, ClientPartition, LostReply
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.registry import make_fault
 from rumpus.nemesis.targets import TargetError, Targets
 
 
-def cut(world, how="black-hole", nodes=None, scene=None, **targets):
+def cut(world, how="black-hole", nodes=None, context=None, **targets):
     entry = Entry(
         id=1,
         at=1,
         kind="client-partition",
         targets=Targets(**targets),
         duration=2,
-        options=Options(how=how, nodes=nodes),
+        options={"how": how, "nodes": nodes},
     )
-    fault = make_fault(entry, scene or world.scene(), Random(0))
+    fault = make_fault(entry, context or world.context(), Random(0))
     fault.choose()
     fault.inject()
     return fault
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("how", CUTS)
 def test_every_way_of_cutting_is_in_force_and_healed(make_world, how):
     world = make_world()
     fault = cut(world, how, names=(1, "c2"))
@@ -51,7 +51,7 @@ def test_it_is_not_in_force_when_links_are_cut_in_another_way(make_world):
     world.links.cut(1, "black-hole")
     found = fault.in_force()
     assert not found.ok
-    assert "c1: {'n1': 'black-hole'" in found.words
+    assert "c1: {'n1': 'black-hole'" in found.detail
 
 
 def test_the_holder_is_frozen_only_until_it_is_cut_off(make_world):
@@ -69,7 +69,7 @@ def test_the_holder_goes_on_even_if_its_links_cannot_be_cut(make_world):
     world.links.failing.add("cut")
     with pytest.raises(OSError, match="cut is out of order"):
         cut(world, role="holder")
-    assert world.scene().running_clients() == [0, 1, 2, 3, 4]
+    assert world.context().running_clients() == [0, 1, 2, 3, 4]
 
 
 def test_clients_that_are_cut_or_dead_are_not_struck_again(make_world):
@@ -77,7 +77,7 @@ def test_clients_that_are_cut_or_dead_are_not_struck_again(make_world):
     world.links.cut(0, "reset")
     world.clients.kill(1)
     assert cut(world, role="all").targets == ["c2"]
-    with pytest.raises(TargetError, match="struck by another fault"):
+    with pytest.raises(TargetError, match="another fault affects it"):
         cut(world, names=(0,))
 
 
@@ -107,7 +107,7 @@ def test_a_reply_was_lost_when_at_least_one_client_created_something(make_world)
     assert found.ok
     struck = fault.record()["struck"]
     assert 1 <= len(struck) < 5
-    assert found.words.startswith(f"replies lost: {', '.join(struck)};")
+    assert found.detail.startswith(f"replies lost: {', '.join(struck)};")
     assert world.whole()
 
 
@@ -118,7 +118,7 @@ def test_no_reply_was_lost_when_nobody_created_anything(make_world):
     fault.heal()
     found = fault.healed(15)
     assert not found.ok
-    assert found.words == "no reply was lost: none of these clients created or set anything"
+    assert found.detail == "no reply was lost: none of these clients created or set anything"
     assert world.whole()
 
 
@@ -133,15 +133,18 @@ def test_links_that_have_struck_already_count_as_armed(make_world):
 def test_links_that_do_not_arm_are_told(make_world):
     world = make_world()
     world.links.ignored.add("cut")
-    assert cut(world, "lost-reply", names=(1,)).in_force() == (False, "links not armed after 5 s")
+    assert cut(world, "lost-reply", names=(1,)).in_force() == (
+        False,
+        "not in force after 5 s: c1: whole",
+    )
 
 
 def test_a_lost_reply_gives_way_to_a_later_cut_and_leaves_it_alone(make_world):
     world = make_world()
-    scene = world.scene()
-    waiting = cut(world, "lost-reply", scene=scene, role="all")
+    context = world.context()
+    waiting = cut(world, "lost-reply", context=context, role="all")
     holder = world.lock.holder()
-    later = cut(world, scene=scene, role="holder")
+    later = cut(world, context=context, role="holder")
     assert later.targets == [f"c{holder}"]
     world.clock.sleep(3)
     waiting.heal()
@@ -155,10 +158,10 @@ def test_a_lost_reply_gives_way_to_a_later_cut_and_leaves_it_alone(make_world):
 
 def test_a_reply_lost_before_a_later_cut_took_over_counts(make_world):
     world = make_world()
-    scene = world.scene()
-    waiting = cut(world, "lost-reply", scene=scene, names=(1,))
+    context = world.context()
+    waiting = cut(world, "lost-reply", context=context, names=(1,))
     world.links.create(1)
-    cut(world, scene=scene, names=(1,)).heal()
+    cut(world, context=context, names=(1,)).heal()
     waiting.heal()
     assert waiting.healed(15).ok
     assert waiting.record()["struck"] == ["c1"]

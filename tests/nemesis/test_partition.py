@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.harness.ensemble import without_connection
+from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.grudges import connections, majority, minority
 from rumpus.nemesis.partition import Partition, shape_grudge
-from rumpus.nemesis.plan import Entry
 from rumpus.nemesis.targets import SHAPES, Targets
 
 
 def partition(world, seed=0, **targets):
     entry = Entry(id=1, at=1, kind="partition", targets=Targets(**targets), duration=2)
-    fault = Partition(entry, world.scene(), Random(seed))
+    fault = Partition(entry, world.context(), Random(seed))
     fault.choose()
     return fault
 
@@ -77,7 +77,7 @@ def test_without_a_leader_somebody_is_isolated_and_the_words_say_so(make_world):
     world.servers.kill("n1")
     world.servers.kill("n2")
     assert (
-        partition(world, shape="isolate-leader").words
+        partition(world, shape="isolate-leader").reason
         == "isolate-leader (any: there was no leader)"
     )
 
@@ -100,7 +100,7 @@ def test_it_is_not_in_force_when_another_grudge_reads_back(make_world):
     world.servers.partition({"n1": {"n2", "n3"}})  # cuts the same pairs, one way
     found = fault.in_force()
     assert not found.ok
-    assert found.words.endswith("the nodes' packet filters say n1 refuses n2 n3")
+    assert found.detail.endswith("the nodes' packet filters say n1 refuses n2 n3")
 
 
 def test_it_is_not_in_force_when_a_cut_pair_connects_all_the_same(make_world):
@@ -108,7 +108,7 @@ def test_it_is_not_in_force_when_a_cut_pair_connects_all_the_same(make_world):
     fault = partition(world, names=("n1",))
     fault.inject()
     world.servers.reaches = lambda source, target: {source, target} != {"n1", "n2"}
-    assert fault.in_force().words.endswith(": n1 reaches n3")
+    assert fault.in_force().detail.endswith(": n1 reaches n3")
 
 
 def test_it_is_not_in_force_when_everything_is_broken(make_world):
@@ -151,7 +151,7 @@ def test_it_is_not_healed_while_servers_cannot_reach_each_other(make_world):
     world.servers.reaches = lambda source, _target: source != "n1"
     found = fault.healed(5)
     assert not found.ok
-    assert "not healed within 5 s" in found.words
+    assert "not healed within 5 s" in found.detail
 
 
 def test_it_is_not_healed_before_all_serve_again(make_world):

@@ -6,13 +6,15 @@ from kazoo.exceptions import ConnectionLoss
 from kazoo.protocol.states import KazooState
 
 from rumpus.harness.links.link_process import ProcessLinks
-from rumpus.nemesis.plan import HOWS, VERSION, Entry, FaultPlan, Options
+from rumpus.nemesis.client_partition import CUTS
+from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.nemesis.targets import Targets
 
 pytestmark = pytest.mark.docker
 
-CUTS = [how for how in HOWS if how != "lost-reply"]
+CUTS = [how for how in CUTS if how != "lost-reply"]
 
 
 @pytest.fixture
@@ -46,7 +48,7 @@ def cut(ensemble, links, make_world):
             kind="client-partition",
             targets=Targets(names=(0,)),
             duration=0.1,
-            options=Options(how=how),
+            options={"how": how},
         )
         plan = FaultPlan(version=VERSION, entries=(entry,))
         return Nemesis(plan, ensemble, links, world.clients, world.lock, seed=0)

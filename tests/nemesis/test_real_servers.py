@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from rumpus.nemesis.plan import VERSION, Entry, FaultPlan
+from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.runner import Nemesis
 from rumpus.nemesis.targets import Targets
 

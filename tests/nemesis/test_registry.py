@@ -1,16 +1,35 @@
-import re
+from typing import get_args
 
 import pytest
 
-from rumpus.harness.ensemble import Availability, EnvironmentRefusal
-from rumpus.nemesis.plan import EVERYWHERE
-from rumpus.nemesis.registry import FAULTS, probe, require
+from rumpus.harness.ensemble import Availability, Capability, EnvironmentRefusal
+from rumpus.nemesis.registry import (
+    EVERYWHERE,
+    FAULTS,
+    SIMULATED,
+    SOUND,
+    effects,
+    probe,
+    require,
+)
 
 
-def test_every_fault_can_be_drawn_and_told_apart():
-    assert len({fault.colour for fault in FAULTS.values()}) == len(FAULTS)
-    assert len({fault.label for fault in FAULTS.values()}) == len(FAULTS)
-    assert all(re.fullmatch("#[0-9a-f]{6}", fault.colour) for fault in FAULTS.values())
+def test_every_kind_says_what_it_does_and_to_what():
+    assert len({fault.summary for fault in FAULTS.values()}) == len(FAULTS)
+    assert all(fault.works_on for fault in FAULTS.values())
+    assert {fault.needs for fault in FAULTS.values()} <= {None, *get_args(Capability)}
+
+
+def test_random_plans_are_aimed_at_expiries_and_changes_of_leader():
+    assert effects(["pause", "file-slow", "a kind of another version"]) == set()
+    assert effects(["kill"]) == effects(["partition"]) == {"leader change"}
+    assert effects(EVERYWHERE) == {"leader change", "expiry"}
+
+
+def test_kinds_are_usual_where_the_ensemble_offers_what_they_need():
+    assert len(EVERYWHERE) == 6
+    assert (*EVERYWHERE, "follower-lag") == SIMULATED
+    assert set(FAULTS) - set(SOUND) == {"file-lie"}
 
 
 def test_what_the_ensemble_allows_is_told_of_exactly_the_known_faults(make_world):

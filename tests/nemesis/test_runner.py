@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
-from rumpus.nemesis.plan import EVERYWHERE, HOWS, VERSION, Entry, FaultPlan, Options
+from rumpus.nemesis.client_partition import CUTS
+from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
 from rumpus.nemesis.targets import Targets
 
@@ -20,7 +23,7 @@ def one(kind, duration=3.0, options=None, at=1.0, **targets):
         kind=kind,
         targets=Targets(**targets),
         duration=duration,
-        options=options or Options(),
+        options=options or {},
     )
     return FaultPlan(version=VERSION, entries=(entry,))
 
@@ -134,11 +137,11 @@ def test_a_fault_lasts_its_duration_from_when_it_was_injected(make_world):
 
 
 NOT_TAKING = [
-    ("kill", {"role": "leader"}, "servers", "kill", "n3 is running and serves"),
-    ("pause", {"names": ("n1",)}, "servers", "pause", "n1 is running and serves"),
+    ("kill", {"role": "leader"}, "servers", "kill", "n3: running and serving"),
+    ("pause", {"names": ("n1",)}, "servers", "pause", "n1: running and serving"),
     ("partition", {"names": ("n1",)}, "servers", "partition", "n1 reaches n2"),
-    ("client-pause", {"role": "one"}, "clients", "pause", "is running"),
-    ("client-kill", {"role": "one"}, "clients", "kill", "is running"),
+    ("client-pause", {"role": "one"}, "clients", "pause", ": running"),
+    ("client-kill", {"role": "one"}, "clients", "kill", ": running"),
     ("client-partition", {"role": "one"}, "links", "cut", "whole"),
 ]
 
@@ -253,7 +256,7 @@ kinds = st.sampled_from(
 @settings(max_examples=30)
 @given(
     st.lists(kinds, min_size=1, max_size=5, unique_by=str),
-    st.sampled_from(HOWS),
+    st.sampled_from(CUTS),
     st.randoms(use_true_random=False),
     st.integers(0, 99),
 )
@@ -263,7 +266,7 @@ def test_in_whatever_order_faults_start_and_stop_all_is_whole_in_the_end(
     world = make_world(nodes=5, clients=6)
     plan = several(
         *(
-            one(kind, options=Options(how=how) if kind == "client-partition" else None, **targets)
+            one(kind, options={"how": how} if kind == "client-partition" else None, **targets)
             for kind, targets in drawn
         )
     )
@@ -291,7 +294,7 @@ def test_in_whatever_order_faults_start_and_stop_all_is_whole_in_the_end(
     st.lists(st.sampled_from(["kill", "pause"]), min_size=5, max_size=5),
     st.sets(st.integers(1, 5)),
     st.booleans(),
-    st.lists(st.sampled_from(["kill", "pause", *HOWS, ""]), min_size=4, max_size=4),
+    st.lists(st.sampled_from(["kill", "pause", *CUTS, ""]), min_size=4, max_size=4),
     st.booleans(),
 )
 def test_heal_all_mends_any_mess(make_world, hows, struck, partitioned, client_hows, planned):
@@ -305,7 +308,7 @@ def test_heal_all_mends_any_mess(make_world, hows, struck, partitioned, client_h
     if partitioned:
         world.servers.partition({"n1": frozenset({"n2", "n3"}), "n4": frozenset({"n5"})})
     for client, how in enumerate(client_hows):
-        if how in HOWS:
+        if how in CUTS:
             world.links.cut(client, how)
         elif how:
             getattr(world.clients, how)(client)
@@ -348,7 +351,7 @@ def test_heal_all_goes_on_when_one_thing_cannot_be_healed(make_world):
     healed = nemesis.heal_all()
     assert not healed["verified"]
     assert "could not be healed: restart is out of order" in healed["detail"]
-    assert world.scene().running_clients() == [0, 1, 2, 3, 4]
+    assert world.context().running_clients() == [0, 1, 2, 3, 4]
 
 
 def test_once_a_stop_is_requested_no_action_waits_any_longer(make_world):

@@ -3,25 +3,25 @@ import pytest
 
 def test_waiting_ends_when_the_condition_holds(make_world):
     world = make_world()
-    assert world.scene().until(lambda: world.clock.now >= 1, 5)
+    assert world.context().until(lambda: world.clock.now >= 1, 5)
     assert world.clock.now == pytest.approx(1, abs=0.06)
 
 
 def test_waiting_ends_at_the_bound(make_world):
     world = make_world()
-    assert not world.scene().until(lambda: False, 5)
+    assert not world.context().until(lambda: False, 5)
     assert world.clock.now == pytest.approx(5, abs=0.06)
 
 
 def test_the_condition_is_looked_at_even_when_there_is_no_time(make_world):
-    assert make_world().scene().until(lambda: True, 0)
+    assert make_world().context().until(lambda: True, 0)
 
 
 def test_in_a_hurry_there_is_one_look(make_world):
     world = make_world()
-    scene = world.scene()
-    scene.hurried = lambda: True
+    context = world.context()
+    context.hurried = lambda: True
     looks = []
-    assert not scene.until(lambda: bool(looks.append(1)), 5)
+    assert not context.until(lambda: bool(looks.append(1)), 5)
     assert len(looks) == 1
     assert world.clock.now == 0

@@ -1,8 +1,13 @@
 """Faults that only simulated machines suffer, on the world in memory."""
 
+from typing import get_args
+
 import pytest
 
-from rumpus.nemesis.plan import DEEDS, VERSION, Entry, FaultPlan, Options, PlanError, validate
+from rumpus.harness.simulated_faults import RequestAction
+from rumpus.nemesis.client_request import ACTIONS
+from rumpus.nemesis.entry import Entry, PlanError
+from rumpus.nemesis.plan import VERSION, FaultPlan, validate
 from rumpus.nemesis.targets import Targets
 
 SERVER_FAULTS = ("power-off", "file-slow", "file-full", "file-lie", "clock-skew", "follower-lag")
@@ -10,9 +15,7 @@ CLIENT_FAULTS = ("client-clock-skew", "client-stall", "client-request")
 
 
 def plan_of(kind, targets, **options):
-    entry = Entry(
-        id=1, at=1.0, kind=kind, targets=targets, duration=3.0, options=Options(**options)
-    )
+    entry = Entry(id=1, at=1.0, kind=kind, targets=targets, duration=3.0, options=dict(**options))
     plan = FaultPlan(version=VERSION, entries=(entry,))
     validate(plan, nodes=3, clients=5, time_limit=30)
     return plan
@@ -134,22 +137,27 @@ def test_a_clock_that_was_set_is_set_back(make_world):
     assert world.servers.machines.clock_rate("n2") == 1
 
 
-def test_a_request_that_never_comes_was_not_struck(make_world):
+def test_a_request_that_never_comes_was_not_affected(make_world):
     world = make_world()
     world.links.create = lambda _: None
     _, started, stopped = told(world, "client-request")
     assert started["verified"]
     assert not stopped["verified"]
-    assert "nobody was struck" in stopped["detail"]
+    assert "no request was affected" in stopped["detail"]
 
 
-def test_a_blow_at_a_request_says_which(make_world):
+def test_a_fault_of_a_request_says_which(make_world):
     world = make_world()
     _, _, stopped = told(world, "client-request", how="hold-reply", request="delete", number=3)
-    [(_, _, aim, nodes)] = [call for call in world.links.calls if call[0] == "aim"]
-    assert (aim.deed, aim.request, aim.number, nodes) == ("hold-reply", "delete", 3, None)
+    [(_, _, trigger, nodes)] = [call for call in world.links.calls if call[0] == "arm"]
+    assert (trigger.action, trigger.request, trigger.number, nodes) == (
+        "hold-reply",
+        "delete",
+        3,
+        None,
+    )
     assert stopped["how"] == "hold-reply"
-    assert world.links.shots[2].withdrawn
+    assert world.links.armed[2].withdrawn
 
 
 def test_what_somebody_left_broken_is_a_stray(make_world):
@@ -176,7 +184,7 @@ def test_what_somebody_left_broken_is_a_stray(make_world):
         ("client-request", {"request": "steal"}, "options.request"),
         ("client-request", {"number": 0}, "options.number"),
         ("client-request", {"hold": -1.0}, "options.hold"),
-        ("client-partition", {"number": 2}, "takes only how and nodes"),
+        ("client-partition", {"number": 2}, "takes only nodes, how"),
         ("client-stall", {"how": "drop-reply"}, "takes none"),
         ("power-off", {"number": 1}, "takes none"),
     ],
@@ -186,5 +194,5 @@ def test_options_that_make_no_sense_are_refused(kind, options, words):
         plan_of(kind, targets_of(kind), **options)
 
 
-def test_deeds_are_those_of_links():
-    assert DEEDS == ("drop-reply", "hold-reply", "cut-before", "cut-after")
+def test_actions_are_those_of_links():
+    assert get_args(RequestAction) == ACTIONS

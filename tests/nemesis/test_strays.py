@@ -2,7 +2,7 @@ from rumpus.nemesis.strays import strays
 
 
 def test_a_whole_world_has_none(make_world):
-    assert strays(make_world().scene()) == []
+    assert strays(make_world().context()) == []
 
 
 def test_everything_that_is_broken_is_found_and_mended(make_world):
@@ -13,7 +13,7 @@ def test_everything_that_is_broken_is_found_and_mended(make_world):
     world.clients.pause(0)
     world.clients.kill(1)
     world.links.cut(1, "reset", ["n1"])
-    found = strays(world.scene())
+    found = strays(world.context())
     assert [stray.words for stray in found] == [
         "servers were partitioned",
         "n1 was dead",
@@ -25,4 +25,4 @@ def test_everything_that_is_broken_is_found_and_mended(make_world):
     assert [stray.name for stray in found] == ["network", "n1", "n2", "c0", "c1", "c1"]
     for stray in found:
         stray.mend()
-    assert strays(world.scene()) == []
+    assert strays(world.context()) == []

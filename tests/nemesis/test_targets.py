@@ -31,12 +31,14 @@ class Scripted:
 
 
 def servers(world, seed=0, **targets):
-    return choose_servers(Targets(**targets), world.scene(), Random(seed))
+    return choose_servers(Targets(**targets), world.context(), Random(seed))
 
 
 def clients(world, seed=0, **targets):
-    scene = world.scene()
-    return choose_clients(Targets(**targets), scene, Random(seed), eligible=scene.running_clients)
+    context = world.context()
+    return choose_clients(
+        Targets(**targets), context, Random(seed), eligible=context.running_clients
+    )
 
 
 def test_names_and_numbers_mean_the_same():
@@ -178,7 +180,7 @@ def test_a_holder_that_cannot_be_caught_is_replaced_in_words(make_world):
     caught = clients(world, role="holder")
     assert caught.pinned == []
     assert caught.words == f"any: could not catch the holder in {PIN_TRIES} tries"
-    assert world.scene().running_clients() == [0, 1, 2, 3, 4]
+    assert world.context().running_clients() == [0, 1, 2, 3, 4]
     assert world.clock.now < 2.1
 
 
@@ -202,9 +204,9 @@ def test_nobody_stays_frozen_when_the_hunt_breaks_down(make_world):
         looks.append(2)
         return 2
 
-    scene = world.scene()
+    context = world.context()
     with pytest.raises(OSError, match="lost sight"):
-        pin(breaks, "the holder", scene, Random(0), scene.running_clients)
+        pin(breaks, "the holder", context, Random(0), context.running_clients)
     assert world.clients.state(2) == "running"
 
 
@@ -212,5 +214,5 @@ def test_a_holder_that_another_fault_froze_is_the_holder_for_certain(make_world)
     world = make_world()
     holder = world.lock.holder()
     world.clients.pause(holder)
-    caught = pin(world.lock.holder, "the holder", world.scene(), Random(0), lambda: [holder])
+    caught = pin(world.lock.holder, "the holder", world.context(), Random(0), lambda: [holder])
     assert caught == ([holder], [], "the holder")

@@ -20,7 +20,7 @@ from rumpus import command_line
 from rumpus.exit_codes import MEANINGS, exit_code
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.nemesis.plan import PlanError
+from rumpus.nemesis.entry import PlanError
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 from tests.rumpus.conftest import is_listening, turns

@@ -8,7 +8,7 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.seed import Seed
-from rumpus.nemesis.plan import EVERYWHERE
+from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rumpus.nemesis.plan import SOUND
+from rumpus.nemesis.registry import SOUND
 from rumpus.workloads.registry import WORKLOADS
 from tests.harness.simulated_runs import SimulatedRuns
 

@@ -5,7 +5,7 @@ from docker.errors import APIError
 
 from rumpus.harness.docker.engine import connect, refusals
 from rumpus.harness.docker.ensemble import DockerEnsemble
-from rumpus.harness.docker.probe import FAULTS, probe_engine
+from rumpus.harness.docker.probe import CAPABILITIES, probe_engine
 from rumpus.harness.ensemble import EnvironmentRefusal
 
 NOWHERE = "unix:///nonexistent/docker.sock"
@@ -40,7 +40,7 @@ def test_ensemble_without_engine_refuses_and_can_be_torn_down(monkeypatch):
 def test_without_engine_every_fault_is_unavailable_for_that_reason(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", NOWHERE)
     found = probe_engine()
-    assert tuple(found) == FAULTS
+    assert tuple(found) == CAPABILITIES
     assert not any(one.available for one in found.values())
     assert all("no Docker engine answers" in one.why for one in found.values())
 

@@ -11,7 +11,7 @@ from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_node_image
 from rumpus.harness.docker.leftovers import OWNER_LABEL, RUN_LABEL, find_leftovers, owner
-from rumpus.harness.docker.probe import FAULTS
+from rumpus.harness.docker.probe import CAPABILITIES
 from rumpus.harness.ensemble import EnvironmentRefusal, serving
 
 ZKLG = b"ZKLG"
@@ -236,7 +236,7 @@ def test_gathers_from_running_paused_and_dead_nodes(ensemble, eventually, tmp_pa
 @pytest.mark.docker
 def test_probe_tries_what_this_host_allows(ensemble):
     found = ensemble.probe()
-    assert tuple(found) == FAULTS
+    assert tuple(found) == CAPABILITIES
     assert found["kill"].available
     for fault, availability in found.items():
         assert availability.available == (availability.why == ""), fault

@@ -3,7 +3,7 @@
 import pytest
 from kazoo.protocol.serialization import Delete
 
-from rumpus.harness.simulated.link_connection import Aim
+from rumpus.harness.simulated.link_connection import RequestTrigger
 from rumpus.simulation.kernel.simulator import MILLISECOND
 from tests.harness.links.test_link_proxy import ASK, CREATE, passes, reply, request, session
 from tests.harness.sim_wires import SimWires
@@ -26,33 +26,33 @@ def answered(wires, ends, xid, operation=CREATE):
 
 def test_the_reply_to_the_third_create_is_dropped(wires):
     ends = client, server = session(wires)
-    shot = wires.links.aim(0, Aim("drop-reply", "create", 3))
+    armed = wires.links.arm(0, RequestTrigger("drop-reply", "create", 3))
     answered(wires, ends, 1)
     answered(wires, ends, 2, ASK)
     answered(wires, ends, 3)
-    assert shot.struck is None
+    assert armed.acted is None
     passes(wires, client, server, request(4, CREATE))
     server.sendall(reply(4, b"path"))
     assert wires.was_reset(client)
-    assert shot.struck is not None
+    assert armed.acted is not None
     answered(wires, session(wires), 5)
 
 
 def test_requests_are_counted_over_all_links_of_a_client_and_of_no_other(wires):
     here, there, other = session(wires), session(wires, node="n2"), session(wires, 1)
-    shot = wires.links.aim(0, Aim("cut-before", "create", 2))
+    armed = wires.links.arm(0, RequestTrigger("cut-before", "create", 2))
     answered(wires, other, 1)
     answered(wires, here, 1)
     answered(wires, other, 2)
     there[0].sendall(request(2, CREATE))
     assert wires.was_reset(there[0])
-    assert shot.struck is not None
+    assert armed.acted is not None
     answered(wires, here, 3)
 
 
 def test_cut_before_lets_nothing_of_the_request_pass_but_what_came_before_it(wires):
     client, server = session(wires)
-    wires.links.aim(0, Aim("cut-before", "delete"))
+    wires.links.arm(0, RequestTrigger("cut-before", "delete"))
     client.sendall(request(1, ASK) + request(2, DELETE) + request(3, ASK))
     assert wires.read(server, 1000 if server.quiet() else len(request(1, ASK))) == request(1, ASK)
     assert wires.was_reset(client)
@@ -61,7 +61,7 @@ def test_cut_before_lets_nothing_of_the_request_pass_but_what_came_before_it(wir
 
 def test_cut_after_lets_the_request_pass_and_nothing_behind_it(wires):
     client, server = session(wires)
-    wires.links.aim(0, Aim("cut-after", "delete"))
+    wires.links.arm(0, RequestTrigger("cut-after", "delete"))
     client.sendall(request(1, ASK) + request(2, DELETE) + request(3, ASK))
     both = request(1, ASK) + request(2, DELETE)
     assert wires.read(server, len(both)) == both
@@ -71,12 +71,12 @@ def test_cut_after_lets_the_request_pass_and_nothing_behind_it(wires):
 
 def test_a_reply_is_held_with_all_behind_it_for_its_time(wires):
     client, server = session(wires)
-    shot = wires.links.aim(0, Aim("hold-reply", "delete", 1, 500))
+    armed = wires.links.arm(0, RequestTrigger("hold-reply", "delete", 1, 500))
     passes(wires, client, server, request(1, DELETE))
     passes(wires, server, client, reply(7))
     server.sendall(reply(1, b"held"))
     server.sendall(reply(2, b"behind"))
-    assert shot.struck is not None
+    assert armed.acted is not None
     wires.turn(400 * MILLISECOND)
     assert wires.silent(client)
     wires.turn(120 * MILLISECOND)
@@ -88,8 +88,8 @@ def test_a_reply_is_held_with_all_behind_it_for_its_time(wires):
 
 def test_healing_lets_go_what_is_held_and_takes_aims_away(wires):
     ends = client, server = session(wires)
-    wires.links.aim(0, Aim("hold-reply", "delete", 1, 3_600_000))
-    wires.links.aim(0, Aim("cut-before", "create"))
+    wires.links.arm(0, RequestTrigger("hold-reply", "delete", 1, 3_600_000))
+    wires.links.arm(0, RequestTrigger("cut-before", "create"))
     passes(wires, client, server, request(1, DELETE))
     server.sendall(reply(1, b"held"))
     assert wires.silent(client)
@@ -100,29 +100,29 @@ def test_healing_lets_go_what_is_held_and_takes_aims_away(wires):
 
 def test_an_aim_waits_on_when_its_connection_dies_before_the_reply(wires):
     client, server = session(wires)
-    shot = wires.links.aim(0, Aim("drop-reply", "create", 2))
+    armed = wires.links.arm(0, RequestTrigger("drop-reply", "create", 2))
     answered(wires, (client, server), 1)
     passes(wires, client, server, request(2, CREATE))
     client.close()
     server.close()
-    assert shot.struck is None
+    assert armed.acted is None
     client, server = session(wires)
     passes(wires, client, server, request(1, CREATE))
     server.sendall(reply(1, b"path"))
     assert wires.was_reset(client)
-    assert shot.struck is not None
+    assert armed.acted is not None
 
 
 @pytest.mark.parametrize(
-    ("aim", "words"),
+    ("trigger", "words"),
     [
-        (Aim("cut-before", "dance"), "no request is called 'dance'"),
-        (Aim("cut-after", number=0), "counted from 1"),
+        (RequestTrigger("cut-before", "dance"), "no request is called 'dance'"),
+        (RequestTrigger("cut-after", number=0), "counted from 1"),
     ],
 )
-def test_an_aim_that_makes_no_sense_is_refused(wires, aim, words):
+def test_a_trigger_that_makes_no_sense_is_refused(wires, trigger, words):
     with pytest.raises(ValueError, match=words):
-        wires.links.aim(0, aim)
+        wires.links.arm(0, trigger)
 
 
 def test_a_delay_holds_back_each_way_and_ends(wires):

@@ -11,7 +11,7 @@ from rumpus.checker.history import History
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.simulated import run as sim_run
 from rumpus.harness.simulated import workers as sim_workers
-from rumpus.nemesis.plan import EVERYWHERE
+from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.results.history_file import read_history
 from rumpus.simulation.kernel.errors import SimulationError
 from rumpus.simulation.kernel.simulator import SECOND

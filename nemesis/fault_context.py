@@ -7,21 +7,21 @@ from typing import NamedTuple
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
-from rumpus.harness.simulated_faults import AimedLinks, ClientMachines, Machines
+from rumpus.harness.simulated_faults import ClientMachines, Machines, TriggerLinks
 
 POLL = 0.05
 """Seconds between two looks at a condition."""
 
 
 class Finding(NamedTuple):
-    """Whether something is as it should be, and in words what was seen."""
+    """Whether something is as it should be, and what was seen."""
 
     ok: bool
-    words: str
+    detail: str
 
 
 @dataclass
-class Scene:
+class FaultContext:
     """The parts of a run that can be broken.
 
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
@@ -52,10 +52,10 @@ class Scene:
         return self.clients.machines
 
     @property
-    def aimed_links(self) -> AimedLinks:
-        """Links that strike at one request, where they are simulated."""
-        assert self.links.aimed is not None
-        return self.links.aimed
+    def trigger_links(self) -> TriggerLinks:
+        """Links on which triggers can be armed, where they are simulated."""
+        assert self.links.trigger_links is not None
+        return self.links.trigger_links
 
     def until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, at most ``timeout`` seconds; whether it does."""

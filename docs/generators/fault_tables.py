@@ -1,0 +1,43 @@
+"""The tables of faults in the README and in ``docs/simulation.md``, made from the classes.
+
+``python -m docs.generators.fault_tables docs`` makes them anew.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from docs.generators.marked_page import table_row, with_part
+from rumpus.nemesis.registry import FAULTS
+
+MARK = "faults"
+
+
+def with_faults(page: str, kinds: Iterable[str]) -> str:
+    """A page with its table of these kinds up to date; raises as ``marked_page.with_part``."""
+    rows = [("fault", "works on", "what it does", "servers", "by default"), ("---",) * 5]
+    for kind in kinds:
+        fault = FAULTS[kind]
+        servers = "simulated" if fault.needs == "simulation" else "any"
+        usual = "yes" if fault.usual else "no"
+        rows.append((f"`{kind}`", fault.works_on, fault.summary, servers, usual))
+    return with_part(page, MARK, "".join(f"{table_row(row)}\n" for row in rows))
+
+
+def simulated_only() -> list[str]:
+    """The kinds that real ensembles do not offer."""
+    return [kind for kind, fault in FAULTS.items() if fault.needs == "simulation"]
+
+
+def main(folder: Path) -> None:
+    """Bring ``docs/simulation.md`` and the README beside ``docs`` up to date."""
+    for page, kinds in (
+        (folder.resolve().parent / "README.md", list(FAULTS)),
+        (folder / "simulation.md", simulated_only()),
+    ):
+        made = with_faults(page.read_text(encoding="utf-8"), kinds)
+        page.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,51 @@
+"""One entry of a fault plan as data, and the error for what is wrong with a plan."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from rumpus.nemesis.targets import Targets
+
+
+class PlanError(ValueError):
+    """A fault plan is malformed, or asks for what cannot be.
+
+    The message names the file, the entry, the field and what is allowed. The command line
+    prints it without a traceback and exits with 2.
+    """
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fault of a plan; ``nemesis.plan`` describes the fields.
+
+    ``options`` are plain data here: each kind of fault has its own (``Fault.takes``).
+    """
+
+    id: int
+    at: float
+    kind: str
+    targets: Targets
+    duration: float
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def end(self) -> float:
+        """When it is healed, in seconds since the load began."""
+        return self.at + self.duration
+
+
+def one_of(field: str, value: Any, allowed: Sequence[str]) -> None:
+    """Raise PlanError unless a field has one of the values allowed."""
+    if value not in allowed:
+        raise PlanError(f'field "{field}" is "{value}"; allowed are {", ".join(allowed)}')
+
+
+def check_names(field: str, names: Sequence[str], allowed: Sequence[str]) -> None:
+    """Raise PlanError unless a field has names that are allowed, at least one, and each once."""
+    if not names:
+        raise PlanError(f'field "{field}" is empty; allowed are {", ".join(allowed)}')
+    for name in names:
+        one_of(field, name, allowed)
+    if len(set(names)) != len(names):
+        raise PlanError(f'field "{field}" names one twice')
