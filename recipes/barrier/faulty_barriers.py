@@ -6,16 +6,16 @@ from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.barrier.node_barrier import Barrier
-from rumpus.recipes.contests.deaf_call import DeafErrand
-from rumpus.recipes.contests.endless_call import EndlessErrand
-from rumpus.recipes.contests.hasty_call import HastyErrand
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.contests.deaf_call import DeafCall
+from rumpus.recipes.contests.endless_call import EndlessCall
+from rumpus.recipes.contests.hasty_call import HastyCall
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class SleepsThroughBarrier(Barrier):
     """It waits for the notification only."""
 
-    errand = DeafErrand
+    call = DeafCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
         "waits for the notification that the node is gone, and does not look again after a "
@@ -33,19 +33,19 @@ class AnyEventBarrier(Barrier):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
 
-    def _await(self, errand: Errand) -> bool:
+    def _await(self, call: RetryingCall) -> bool:
         told: list[WatchedEvent] = []
 
         def news(event: WatchedEvent) -> None:
             told.append(event)
-            errand.news()
+            call.news()
 
-        errand.session.wake.clear()
+        call.session.wake.clear()
         try:
-            errand.read(self._client.get_async, self._path, news)
+            call.read(self._client.get_async, self._path, news)
         except NoNodeError:
             return True
-        errand.wait()
+        call.wait()
         return bool(told)
 
 
@@ -59,14 +59,14 @@ class UnsyncedBarrier(Barrier):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"early-entry"})
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """Nothing: the mistake."""
 
 
 class IgnoresTimeoutBarrier(Barrier):
     """Its waiters do not give up."""
 
-    errand = EndlessErrand
+    call = EndlessCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "wait takes a timeout and waits for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
@@ -75,7 +75,7 @@ class IgnoresTimeoutBarrier(Barrier):
 class HalvesTimeoutBarrier(Barrier):
     """Its waiters give up too early."""
 
-    errand = HastyErrand
+    call = HastyCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "wait gives up after half of its timeout"
     expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

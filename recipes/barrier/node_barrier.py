@@ -26,7 +26,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from rumpus.recipes.promises import Line, Promises
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
@@ -53,7 +53,7 @@ class Barrier:
     faulty: ClassVar[bool] = False
     mistake: ClassVar[str] = ""
     expected: ClassVar[frozenset[str]] = frozenset()
-    errand: ClassVar[type[Errand]] = Errand
+    call: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -77,19 +77,19 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self.call(self._client, timeout, self._grace) as call:
 
             def create() -> bool:
                 with suppress(NodeExistsError):
                     try:
-                        errand.write(self._client.create_async, self._path)
+                        call.write(self._client.create_async, self._path)
                     except NoNodeError:
                         parent = self._path.rpartition("/")[0]
-                        errand.write(self._client.ensure_path_async, parent)
-                        errand.write(self._client.create_async, self._path)
+                        call.write(self._client.ensure_path_async, parent)
+                        call.write(self._client.create_async, self._path)
                 return True
 
-            self._get_through(errand, create)
+            self._get_through(call, create)
 
     def remove(self, timeout: float | None = None) -> None:
         """Open the barrier; it may be open already.
@@ -97,20 +97,20 @@ class Barrier:
         Raises what ``create`` does.
         """
         found: int | None = None
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self.call(self._client, timeout, self._grace) as call:
 
             def remove() -> bool:
                 nonlocal found
-                self._catch_up(errand)
-                stat = errand.read(self._client.exists_async, self._path)
+                self._catch_up(call)
+                stat = call.read(self._client.exists_async, self._path)
                 if stat is None or found not in (None, stat.czxid):
                     return True  # it was open, or is so by an earlier round
                 found = stat.czxid
                 with suppress(NoNodeError):
-                    errand.write(self._client.delete_async, self._path)
+                    call.write(self._client.delete_async, self._path)
                 return True
 
-            self._get_through(errand, remove)
+            self._get_through(call, remove)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the barrier is open, for ever or for ``timeout`` seconds (plus ``grace``).
@@ -122,34 +122,34 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused.
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self.call(self._client, timeout, self._grace) as call:
 
             def look() -> bool | None:
-                self._catch_up(errand)
-                return self._await(errand) or None
+                self._catch_up(call)
+                return self._await(call) or None
 
-            return errand.rounds(look) or False
+            return call.rounds(look) or False
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """See to it that the next look shows all that was done before this call."""
-        errand.settle(self._nothing)
+        call.settle(self._nothing)
 
-    def _await(self, errand: Errand) -> bool:
+    def _await(self, call: RetryingCall) -> bool:
         """Look, and look again after all news, until there is no barrier or the time is over.
 
         Reads the node rather than asking whether it exists, which would leave a watch on a
         missing one.
         """
         while True:
-            errand.session.wake.clear()
+            call.session.wake.clear()
             try:
-                errand.read(self._client.get_async, self._path, errand.news)
+                call.read(self._client.get_async, self._path, call.news)
             except NoNodeError:
                 return True
-            if errand.deadline.passed:
+            if call.deadline.passed:
                 return False
-            errand.wait()
+            call.wait()
 
-    def _get_through(self, errand: Errand, write: Callable[[], bool]) -> None:
-        if not errand.rounds(write):
+    def _get_through(self, call: RetryingCall, write: Callable[[], bool]) -> None:
+        if not call.rounds(write):
             raise BarrierUnknown(f"{self._path}: no answer in time")

@@ -3,10 +3,10 @@
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class DeafErrand(Errand):
+class DeafCall(RetryingCall):
     """Sleeps through a lost connection, which takes the watch along, and never looks again."""
 
     _told = False

@@ -2,10 +2,10 @@
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class EndlessErrand(Errand):
+class EndlessCall(RetryingCall):
     """Goes on until it has found what it looks for."""
 
     def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:  # noqa: ARG002 - that is the mistake

@@ -2,10 +2,10 @@
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class HastyErrand(Errand):
+class HastyCall(RetryingCall):
     """Takes half of the time that it is given."""
 
     def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:

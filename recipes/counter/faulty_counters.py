@@ -6,7 +6,7 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt, TotalUnknown
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Session
 
 
@@ -35,13 +35,13 @@ class BlindWriteCounter(Counter):
 
     def _write(
         self,
-        errand: Errand,
+        call: RetryingCall,
         total: int,
         version: int,  # noqa: ARG002 - that is the mistake
         receipt: str,
         receipt_version: int,
     ) -> None:
-        super()._write(errand, total, -1, receipt, receipt_version)
+        super()._write(call, total, -1, receipt, receipt_version)
 
 
 class UnsyncedCounter(Counter):
@@ -53,7 +53,7 @@ class UnsyncedCounter(Counter):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """Nothing: the mistake."""
 
 
@@ -79,9 +79,9 @@ class LooksAfterwardsCounter(Counter):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
 
-    def _add_once(self, errand: Errand, amount: int, key: str) -> int | None:
-        added = super()._add_once(errand, amount, key)
-        return None if added is None else self._total(errand)[0]
+    def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
+        added = super()._add_once(call, amount, key)
+        return None if added is None else self._total(call)[0]
 
 
 class FirstSessionCounter(Counter):

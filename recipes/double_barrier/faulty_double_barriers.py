@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from rumpus.recipes.contests.deaf_call import DeafErrand
-from rumpus.recipes.contests.endless_call import EndlessErrand
-from rumpus.recipes.contests.hasty_call import HastyErrand
+from rumpus.recipes.contests.deaf_call import DeafCall
+from rumpus.recipes.contests.endless_call import EndlessCall
+from rumpus.recipes.contests.hasty_call import HastyCall
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside, Roll, Stay
 
 
@@ -55,7 +55,7 @@ class WaitsForOneBarrier(DoubleBarrier):
 class SleepsThroughDoubleBarrier(DoubleBarrier):
     """It waits for notifications only."""
 
-    errand = DeafErrand
+    call = DeafCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = (
         "waits for the notification of its watch, and does not look again after a reconnect: a "
@@ -67,7 +67,7 @@ class SleepsThroughDoubleBarrier(DoubleBarrier):
 class IgnoresTimeoutDoubleBarrier(DoubleBarrier):
     """Its waiters do not give up."""
 
-    errand = EndlessErrand
+    call = EndlessCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "enter and leave take a timeout and wait for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
@@ -121,7 +121,7 @@ class HidesLossDoubleBarrier(DoubleBarrier):
 class HalvesTimeoutDoubleBarrier(DoubleBarrier):
     """Its waiters give up too early."""
 
-    errand = HastyErrand
+    call = HastyCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "enter gives up after half of its timeout"
     expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})

@@ -30,9 +30,9 @@ class LowestLeavesLast(DoubleBarrier):
         stay = self._stay
         if stay is None:
             raise NotInside(f"{self._path}: not entered")
-        stay.errand.deadline = Deadline(timeout, allowance=self._grace)
+        stay.call.deadline = Deadline(timeout, allowance=self._grace)
         try:
-            left = stay.errand.rounds(lambda: self._pass(stay) or None)
+            left = stay.call.rounds(lambda: self._pass(stay) or None)
         except NotInside:
             left = None
             raise
@@ -47,8 +47,8 @@ class LowestLeavesLast(DoubleBarrier):
 
     def _pass(self, stay: Stay) -> bool:
         """The printed steps, again and again; True: out. False: the time is over."""
-        errand = stay.errand
-        while not errand.deadline.passed:
+        call = stay.call
+        while not call.deadline.passed:
             if stay.lost:
                 raise NotInside(f"{self._path}: our session has ended; others may have left")
             names = self._members(stay)
@@ -63,20 +63,20 @@ class LowestLeavesLast(DoubleBarrier):
             watch = LastingWatch(
                 self._client, self._node(highest if lowest == stay.name else lowest)
             )
-            if watch.look(errand) is not None:
-                watch.wait(errand)
+            if watch.look(call) is not None:
+                watch.wait(call)
         return False
 
     def _members(self, stay: Stay) -> frozenset[str]:
         """The children that count."""
-        roll = self._roll(stay.errand)
+        roll = self._roll(stay.call)
         if roll.number != stay.round:
             return frozenset()
-        return self._names(stay.errand) & roll.members
+        return self._names(stay.call) & roll.members
 
     def _delete(self, stay: Stay) -> None:
         with suppress(NoNodeError):  # "if it still exists"
-            stay.errand.write(self._client.delete_async, self._node(stay.name))
+            stay.call.write(self._client.delete_async, self._node(stay.name))
 
 
 class PublishedEntry(LowestLeavesLast):
@@ -97,24 +97,24 @@ class PublishedEntry(LowestLeavesLast):
 
     def _come(self, stay: Stay) -> bool:
         """The steps of entering; those that got no answer are asked for again."""
-        errand = stay.errand
+        call = stay.call
         if stay.lost:
             self._begin_again(stay)
         if not stay.tried:
             self._ready = LastingWatch(self._client, self._node(READY))
-        self._ready.look(errand)
+        self._ready.look(call)
         self._create(stay)
-        if len(self._names(errand)) < self._parties:
-            return self._ready.wait(errand) and self._in(stay)
+        if len(self._names(call)) < self._parties:
+            return self._ready.wait(call) and self._in(stay)
         with suppress(NodeExistsError):
-            errand.write(self._client.create_async, self._node(READY))
+            call.write(self._client.create_async, self._node(READY))
         return self._in(stay)
 
     def _create(self, stay: Stay) -> None:
         try:
             super()._create(stay)
         except NoNodeError:
-            stay.errand.write(self._client.ensure_path_async, self._path)
+            stay.call.write(self._client.ensure_path_async, self._path)
             super()._create(stay)
 
     @staticmethod
@@ -124,7 +124,7 @@ class PublishedEntry(LowestLeavesLast):
 
     def _begin_again(self, stay: Stay) -> None:
         with suppress(NoNodeError):
-            stay.errand.write(self._client.delete_async, self._node(stay.name))
+            stay.call.write(self._client.delete_async, self._node(stay.name))
         if stay.tried:
             raise BarrierUnknown(f"{self._path}: the session was lost on the way in")
         stay.begin()
@@ -137,7 +137,7 @@ class PublishedEntry(LowestLeavesLast):
         raise BarrierUnknown(f"{self._path}: timed out, others may be in with us")
 
     def _members(self, stay: Stay) -> frozenset[str]:
-        return self._names(stay.errand) - {READY}
+        return self._names(stay.call) - {READY}
 
 
 class PublishedDoubleBarrier(PublishedEntry):
@@ -150,4 +150,4 @@ class PublishedDoubleBarrier(PublishedEntry):
     expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
 
     def _members(self, stay: Stay) -> frozenset[str]:
-        return self._names(stay.errand)
+        return self._names(stay.call)

@@ -137,7 +137,7 @@ class PrimaryTerm:
                 continue
             with self._changed:
                 if not self.over:
-                    self._heed(name, message, answer)
+                    self._take_answer(name, message, answer)
                     self._changed.notify_all()
         if caller is not None:
             caller.close()
@@ -175,8 +175,8 @@ class PrimaryTerm:
             or self._confirmed.get(name, 0) < self._asked
         )
 
-    def _heed(self, name: str, message: Message, answer: Message) -> None:
-        """Take a replica's answer in."""
+    def _take_answer(self, name: str, message: Message, answer: Message) -> None:
+        """Update what is known of a replica from its answer."""
         what = answer["is"]
         if what == "refused":
             self.end()

@@ -12,7 +12,7 @@ from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from rumpus.recipes.contests.endless_call import EndlessErrand
+from rumpus.recipes.contests.endless_call import EndlessCall
 from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
@@ -25,7 +25,7 @@ from rumpus.recipes.jobs.job_queue import (
     _written,
 )
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 TIDYING_S: Final = 0.1
 """What passes between an effect and its completion where they are not one."""
@@ -43,11 +43,11 @@ class PersistentClaimJobs(Jobs):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"lost-job"})
 
-    def _commit_claim(self, errand: Errand, job: str, payload: bytes, version: int) -> None:
+    def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode())
         multi.set_data(self._node(JOBS, job), payload, version)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
 
 class UncheckedCompletionJobs(Jobs):
@@ -62,7 +62,7 @@ class UncheckedCompletionJobs(Jobs):
 
     def _commit_completion(
         self,
-        errand: Errand,
+        call: RetryingCall,
         claim: Claim,
         ticket: Ticket,
         also: Callable[[TransactionRequest], None] | None,
@@ -71,14 +71,14 @@ class UncheckedCompletionJobs(Jobs):
         multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
         if also is not None:
             also(multi)
-        errand.commit(multi, claim.job)
+        call.commit(multi, claim.job)
         for folder in (JOBS, CLAIMS):
             with suppress(NoNodeError):
-                errand.write(self._client.delete_async, self._node(folder, claim.job))
+                call.write(self._client.delete_async, self._node(folder, claim.job))
 
     def _completed(
         self,
-        errand: Errand,  # noqa: ARG002 - the base's
+        call: RetryingCall,  # noqa: ARG002 - the base's
         claim: Claim,  # noqa: ARG002 - the base's
         by: str,  # noqa: ARG002 - the base's
     ) -> bool | None:
@@ -97,7 +97,7 @@ class EffectFirstJobs(Jobs):
 
     def _commit_completion(
         self,
-        errand: Errand,
+        call: RetryingCall,
         claim: Claim,
         ticket: Ticket,
         also: Callable[[TransactionRequest], None] | None,
@@ -105,9 +105,9 @@ class EffectFirstJobs(Jobs):
         if also is not None:
             effect = self._client.transaction()
             also(effect)
-            errand.commit(effect, claim.job)
+            call.commit(effect, claim.job)
             time.sleep(TIDYING_S)
-        super()._commit_completion(errand, claim, ticket, None)
+        super()._commit_completion(call, claim, ticket, None)
 
 
 class WatchOnlyJobs(Jobs):
@@ -124,8 +124,8 @@ class WatchOnlyJobs(Jobs):
         super().__init__(client, path, **options)
         self._changed: dict[str, threading.Event] = {}
 
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
-        name = super()._hand_in(errand, job, payload)
+    def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
+        name = super()._hand_in(call, job, payload)
         if name is not None and name not in self._changed:
             changed = threading.Event()
 
@@ -133,7 +133,7 @@ class WatchOnlyJobs(Jobs):
                 if event.type == EventType.CHANGED:
                     changed.set()
 
-            if errand.read(self._client.exists_async, self._node(TICKETS, name), news).version:
+            if call.read(self._client.exists_async, self._node(TICKETS, name), news).version:
                 changed.set()
             self._changed[name] = changed
         return name
@@ -156,15 +156,15 @@ class SubmitsAgainJobs(Jobs):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
 
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
-        name = f"{job}-{uuid.uuid4().hex[:8]}" if errand.unsure else job
-        return super()._hand_in(errand, name, payload)
+    def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
+        name = f"{job}-{uuid.uuid4().hex[:8]}" if call.unsure else job
+        return super()._hand_in(call, name, payload)
 
 
 class IgnoresTimeoutJobs(Jobs):
     """Its waiters do not give up."""
 
-    errand = EndlessErrand
+    call = EndlessCall
     faulty: ClassVar[bool] = True
     mistake: ClassVar[str] = "claim and result take a timeout and wait for ever"
     expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
@@ -264,17 +264,17 @@ class EvictingJobs(Jobs):
         super().__init__(client, path, **options)
         self._seen: dict[int, float] = {}
 
-    def _free(self, errand: Errand) -> list[str]:
-        free = super()._free(errand)
+    def _free(self, call: RetryingCall) -> list[str]:
+        free = super()._free(call)
         claims = f"{self._path}/{CLAIMS}"
         with suppress(NoNodeError):  # somebody was quicker
-            for job in errand.read(self._client.get_children_async, claims):
-                stat = errand.read(self._client.exists_async, f"{claims}/{job}")
+            for job in call.read(self._client.get_children_async, claims):
+                stat = call.read(self._client.exists_async, f"{claims}/{job}")
                 if stat is None:
                     continue
                 first = self._seen.setdefault(stat.czxid, time.monotonic())
-                if time.monotonic() - first > STALE_S and not errand.session.owns(stat):
-                    errand.write(self._client.delete_async, f"{claims}/{job}")
+                if time.monotonic() - first > STALE_S and not call.session.owns(stat):
+                    call.write(self._client.delete_async, f"{claims}/{job}")
                     free.append(job)
         return free
 
@@ -289,5 +289,5 @@ class UnsyncedJobs(Jobs):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"denied-job"})
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """Nothing: the mistake."""

@@ -30,7 +30,7 @@ PAUSE: Final = 0.05
 Found = TypeVar("Found")
 
 
-class Errand:
+class RetryingCall:
     """One call of a recipe, used as a context.
 
     Args:

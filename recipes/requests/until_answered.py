@@ -9,7 +9,7 @@ from typing import TypeVar
 from kazoo.client import KazooClient
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Session, Unanswered
 
 Answer = TypeVar("Answer")
@@ -28,8 +28,8 @@ def until_answered(
         ConnectionClosedError: the client was stopped.
         ZookeeperError: what else the server answered.
     """
-    with Errand(client, deadline.left(), grace=0.0) as errand:
-        found = errand.rounds(lambda: (attempt(errand.session),))
+    with RetryingCall(client, deadline.left(), grace=0.0) as call:
+        found = call.rounds(lambda: (attempt(call.session),))
     if found is None:
         raise Unanswered("no answer in time")
     return found[0]

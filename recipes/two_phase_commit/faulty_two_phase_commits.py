@@ -8,7 +8,7 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     AT_WORK,
     COORDINATOR,
@@ -17,8 +17,8 @@ from rumpus.recipes.two_phase_commit.transaction_nodes import (
     Decision,
     Parties,
     PeerCommit,
+    Progress,
     VotedAlready,
-    _Call,
 )
 
 SITE = "site-"
@@ -36,15 +36,17 @@ class PiecemealCommit(PeerCommit):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"invalid-commit"})
 
-    def _create_transaction(self, errand: Errand, node: str, data: bytes, parties: Parties) -> None:
-        errand.write(self._client.create_async, node, data)
+    def _create_transaction(
+        self, call: RetryingCall, node: str, data: bytes, parties: Parties
+    ) -> None:
+        call.write(self._client.create_async, node, data)
         for site in parties.participants:
-            errand.write(self._client.create_async, f"{node}/{SITE}{site}")
+            call.write(self._client.create_async, f"{node}/{SITE}{site}")
 
-    def _told(self, errand: Errand, transaction: str) -> Parties:
-        children = errand.read(self._client.get_children_async, self._node(transaction))
+    def _told(self, call: RetryingCall, transaction: str) -> Parties:
+        children = call.read(self._client.get_children_async, self._node(transaction))
         sites = [child.removeprefix(SITE) for child in children if child.startswith(SITE)]
-        return replace(super()._told(errand, transaction), participants=sites)
+        return replace(super()._told(call, transaction), participants=sites)
 
 
 class OneByOneCommit(CoordinatedCommit):
@@ -59,17 +61,17 @@ class OneByOneCommit(CoordinatedCommit):
 
     def _conclude(
         self,
-        errand: Errand,
-        call: _Call,
+        call: RetryingCall,
+        progress: Progress,
         decision: Decision,
         *,
         absent: str | None = None,  # noqa: ARG002 - the base's
     ) -> Decision | None:
-        assert call.parties is not None
-        for site in dict.fromkeys([*call.parties.participants, self._name]):
-            node = f"{self._node(call.transaction)}/{DECISION}-{site}"
+        assert progress.parties is not None
+        for site in dict.fromkeys([*progress.parties.participants, self._name]):
+            node = f"{self._node(progress.transaction)}/{DECISION}-{site}"
             try:
-                errand.write(self._client.create_async, node, decision.encode())
+                call.write(self._client.create_async, node, decision.encode())
             except NodeExistsError:
                 continue
         return None
@@ -89,11 +91,16 @@ class AbortsAloneCommit(PeerCommit):
     expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
 
     def _conclude(
-        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+        self,
+        call: RetryingCall,
+        progress: Progress,
+        decision: Decision,
+        *,
+        absent: str | None = None,
     ) -> Decision | None:
         if absent is not None:
             return decision
-        return super()._conclude(errand, call, decision)
+        return super()._conclude(call, progress, decision)
 
 
 class WaitsForCoordinatorCommit(CoordinatedCommit):
@@ -107,7 +114,7 @@ class WaitsForCoordinatorCommit(CoordinatedCommit):
     )
     expected: ClassVar[frozenset[str]] = frozenset({"blocked-transaction"})
 
-    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:  # noqa: ARG002 - the base's
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:  # noqa: ARG002 - the base's
         return parties.coordinator != self._name
 
 
@@ -122,14 +129,19 @@ class NeedsPresenceCommit(PeerCommit):
     expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
 
     def _conclude(
-        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+        self,
+        call: RetryingCall,
+        progress: Progress,
+        decision: Decision,
+        *,
+        absent: str | None = None,
     ) -> Decision | None:
-        assert call.parties is not None
-        node = self._node(call.transaction)
-        children = errand.read(self._client.get_children_async, node)
-        present = all(AT_WORK + site in children for site in call.parties.participants)
+        assert progress.parties is not None
+        node = self._node(progress.transaction)
+        children = call.read(self._client.get_children_async, node)
+        present = all(AT_WORK + site in children for site in progress.parties.participants)
         kept: Decision = decision if present else "abort"
-        return super()._conclude(errand, call, kept, absent=absent)
+        return super()._conclude(call, progress, kept, absent=absent)
 
 
 class OverwritesCommit(PeerCommit):
@@ -149,7 +161,7 @@ class OverwritesCommit(PeerCommit):
 
     def _create_transaction(
         self,
-        errand: Errand,
+        call: RetryingCall,
         node: str,
         data: bytes,
         parties: Parties,  # noqa: ARG002 - the base's
@@ -158,7 +170,7 @@ class OverwritesCommit(PeerCommit):
         multi.create(node, data)
         multi.create(f"{node}/{COORDINATOR}", ephemeral=True)
         multi.create(f"{node}/{DECISION}", b"none yet")
-        errand.commit(multi, node)
+        call.commit(multi, node)
 
     def decide(
         self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
@@ -168,23 +180,23 @@ class OverwritesCommit(PeerCommit):
         return super().decide(transaction, timeout, patience=patience)
 
     def _read_decision(
-        self, errand: Errand, transaction: str, *, watch: bool = False
+        self, call: RetryingCall, transaction: str, *, watch: bool = False
     ) -> Decision | None:
         if transaction in self._waiting:
             return None
         self._waiting.add(transaction)
-        return super()._read_decision(errand, transaction, watch=watch)
+        return super()._read_decision(call, transaction, watch=watch)
 
     def _conclude(
         self,
-        errand: Errand,
-        call: _Call,
+        call: RetryingCall,
+        progress: Progress,
         decision: Decision,
         *,
         absent: str | None = None,  # noqa: ARG002 - the base's
     ) -> Decision | None:
-        node = self._decision_node(call.transaction)
-        errand.write(self._client.set_async, node, decision.encode())
+        node = self._decision_node(progress.transaction)
+        call.write(self._client.set_async, node, decision.encode())
         return decision
 
 

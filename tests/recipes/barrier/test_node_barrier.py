@@ -4,7 +4,7 @@ import pytest
 
 from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import BarrierUnknown
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Unanswered
 
 OURS = BARRIERS["rechecking"]
@@ -70,7 +70,7 @@ def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
     other = OURS(crowd[1], path)
     lost = []
 
-    class LosesItsAnswer(Errand):
+    class LosesItsAnswer(RetryingCall):
         def write(self, method, *args, **options):
             answer = super().write(method, *args, **options)
             if not lost:
@@ -80,7 +80,7 @@ def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
             return answer
 
     class Interrupted(OURS):
-        errand = LosesItsAnswer
+        call = LosesItsAnswer
 
     other.create()
     first = crowd[1].exists(path).czxid
