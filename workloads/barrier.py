@@ -319,7 +319,7 @@ class BarrierClient:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], BarrierClient]:
     """Makes the client's side for one recipe."""
-    kind = BARRIERS[recipe]
+    kind = BARRIERS[recipe].recipe
 
     def build(context: ClientContext) -> BarrierClient:
         return BarrierClient([kind(context.kazoo, f"{path}/{key}") for key in range(KEEPERS)])
@@ -373,7 +373,7 @@ def held_up(history: History) -> int:
 BARRIER = Workload(
     name="barrier",
     summary="some clients set a barrier up and remove it each, all others wait at them",
-    recipes=BARRIERS,
+    catalogue=BARRIERS,
     path="/rumpus/barrier",
     build="rumpus.workloads.barrier:client",
     model="gate",

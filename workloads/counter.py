@@ -170,7 +170,7 @@ def _insist(counter: Counter, amount: int, timeout: float) -> int:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], CounterClient]:
     """Makes the client's side for one recipe."""
-    kind = COUNTERS[recipe]
+    kind = COUNTERS[recipe].recipe
 
     def build(context: ClientContext) -> CounterClient:
         name = f"c{context.client}"
@@ -229,7 +229,7 @@ def final_reads(history: History) -> int:
 COUNTER = Workload(
     name="counter",
     summary="clients add to counters and read them; at the end everybody reads all",
-    recipes=COUNTERS,
+    catalogue=COUNTERS,
     path="/rumpus/counter",
     build="rumpus.workloads.counter:client",
     model="counter",

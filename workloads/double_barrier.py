@@ -283,7 +283,7 @@ class DoubleBarrierClient:
 
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], DoubleBarrierClient]:
     """Makes the client's side for one recipe; all clients are parties."""
-    kind = DOUBLE_BARRIERS[recipe]
+    kind = DOUBLE_BARRIERS[recipe].recipe
 
     def build(context: ClientContext) -> DoubleBarrierClient:
         def connected(session: str | None) -> bool:
@@ -357,7 +357,7 @@ def check_model_too(history: History) -> CheckResult:
 DOUBLE_BARRIER = Workload(
     name="double-barrier",
     summary="all clients go into a barrier together and out together, round after round",
-    recipes=DOUBLE_BARRIERS,
+    catalogue=DOUBLE_BARRIERS,
     path="/rumpus/double-barrier",
     build="rumpus.workloads.double_barrier:client",
     model="double-barrier",

@@ -234,7 +234,7 @@ class FailoverMember:
 
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], FailoverMember]:
     """Makes the client's side for one recipe."""
-    kind = FAILOVER[recipe]
+    kind = FAILOVER[recipe].recipe
     former: list[FailoverDatabase] = []
 
     def build(context: ClientContext) -> FailoverMember:
@@ -297,7 +297,7 @@ def judge_failover(evidence: Evidence) -> Verdict:
 FAILOVER_WORKLOAD = Workload(
     name="failover",
     summary="a database of all clients elects its primary, and loses no acknowledged write",
-    recipes=FAILOVER,
+    catalogue=FAILOVER,
     path="/rumpus/failover",
     build="rumpus.workloads.failover:client",
     model="append",

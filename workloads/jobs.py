@@ -173,7 +173,7 @@ class BoardClient:
     def __init__(self, context: ClientContext, recipe: str, path: str) -> None:
         self._context = context
         self._path = path
-        self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}", grace=GRACE_S)
+        self._jobs = BOARDS[recipe].recipe(context.kazoo, f"{path}/{BOARD}", grace=GRACE_S)
         self._claim: Claim | None = None
         self._laid_out = False
         self._submitted: dict[str, str] = {}
@@ -374,7 +374,7 @@ def _expired_claims(truth: ServerTruth | None, path: str) -> int | None:
 JOBS = Workload(
     name="jobs",
     summary="clients hand jobs in, do those of others, and wait to be told",
-    recipes=BOARDS,
+    catalogue=BOARDS,
     path="/rumpus/jobs",
     build="rumpus.workloads.jobs:client",
     model="multiset-queue",

@@ -50,10 +50,7 @@ class Barrier:
             "again: it goes on waiting. The barrier outlives who set it up."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    call: ClassVar[type[RetryingCall]] = RetryingCall
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -77,7 +74,7 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def create() -> bool:
                 with suppress(NodeExistsError):
@@ -97,7 +94,7 @@ class Barrier:
         Raises what ``create`` does.
         """
         found: int | None = None
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def remove() -> bool:
                 nonlocal found
@@ -122,7 +119,7 @@ class Barrier:
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused.
         """
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def look() -> bool | None:
                 self._catch_up(call)

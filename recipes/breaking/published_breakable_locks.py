@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import SessionExpiredError
@@ -43,15 +43,6 @@ def _ignored(_event: WatchedEvent) -> None:
 
 class CooperativeBlacklistLock(BlacklistLock):
     """The holder looks at the list when it is done with its work."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "A 3.2"
-    mistake: ClassVar[str] = (
-        "the servers are to refuse the heartbeats of a session on the blacklist, which ZooKeeper "
-        "does not: it is the holder's own program that looks at the list between two pieces of "
-        "work, and one that hangs never does"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"missed-revocation"})
 
     def __init__(
         self,

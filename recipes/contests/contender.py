@@ -24,9 +24,6 @@ class Contender:
 
     promises: ClassVar[Promises]
     contest: ClassVar[type[Contest]]
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0

@@ -28,7 +28,7 @@ class BelievesForGood(Contender):
 class IgnoresTimeout(ContestLock):
     """The timeout is not handed on."""
 
-    def acquire(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - that is the mistake
+    def acquire(self, timeout: float | None = None) -> bool:
         """Wait for ever."""
         return super().acquire(None)
 
@@ -52,7 +52,7 @@ class CampaignsForHalf(ContestElection):
 class CampaignsForEver(ContestElection):
     """The timeout is not handed on."""
 
-    def campaign(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - that is the mistake
+    def campaign(self, timeout: float | None = None) -> bool:
         """Wait for ever."""
         return super().campaign(None)
 

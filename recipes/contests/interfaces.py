@@ -26,12 +26,6 @@ class Recipe(Protocol):
     """What the harness needs to know about any recipe without using it."""
 
     promises: ClassVar[Promises]
-    faulty: ClassVar[bool]
-    """Whether it carries a known mistake (``recipes.faulty``)."""
-    mistake: ClassVar[str]
-    """That mistake in words, empty where there is none."""
-    expected: ClassVar[frozenset[str]]
-    """Kinds of anomaly that give it away."""
 
     @classmethod
     def line(cls, path: str) -> Line | None:

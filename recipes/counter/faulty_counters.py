@@ -1,7 +1,6 @@
 """Counters with one known mistake each, which the harness must find."""
 
 import time
-from typing import ClassVar
 
 from kazoo.client import KazooClient
 
@@ -13,31 +12,18 @@ from rumpus.recipes.requests.session import Session
 class AddsAgainCounter(Counter):
     """It tries again whatever became of the first try."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "tries again after a lost connection, without looking whether it was added: a lost reply "
-        "counts twice"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def _is_for(self, receipt: Receipt, key: str) -> bool:  # noqa: ARG002 - the recipe's signature
+    def _is_for(self, receipt: Receipt, key: str) -> bool:
         return False
 
 
 class BlindWriteCounter(Counter):
     """It writes what it has computed, whatever is there by now."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads, adds and writes without the version: of two that do so at once one is lost"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
     def _write(
         self,
         call: RetryingCall,
         total: int,
-        version: int,  # noqa: ARG002 - that is the mistake
+        version: int,
         receipt: str,
         receipt_version: int,
     ) -> None:
@@ -47,12 +33,6 @@ class BlindWriteCounter(Counter):
 class UnsyncedCounter(Counter):
     """It reads what its server has."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads the total without a sync: a server that is behind lacks what was added before"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
     def _catch_up(self, call: RetryingCall) -> None:
         """Nothing: the mistake."""
 
@@ -60,24 +40,13 @@ class UnsyncedCounter(Counter):
 class AddsOneCounter(Counter):
     """It counts calls."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "adds one, whatever it is told to add"
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:  # noqa: ARG002 - not heeded
+    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         """Add one."""
         return super().add(1, timeout, key=key)
 
 
 class LooksAfterwardsCounter(Counter):
     """It reads the total once it has added."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads the total after its addition and takes it for its own: others have added meanwhile, "
-        "and two are told the same number"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
 
     def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
         added = super()._add_once(call, amount, key)
@@ -86,13 +55,6 @@ class LooksAfterwardsCounter(Counter):
 
 class FirstSessionCounter(Counter):
     """It never leaves its first session."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "keeps its first session for ever: once that has expired no call comes through, although "
-        "the client has a new one"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0

@@ -71,9 +71,6 @@ class Counter:
             "back are left: one node each."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0

@@ -120,10 +120,7 @@ class DoubleBarrier:
             "has learned of it. Who comes while a round is open waits for the next."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    call: ClassVar[type[RetryingCall]] = RetryingCall
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -168,7 +165,7 @@ class DoubleBarrier:
         deadline = Deadline(timeout)
         if not self._settled(deadline):
             return False
-        stay = Stay(self.call(self._client, deadline.left(), self._grace / 2))
+        stay = Stay(self._call_class(self._client, deadline.left(), self._grace / 2))
         try:
             inside = stay.call.rounds(lambda: self._come(stay) or None) or self._give_up(stay)
         except BaseException:
@@ -199,7 +196,7 @@ class DoubleBarrier:
         if not stay.gone.is_set():
             stay.call.deadline = deadline
             self._go(stay)
-        with self.call(self._client, deadline.left(), self._grace) as call:
+        with self._call_class(self._client, deadline.left(), self._grace) as call:
             left = call.rounds(lambda: self._await_others(stay, call) or None)
         if left:
             self._stay = None

@@ -1,7 +1,7 @@
 """The double barrier as documents print it."""
 
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -82,15 +82,6 @@ class LowestLeavesLast(DoubleBarrier):
 class PublishedEntry(LowestLeavesLast):
     """Entered by the printed steps, on one path round after round; ``ready`` is not left."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 3.2"
-    mistake: ClassVar[str] = (
-        "nobody removes the node ready, and it is counted among the children: a later round lets "
-        "its last members in one too early, and leaves the first ones waiting for an event that "
-        "never comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"early-entry", "stuck-waiter"})
-
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, parties, grace=grace)
         self._ready = LastingWatch(client, self._node(READY))
@@ -142,12 +133,6 @@ class PublishedEntry(LowestLeavesLast):
 
 class PublishedDoubleBarrier(PublishedEntry):
     """Entered and left by the printed steps."""
-
-    mistake: ClassVar[str] = (
-        "the node ready is counted among the children when leaving too: the list is never empty, "
-        "the lowest waits for ready to go, all others for the lowest"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
 
     def _members(self, stay: Stay) -> frozenset[str]:
         return self._names(stay.call)

@@ -52,7 +52,7 @@ class ContestElection(Contender):
     Acknowledgements stand below ``path``-acknowledged.
     """
 
-    acknowledgements: ClassVar[type[Acknowledgements]] = Acknowledgements
+    _acknowledgements_class: ClassVar[type[Acknowledgements]] = Acknowledgements
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
@@ -62,7 +62,7 @@ class ContestElection(Contender):
         self._name = name
         self._grace = grace
         self._turn = threading.Lock()
-        self._acknowledgements = self.acknowledgements(client, f"{path}-acknowledged")
+        self._acknowledgements = self._acknowledgements_class(client, f"{path}-acknowledged")
 
     def campaign(self, timeout: float | None = None) -> bool:
         """Wait to lead, for ever or for ``timeout`` seconds (plus at most ``grace``).

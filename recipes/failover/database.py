@@ -76,8 +76,8 @@ class FailoverDatabase:
     """
 
     election: ClassVar[type[ContestElection]] = FairElection
-    log: ClassVar[type[ReplicatedLog]] = ReplicatedLog
-    term: ClassVar[type[PrimaryTerm]] = PrimaryTerm
+    _log_class: ClassVar[type[ReplicatedLog]] = ReplicatedLog
+    _term_class: ClassVar[type[PrimaryTerm]] = PrimaryTerm
     promises: ClassVar[Promises] = Promises(
         # Two owners on the servers are the election's matter, and do no harm here.
         prevents=frozenset({"stuck-waiter"})
@@ -100,9 +100,6 @@ class FailoverDatabase:
             "its journal must not come back under its name."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -125,7 +122,7 @@ class FailoverDatabase:
         self._closed = False
         self._term: PrimaryTerm | None = None
         self._handed_back = False  # the term goes on, and the appointment does not
-        self._log = self.log(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
+        self._log = self._log_class(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
         self._validity = SessionValidity(client, path)
@@ -305,7 +302,7 @@ class FailoverDatabase:
                 return None
             self._fresh_until = time.monotonic() + self._validity.session_timeout * FRESH
             self._handed_back = False
-            self._term = self.term(
+            self._term = self._term_class(
                 epoch, self.name, self._log, self._changed, self._quorum, self._isolated
             )
             return self._term

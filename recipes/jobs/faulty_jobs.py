@@ -6,13 +6,12 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from rumpus.recipes.contests.endless_call import EndlessCall
 from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
@@ -37,12 +36,6 @@ STALE_S: Final = 0.3
 class PersistentClaimJobs(Jobs):
     """Its claims are not ephemeral."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the claim is persistent: the job of a worker that has died is nobody else's ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-job"})
-
     def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode())
@@ -52,13 +45,6 @@ class PersistentClaimJobs(Jobs):
 
 class UncheckedCompletionJobs(Jobs):
     """Its completion does not look whether the job is still its own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "completes without checking its claim: a worker that was slow has the effect again, after "
-        "the one who got the job from it"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
 
     def _commit_completion(
         self,
@@ -78,22 +64,15 @@ class UncheckedCompletionJobs(Jobs):
 
     def _completed(
         self,
-        call: RetryingCall,  # noqa: ARG002 - the base's
-        claim: Claim,  # noqa: ARG002 - the base's
-        by: str,  # noqa: ARG002 - the base's
+        call: RetryingCall,
+        claim: Claim,
+        by: str,
     ) -> bool | None:
         return None
 
 
 class EffectFirstJobs(Jobs):
     """The effect first, then the completion, which is checked."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "has the effect before it knows that the job is still its own, and says that it is done "
-        "afterwards: whoever dies or is overtaken between the two leaves the effect to come again"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
 
     def _commit_completion(
         self,
@@ -112,13 +91,6 @@ class EffectFirstJobs(Jobs):
 
 class WatchOnlyJobs(Jobs):
     """Its submitters learn of the end by the event of one watch."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the submitter leaves a watch when it hands the job in and waits for its event, without "
-        "ever looking: when the connection is lost the watch is too"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unnotified-submitter"})
 
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
@@ -149,36 +121,13 @@ class WatchOnlyJobs(Jobs):
 class SubmitsAgainJobs(Jobs):
     """Its submission is made again, under another name, if the answer is lost."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "hands a job in again under another name when it got no answer, without looking for the "
-        "first: the job is done twice"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
-
     def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
         name = f"{job}-{uuid.uuid4().hex[:8]}" if call.unsure else job
         return super()._hand_in(call, name, payload)
 
 
-class IgnoresTimeoutJobs(Jobs):
-    """Its waiters do not give up."""
-
-    call = EndlessCall
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "claim and result take a timeout and wait for ever"
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
-
-
 class SwallowsLossJobs(Jobs):
     """It says that it is done whether or not it was."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a completion that was refused, or got no answer, for done: a worker whose job went "
-        "to another believes that its own effect came"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
 
     def complete(
         self,
@@ -196,12 +145,6 @@ class SwallowsLossJobs(Jobs):
 class TellsLatestResultJobs(Jobs):
     """It keeps one result for all jobs."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "keeps the result that it was told last and hands it out once more, whichever job is asked "
-        "about: the submitter learns of another's work"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
     _told: str | None = None
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
@@ -215,10 +158,6 @@ class TellsLatestResultJobs(Jobs):
 
 class CountsClaimsJobs(Jobs):
     """Its tokens are each worker's own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "the token is how many jobs this worker has claimed"
-    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
 
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
@@ -254,12 +193,6 @@ class CountsClaimsJobs(Jobs):
 class EvictingJobs(Jobs):
     """It has no patience with others' claims."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "removes a claim that it has seen for a while, taking its worker for dead: it is only slow"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder"})
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._seen: dict[int, float] = {}
@@ -281,13 +214,6 @@ class EvictingJobs(Jobs):
 
 class UnsyncedJobs(Jobs):
     """It believes any server that there is no such job."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "says that there is no such job without a sync: a server that is behind has not heard of "
-        "it yet"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"denied-job"})
 
     def _catch_up(self, call: RetryingCall) -> None:
         """Nothing: the mistake."""

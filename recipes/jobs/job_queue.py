@@ -104,10 +104,7 @@ class Jobs:
             "resource checks the job's tokens."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    call: ClassVar[type[RetryingCall]] = RetryingCall
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         self._client = client
@@ -133,7 +130,7 @@ class Jobs:
             JobUnknown: it may have been handed in, or may be yet.
         """
         job = job or uuid.uuid4().hex
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
             name = call.rounds(lambda: self._hand_in(call, job, payload))
             if name is None:
                 raise JobUnknown(f"{self._path}: no answer, job {job} may have been handed in")
@@ -145,7 +142,7 @@ class Jobs:
         Raises:
             KeyError: there is no such job: it was never handed in, or has been forgotten.
         """
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> str | None:
                 call.session.wake.clear()
@@ -178,7 +175,7 @@ class Jobs:
             ValueError: it is not done, so that its result has nowhere else to go.
             JobUnknown: no answer in time.
         """
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> bool:
                 with suppress(NoNodeError):  # an earlier try's answer was lost
@@ -201,7 +198,7 @@ class Jobs:
         Raises:
             JobUnknown: no answer in time; we may have claimed one.
         """
-        with self._one_call, self.call(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> Claim | None:
                 call.session.wake.clear()
@@ -240,7 +237,7 @@ class Jobs:
             JobUnknown: no answer in time.
             ZookeeperError: what a part of ``also`` was answered; nothing was changed.
         """
-        with self._one_call, self.call(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
             by = f"{self._mark}-{claim.token}"
 
             def one() -> bool | None:
@@ -271,7 +268,7 @@ class Jobs:
             ClaimLost: it was no longer ours.
             JobUnknown: no answer in time.
         """
-        with self._one_call, self.call(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> bool:
                 try:

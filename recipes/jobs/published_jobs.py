@@ -1,7 +1,6 @@
 """Asynchronous jobs as a document prints them: an ephemeral node that goes when the job is done."""
 
 from collections.abc import Callable
-from typing import ClassVar
 from uuid import uuid4
 
 from kazoo.client import TransactionRequest
@@ -22,13 +21,9 @@ from rumpus.recipes.requests.retrying_call import RetryingCall
 class _GoneIsDone(Jobs):
     """That the job's node is gone says that it is done."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 4.3"
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-job", "false-completion"})
-
     def result(self, job: str, timeout: float | None = None) -> str | None:
         """Wait until the node is gone, and fetch the result, whatever it is."""
-        with self.call(self._client, timeout, self._grace) as call:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> str | None:
                 call.session.wake.clear()
@@ -50,11 +45,6 @@ class _GoneIsDone(Jobs):
 class EphemeralJobs(_GoneIsDone):
     """The job's node is the submitter's ephemeral one."""
 
-    mistake: ClassVar[str] = (
-        "the job's node is ephemeral, and that it is gone means done: when the submitter's session "
-        "ends nobody does the job, and the submitter is told that it was done"
-    )
-
     def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
         multi.create(self._node(TICKETS, job), _written(Ticket()))
@@ -64,11 +54,6 @@ class EphemeralJobs(_GoneIsDone):
 
 class EphemeralWorkJobs(_GoneIsDone):
     """The job's node becomes the worker's ephemeral one when it begins."""
-
-    mistake: ClassVar[str] = (
-        "the worker takes the job off the board and has an ephemeral node while it works; that it "
-        "is gone means done: a worker's death looks like its success, and nobody does the job"
-    )
 
     def _going(self, call: RetryingCall, job: str) -> bool:
         """Whether the job is on the board, or a worker at it; leaves watches."""

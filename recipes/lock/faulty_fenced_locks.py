@@ -1,7 +1,5 @@
 """Fenced locks whose tokens, or whose fence, are wrong."""
 
-from typing import ClassVar
-
 from kazoo.client import KazooClient
 
 from rumpus.recipes.lock.fenced_lock import FencedLock
@@ -10,7 +8,7 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 
 
-class _MemoryOfOne(ZooKeeperFence):
+class MemoryOfOne(ZooKeeperFence):
     """Remembers what this client has written, not what others have."""
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -25,7 +23,7 @@ class _MemoryOfOne(ZooKeeperFence):
         return -1
 
 
-class _LookThenWrite(ZooKeeperFence):
+class LookThenWrite(ZooKeeperFence):
     """Compares a token once, and then writes under it whatever happens."""
 
     _admitted: int | None = None
@@ -37,54 +35,15 @@ class _LookThenWrite(ZooKeeperFence):
         return -1
 
 
-class _AlsoEqual(ZooKeeperFence):
+class AlsoEqual(ZooKeeperFence):
     """Refuses the token that it has seen last, too."""
 
     def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
         return super()._admit(session, None if token is None else token - 1, deadline)
 
 
-class MemoryFenceLock(FencedLock):
-    """Its fence is in each client's memory."""
-
-    fence_of = _MemoryOfOne
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "each client remembers the highest token that it has written itself: it knows nothing of "
-        "other clients' tokens"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-action"})
-
-
-class LookThenWriteLock(FencedLock):
-    """Its fence is read and compared once for each grant."""
-
-    fence_of = _LookThenWrite
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "compares its token when it begins to write, and then writes without a version: a higher "
-        "token may have been written since"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-action"})
-
-
-class RefusesEqualLock(FencedLock):
-    """Its fence lets each token pass once."""
-
-    fence_of = _AlsoEqual
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the fence compares with <= in place of <: who holds is refused at the second write"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"refused-sequencer"})
-
-
 class LocalCounterLock(FencedLock):
     """Its tokens are counted by each client."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "the token is a counter in the client: each client counts by itself"
-    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0

@@ -1,18 +1,17 @@
 """Locks with a window of validity that is counted wrong."""
 
 import time
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.lock.validity_lock import ValidContest, ValidityLock
 from rumpus.recipes.requests.session_validity import SessionValidity
 
 TICK: Final = 0.05
 """Seconds by which a countdown goes down at a time."""
 
 
-class _WhileConnected(SessionValidity):
+class WhileConnected(SessionValidity):
     """A connection that stands is taken for a heartbeat that was answered just now."""
 
     def remaining(self) -> float:
@@ -21,7 +20,7 @@ class _WhileConnected(SessionValidity):
         return self.session_timeout if connected else 0.0
 
 
-class _Countdown(SessionValidity):
+class Countdown(SessionValidity):
     """A thread counts down what is left."""
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -44,34 +43,3 @@ class _Countdown(SessionValidity):
         while self._beating:
             time.sleep(TICK)
             self._left -= TICK
-
-
-class _WhileConnectedContest(ValidContest):
-    validity_of = _WhileConnected
-
-
-class _CountdownContest(ValidContest):
-    validity_of = _Countdown
-
-
-class CountsFromNowLock(ValidityLock):
-    """Its window begins anew with each look."""
-
-    contest = _WhileConnectedContest
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "counts the session's whole timeout from now, as long as the connection stands: a process "
-        "that was frozen finds it standing"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})
-
-
-class CountdownLock(ValidityLock):
-    """Its window is as long after a pause as it was before."""
-
-    contest = _CountdownContest
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a thread counts down what is left of the window: in a process that is frozen nobody counts"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-belief"})

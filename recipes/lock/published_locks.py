@@ -48,8 +48,6 @@ class WatchesParentLock(UnfairLock):
     """Everybody tries to make one ephemeral node, and watches the children of its parent."""
 
     contest = _WatchesParent
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "C temporary node"
     promises: ClassVar[Promises] = Promises(
         prevents=FairLock.promises.prevents - {"double-grant", "unfair-grant"},
         wakeups=1,
@@ -57,23 +55,10 @@ class WatchesParentLock(UnfairLock):
         reentrant=True,
         notes=UnfairLock.promises.notes,
     )
-    mistake: ClassVar[str] = (
-        "all waiters watch the children of the parent: every release wakes all of them, and so "
-        "does every other lock that has its node there"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"herd"})
 
 
 class TrustsItsMapLock(FairLock):
     """What a thread holds stands in a map of the client's, and nowhere else."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "C internalLock"
-    mistake: ClassVar[str] = (
-        "a thread that stands in the map of holders is let in again, and believes, without a look "
-        "at its session: it may have ended"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
 
     def acquire(self, timeout: float | None = None) -> bool:
         """At once for a thread in the map."""

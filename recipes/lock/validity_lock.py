@@ -29,11 +29,11 @@ from rumpus.recipes.requests.session_validity import SessionValidity
 class ValidContest(FairContest):
     """A fair contest that is won once the session is also certain to live on."""
 
-    validity_of: ClassVar[type[SessionValidity]] = SessionValidity
+    _validity_class: ClassVar[type[SessionValidity]] = SessionValidity
 
     def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
         super().__init__(client, path, name, grace)
-        self.validity = self.validity_of(client, path)
+        self.validity = self._validity_class(client, path)
 
     def win(self, timeout: float | None) -> Entry | None:
         """As every contest's; the session's validity counts from here to ``leave``."""

@@ -35,9 +35,6 @@ class KazooPartitioner:
             "come or go. A failed partitioner is replaced by a new one, as documented."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, parts: Sequence[str], *, name: str = ""

@@ -67,9 +67,6 @@ class Partitioner:
             "``changed`` keeps others waiting."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -71,11 +71,8 @@ class ElementQueue(ABC):
     promises: ClassVar[Promises]
     delivery: ClassVar[Delivery]
     sees_empty: ClassVar[bool] = True
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
-    ephemeral: ClassVar[bool] = False
+    _ephemeral: ClassVar[bool] = False
     """Whether elements vanish with the session that put them."""
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
@@ -118,7 +115,7 @@ class ElementQueue(ABC):
         node = f"{self._folder}/{mark}{stem}"
         attempt = Attempt(
             lambda transaction: transaction.create(
-                node, element, ephemeral=self.ephemeral, sequence=True
+                node, element, ephemeral=self._ephemeral, sequence=True
             )
         )
         while not attempt.happened:

@@ -42,9 +42,6 @@ class KazooQueue:
 
     delivery: ClassVar[Delivery] = "at-most-once"
     sees_empty: ClassVar[bool] = False
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     promises: ClassVar[Promises] = Promises(
         prevents=AT_MOST_ONCE | {"out-of-order"},
         notes="An element is removed before its consumer works on it. " + _FOUND_NOTHING,
@@ -129,9 +126,6 @@ class KazooLockingQueue:
 
     delivery: ClassVar[Delivery] = "at-least-once"
     sees_empty: ClassVar[bool] = False
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     promises: ClassVar[Promises] = Promises(
         prevents=AT_LEAST_ONCE,
         notes="A consumer is told to look whether it still holds its lock. " + _FOUND_NOTHING,

@@ -97,9 +97,6 @@ class ReadWriteLock:
     promises: ClassVar[Promises] = PROMISES
     revocable: ClassVar[bool] = False
     """Whether holders can be asked to let go (``recipes.read_write.revocable_lock``)."""
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0

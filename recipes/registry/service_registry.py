@@ -49,7 +49,7 @@ class Registration(FairContest):
         address: what is to be listed.
     """
 
-    reregisters: ClassVar[bool] = True
+    _reregisters: ClassVar[bool] = True
 
     def __init__(self, client: KazooClient, path: str, address: str) -> None:
         super().__init__(client, path, address, grace=2.0)
@@ -120,7 +120,7 @@ class Registration(FairContest):
                 if self._stopped(error):
                     self._note(confirmed=False, over=True)
                     return
-                if not self.reregisters:
+                if not self._reregisters:
                     break
                 self._lost.append(entry.mark)
                 time.sleep(PAUSE)
@@ -242,12 +242,9 @@ class ServiceRegistry:
             "``discover`` lists was true at one moment of the call, and need not be after it."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     settles: ClassVar[bool] = True
     """Whether ``discover`` lists by everything that was committed before its call."""
-    registration: ClassVar[type[Registration]] = Registration
+    _registration_class: ClassVar[type[Registration]] = Registration
     view: ClassVar[type[Watching]] = ServiceView
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -281,7 +278,7 @@ class ServiceRegistry:
         deadline = Deadline(timeout)
         if self._registration is None:
             self._finish_withdrawals(deadline)
-            self._registration = self.registration(self._client, self._path, address)
+            self._registration = self._registration_class(self._client, self._path, address)
             self._registration.start()
         if self._registration.address != address:
             raise ValueError(f"{self._registration.address} is registered: withdraw it first")

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import replace
 from threading import TIMEOUT_MAX
-from typing import ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
@@ -27,15 +26,6 @@ SITE = "site-"
 class PiecemealCommit(PeerCommit):
     """A child for each site, created one after another; the sites are those that are there."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 3.8"
-    mistake: ClassVar[str] = (
-        "the coordinator creates the transaction and one node a site in requests of their own, "
-        "and sites decide when every site that has a node has voted: a coordinator that dies "
-        "half-way leaves a transaction that commits without the rest"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"invalid-commit"})
-
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
@@ -52,20 +42,13 @@ class PiecemealCommit(PeerCommit):
 class OneByOneCommit(CoordinatedCommit):
     """A decision for each participant, written one after another."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "whoever decides writes the outcome to one participant after another: if it dies between "
-        "them, the rest decide anew, by votes that have come since"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def _conclude(
         self,
         call: RetryingCall,
         progress: Progress,
         decision: Decision,
         *,
-        absent: str | None = None,  # noqa: ARG002 - the base's
+        absent: str | None = None,
     ) -> Decision | None:
         assert progress.parties is not None
         for site in dict.fromkeys([*progress.parties.participants, self._name]):
@@ -83,13 +66,6 @@ class OneByOneCommit(CoordinatedCommit):
 class AbortsAloneCommit(PeerCommit):
     """A participant that has waited long enough aborts, and tells nobody."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a participant whose patience is over takes the transaction for aborted without writing "
-        "that anywhere, while others commit when the missing vote comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def _conclude(
         self,
         call: RetryingCall,
@@ -106,27 +82,12 @@ class AbortsAloneCommit(PeerCommit):
 class WaitsForCoordinatorCommit(CoordinatedCommit):
     """Its participants wait for the coordinator's decision, and for nothing else."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "P Two-phased Commit"
-    mistake: ClassVar[str] = (
-        "as printed in textbooks: a participant that has voted waits for its coordinator to decide,"
-        " however long that is silent; one that has died blocks the transaction for ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"blocked-transaction"})
-
-    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:  # noqa: ARG002 - the base's
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
         return parties.coordinator != self._name
 
 
 class NeedsPresenceCommit(PeerCommit):
     """A vote counts only while its site is at work."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a site without an ephemeral node for dead, though its yes is there: sites that did "
-        "not join, or whose session has ended since, make an abort of what all have agreed to"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
 
     def _conclude(
         self,
@@ -147,14 +108,6 @@ class NeedsPresenceCommit(PeerCommit):
 class OverwritesCommit(PeerCommit):
     """The decision is data that is set, whatever stands there."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the decision is written by setData without a version, and a site that waits for votes "
-        "does not look at it again: a vote that comes just as another site loses its patience "
-        "makes it overwrite what others have read already"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
         super().__init__(client, path, name=name, grace=grace)
         self._waiting: set[str] = set()
@@ -164,7 +117,7 @@ class OverwritesCommit(PeerCommit):
         call: RetryingCall,
         node: str,
         data: bytes,
-        parties: Parties,  # noqa: ARG002 - the base's
+        parties: Parties,
     ) -> None:
         multi = self._client.transaction()
         multi.create(node, data)
@@ -193,7 +146,7 @@ class OverwritesCommit(PeerCommit):
         progress: Progress,
         decision: Decision,
         *,
-        absent: str | None = None,  # noqa: ARG002 - the base's
+        absent: str | None = None,
     ) -> Decision | None:
         node = self._decision_node(progress.transaction)
         call.write(self._client.set_async, node, decision.encode())
@@ -202,13 +155,6 @@ class OverwritesCommit(PeerCommit):
 
 class ExistsIsMineCommit(PeerCommit):
     """A vote that is there is its own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a vote that stands for its own of an earlier try: its yes is acknowledged although "
-        "somebody has cast a no in its name"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-vote"})
 
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
         """Vote, and take what stands for that."""
@@ -219,19 +165,12 @@ class ExistsIsMineCommit(PeerCommit):
 class IgnoresTimeoutCommit(PeerCommit):
     """Its sites wait for every vote."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "decide takes a timeout and a patience, and waits for ever until every vote is there: that "
-        "of a site that has died never comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
-
     def decide(
         self,
         transaction: str,
-        timeout: float | None = None,  # noqa: ARG002 - that is the mistake
+        timeout: float | None = None,
         *,
-        patience: float = 5.0,  # noqa: ARG002 - that is the mistake
+        patience: float = 5.0,
     ) -> Decision | None:
         """Wait for ever."""
         return super().decide(transaction, None, patience=TIMEOUT_MAX)

@@ -1,7 +1,7 @@
 """Two-phase commit as documents print it: a node a site, made by the coordinator, for its vote."""
 
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.exceptions import NodeExistsError
 
@@ -21,15 +21,6 @@ UNDEFINED: Final = b""
 
 class SiteNodesCommit(PeerCommit):
     """Votes are the data of the sites' nodes; all sites read and watch all of them."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "P Two-phased Commit"
-    mistake: ClassVar[str] = (
-        "the coordinator makes the transaction and a node for each site one after another, and "
-        "sites decide when every node there holds a vote: some commit before all nodes are made; "
-        "and a site that dies without a vote leaves the others waiting for ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"invalid-commit", "blocked-transaction"})
 
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties

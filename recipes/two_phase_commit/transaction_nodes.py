@@ -113,9 +113,6 @@ class TwoPhaseCommit(ABC):
             "``forget``."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
         if not name or "/" in name:

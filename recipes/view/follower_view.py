@@ -51,9 +51,6 @@ class View(Follower, Generic[Value]):
     """
 
     promises: ClassVar[Promises] = VIEW_PROMISES
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     follows: ClassVar[Literal["data", "children", "tree"]]
 
     def __init__(self, client: KazooClient, path: str) -> None:

@@ -22,9 +22,6 @@ PROMISES = Promises(
 
 class _KazooView:
     promises: ClassVar[Promises] = PROMISES
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client

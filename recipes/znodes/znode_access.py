@@ -69,9 +69,6 @@ class ZnodeAccess:
     """
 
     promises: ClassVar[Promises]
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client

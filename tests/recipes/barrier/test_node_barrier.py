@@ -7,13 +7,13 @@ from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Unanswered
 
-OURS = BARRIERS["rechecking"]
+OURS = BARRIERS["rechecking"].recipe
 SOUND = [name for name, recipe in BARRIERS.items() if not recipe.faulty]
 
 
 @pytest.mark.parametrize("name", SOUND)
 def test_it_holds_everybody_until_it_is_removed_again_and_again(crowd, path, name):
-    kind = BARRIERS[name]
+    kind = BARRIERS[name].recipe
     keeper, *waiters = (kind(crowd[number], path) for number in range(3))
     for _ in range(3):
         keeper.create()
@@ -29,7 +29,7 @@ def test_it_holds_everybody_until_it_is_removed_again_and_again(crowd, path, nam
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_wait_that_times_out_says_so(crowd, path, name):
-    barrier = BARRIERS[name](crowd[0], path)
+    barrier = BARRIERS[name].recipe(crowd[0], path)
     barrier.create()
     assert barrier.wait(timeout=0.1) is False
     assert not crowd[0].state_listeners

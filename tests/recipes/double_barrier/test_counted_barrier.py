@@ -33,7 +33,7 @@ def test_all_go_in_together_and_out_together_round_after_round(crowd, path, name
             assert outside.count(number) == 3
             assert not barrier.inside
 
-    members = barriers(crowd, path, kind=DOUBLE_BARRIERS[name])
+    members = barriers(crowd, path, kind=DOUBLE_BARRIERS[name].recipe)
     for call in [crowd.in_thread(pass_rounds, member) for member in members]:
         call.result()
     assert crowd.children(path) == []
