@@ -47,7 +47,8 @@ from rumpus.harness.generators.generator import (
 )
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.barrier.catalogue import BARRIERS
-from rumpus.recipes.barrier.node_barrier import Barrier, BarrierUnknown
+from rumpus.recipes.barrier.node_barrier import Barrier
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload
@@ -292,7 +293,7 @@ class BarrierClient:
     def _do(call: Callable[[float], None], timeout: float) -> Outcome:
         try:
             PatientCall(lambda: call(timeout)).result(timeout + OVERDUE_S)
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         except StillRunning:
             return Outcome("info", error="no answer")
@@ -305,7 +306,7 @@ class BarrierClient:
         except StillRunning:
             self._left.append(call)
             return Outcome("fail", error="still waiting, left to itself")
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         return Outcome("ok") if passed else Outcome("fail", error=TIMED_OUT)
 

@@ -40,8 +40,9 @@ from rumpus.harness.generators.combinators import (
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.failover.catalogue import FAILOVER
-from rumpus.recipes.failover.client import FailoverClient, NoPrimary, OutcomeUnknown
+from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 
@@ -201,7 +202,7 @@ class FailoverMember:
                 raise Leaves
             if f == "converge":
                 return self._converge(value["patience"])
-        except NoPrimary as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
         except OutcomeUnknown as error:
             return Outcome("info" if f == "append" else "fail", error=str(error))

@@ -25,12 +25,9 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
-
-
-class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody can say what became of the request: it may have been carried out, or yet may."""
 
 
 class Barrier:
@@ -70,7 +67,7 @@ class Barrier:
         """Set the barrier up; it may be there already.
 
         Raises:
-            BarrierUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
@@ -149,4 +146,4 @@ class Barrier:
 
     def _get_through(self, call: RetryingCall, write: Callable[[], bool]) -> None:
         if not call.rounds(write):
-            raise BarrierUnknown(f"{self._path}: no answer in time")
+            raise OutcomeUnknown(f"{self._path}: no answer in time")

@@ -6,10 +6,11 @@ callbacks: these run on the threads that would have to deliver the answers.
 
 from typing import ClassVar, Protocol
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 
 
-class LockUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class LockUnknown(OutcomeUnknown):
     """Nobody can say: a node of ours may still stand in the line, or may not.
 
     Raised by locks and elections when the ensemble could not be asked in time. They go on
@@ -18,7 +19,7 @@ class LockUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the pro
     """
 
 
-class NotHeld(Exception):  # noqa: N818 - a state, not a fault of the program
+class NotHeld(NotDone):
     """There was nothing to release: it was never ours, or it was lost in the meantime."""
 
 

@@ -4,7 +4,8 @@ import time
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt, TotalUnknown
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Session
 
@@ -73,5 +74,5 @@ class FirstSessionCounter(Counter):
         """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
-            raise TotalUnknown(f"{self._path}: the session has ended")
+            raise NotDone(f"{self._path}: the session has ended")
         return super().read(timeout)

@@ -22,11 +22,12 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class AdditionUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class AdditionUnknown(OutcomeUnknown):
     """Nobody can say yet whether it was added, or will be.
 
     Add the same again under ``key`` to find out, or to have it added: it will be added once.
@@ -35,10 +36,6 @@ class AdditionUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
         self.key = key
-
-
-class TotalUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """There was no answer in time."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ class Counter:
         """The total: everything that was added before the call is in it.
 
         Raises:
-            TotalUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            NotDone: no answer in ``timeout`` seconds (plus ``grace``).
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused.
         """
@@ -126,14 +123,14 @@ class Counter:
 
             total: int | None = call.rounds(read)
         if total is None:
-            raise TotalUnknown(f"{self._path}: no answer in time")
+            raise NotDone(f"{self._path}: no answer in time")
         return total
 
     def forget(self, timeout: float | None = None) -> None:
         """Remove the receipt, once nothing will be tried again under this name.
 
         Raises:
-            TotalUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
         """
         with RetryingCall(self._client, timeout, self._grace) as call:
 
@@ -143,7 +140,7 @@ class Counter:
                 return True
 
             if not call.rounds(remove):
-                raise TotalUnknown(f"{self._path}: no answer in time, the receipt may be there")
+                raise OutcomeUnknown(f"{self._path}: no answer in time, the receipt may be there")
 
     def _catch_up(self, call: RetryingCall) -> None:
         """See to it that the next read shows all that was added before this call."""

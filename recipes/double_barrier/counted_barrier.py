@@ -42,13 +42,13 @@ from kazoo.exceptions import (
     NoNodeError,
 )
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import HOLDING, Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class NotInside(Exception):  # noqa: N818 - a state, not a fault of the program
+class NotInside(NotDone):
     """There was nothing to leave: never entered, or the session has ended inside.
 
     In the latter case the others may have left already.
@@ -157,7 +157,7 @@ class DoubleBarrier:
             True: in. False: timed out, and nobody was let in on account of this call.
 
         Raises:
-            BarrierUnknown: timed out, or the session was lost, and others may have been let in with
+            OutcomeUnknown: timed out, or the session was lost, and others may have been let in with
                 us. Our node is being removed; enter again when you like.
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
@@ -187,7 +187,7 @@ class DoubleBarrier:
         Raises:
             NotInside: not a member: never entered, the session has ended, or somebody removed
                 the node.
-            BarrierUnknown: no answer in time; our node is being removed.
+            OutcomeUnknown: no answer in time; our node is being removed.
         """
         stay = self._stay
         if stay is None:
@@ -216,7 +216,7 @@ class DoubleBarrier:
     def _come(self, stay: Stay) -> bool:
         """Look, do what is to be done, and wait for news, until in or the time is over.
 
-        Raises what ``Session.ask`` does, and BarrierUnknown.
+        Raises what ``Session.ask`` does, and OutcomeUnknown.
         """
         call = stay.call
         if stay.lost:
@@ -260,7 +260,7 @@ class DoubleBarrier:
             call.write(self._client.delete_async, self._node(stay.name))
         number = self._roll(call).number
         if stay.tried and stay.before != number:
-            raise BarrierUnknown(
+            raise OutcomeUnknown(
                 f"{self._path}: the session was lost on the way in; others may be in with us"
             )
         stay.begin(number)
@@ -291,12 +291,12 @@ class DoubleBarrier:
         """Withdraw; True if we were let in meanwhile.
 
         Raises:
-            BarrierUnknown: no answer in time.
+            OutcomeUnknown: no answer in time.
         """
         stay.call.deadline = Deadline(self._grace / 2)
         told = stay.call.rounds(lambda: self._withdraw(stay))
         if told is None:
-            raise BarrierUnknown(f"{self._path}: no answer in time, others may be in with us")
+            raise OutcomeUnknown(f"{self._path}: no answer in time, others may be in with us")
         return told == "inside"
 
     def _withdraw(self, stay: Stay) -> Literal["inside", "outside"] | None:
@@ -331,7 +331,7 @@ class DoubleBarrier:
         if gone is None:
             self._stay = None
             self._remove_in_background(stay)
-            raise BarrierUnknown(f"{self._path}: no answer in time, we may be inside still")
+            raise OutcomeUnknown(f"{self._path}: no answer in time, we may be inside still")
         stay.strike()
 
     def _remove(self, stay: Stay) -> bool:

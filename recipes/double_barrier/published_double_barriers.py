@@ -6,9 +6,9 @@ from typing import Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside, Stay
 from rumpus.recipes.double_barrier.lasting_watch import LastingWatch
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 READY: Final = "ready"
@@ -41,7 +41,7 @@ class LowestLeavesLast(DoubleBarrier):
             if not left:
                 self._remove_in_background(stay)
         if not left:
-            raise BarrierUnknown(f"{self._path}: not all have left, and we wait no longer")
+            raise OutcomeUnknown(f"{self._path}: not all have left, and we wait no longer")
         stay.strike()
         return True
 
@@ -117,7 +117,7 @@ class PublishedEntry(LowestLeavesLast):
         with suppress(NoNodeError):
             stay.call.write(self._client.delete_async, self._node(stay.name))
         if stay.tried:
-            raise BarrierUnknown(f"{self._path}: the session was lost on the way in")
+            raise OutcomeUnknown(f"{self._path}: the session was lost on the way in")
         stay.begin()
 
     def _give_up(self, stay: Stay) -> bool:
@@ -125,7 +125,7 @@ class PublishedEntry(LowestLeavesLast):
         if not stay.tried:
             return False
         self._remove_in_background(stay)
-        raise BarrierUnknown(f"{self._path}: timed out, others may be in with us")
+        raise OutcomeUnknown(f"{self._path}: timed out, others may be in with us")
 
     def _members(self, stay: Stay) -> frozenset[str]:
         return self._names(stay.call) - {READY}

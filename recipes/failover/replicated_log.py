@@ -21,11 +21,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rumpus.recipes.outcomes import NotDone
+
 Entry = tuple[int, Any]
 """The epoch in which it was first accepted, and a value that JSON can carry."""
 
 
-class Refused(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class Refused(NotDone):
     """A higher epoch has been promised: whoever asks has been deposed."""
 
     def __init__(self, promised: int) -> None:

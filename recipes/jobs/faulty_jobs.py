@@ -17,12 +17,11 @@ from rumpus.recipes.jobs.job_queue import (
     JOBS,
     TICKETS,
     Claim,
-    ClaimLost,
     Jobs,
-    JobUnknown,
     Ticket,
     _written,
 )
+from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
@@ -138,7 +137,7 @@ class SwallowsLossJobs(Jobs):
         timeout: float | None = None,
     ) -> None:
         """The same, and nothing about what went wrong."""
-        with suppress(ClaimLost, JobUnknown):
+        with suppress(ClaimLost, OutcomeUnknown):
             super().complete(claim, result, also=also, timeout=timeout)
 
 

@@ -37,24 +37,13 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
+from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 JOBS: Final = "jobs"
 CLAIMS: Final = "claims"
 TICKETS: Final = "tickets"
-
-
-class JobUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody could say in time: a request may have taken effect, or may yet.
-
-    After ``submit``: call it again with the same name. After ``claim``, ``complete`` or
-    ``give_back``: call ``claim``, which begins with the job that is in hand, if it still is.
-    """
-
-
-class ClaimLost(Exception):  # noqa: N818 - a state, not a fault of the program
-    """The job is no longer this worker's, and was not completed by it."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +116,14 @@ class Jobs:
         """Hand in a job; its name. The same name again is the same job, until ``forget``.
 
         Raises:
-            JobUnknown: it may have been handed in, or may be yet.
+            OutcomeUnknown: it may have been handed in, or may be yet. Call again with the same
+                name.
         """
         job = job or uuid.uuid4().hex
         with self._call_class(self._client, timeout, self._grace) as call:
             name = call.rounds(lambda: self._hand_in(call, job, payload))
             if name is None:
-                raise JobUnknown(f"{self._path}: no answer, job {job} may have been handed in")
+                raise OutcomeUnknown(f"{self._path}: no answer, job {job} may have been handed in")
             return name
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
@@ -173,7 +163,7 @@ class Jobs:
 
         Raises:
             ValueError: it is not done, so that its result has nowhere else to go.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time.
         """
         with self._call_class(self._client, timeout, self._grace) as call:
 
@@ -185,7 +175,7 @@ class Jobs:
                 return True
 
             if call.rounds(one) is None:
-                raise JobUnknown(f"{self._path}: no answer, the ticket of {job} may be there")
+                raise OutcomeUnknown(f"{self._path}: no answer, the ticket of {job} may be there")
 
     # The worker's side: one job at a time for each object.
 
@@ -196,7 +186,8 @@ class Jobs:
         at all if it is no longer ours.
 
         Raises:
-            JobUnknown: no answer in time; we may have claimed one.
+            OutcomeUnknown: no answer in time; we may have claimed one. Call again: the next claim
+                begins with the job in hand.
         """
         with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
@@ -213,7 +204,9 @@ class Jobs:
 
             claim = call.rounds(one)
             if claim is None and self._in_hand:
-                raise JobUnknown(f"{self._path}: no answer, {self._in_hand} may be in our hands")
+                raise OutcomeUnknown(
+                    f"{self._path}: no answer, {self._in_hand} may be in our hands"
+                )
             return claim
 
     def complete(
@@ -234,7 +227,7 @@ class Jobs:
 
         Raises:
             ClaimLost: nothing was changed: the job went, or goes, to another worker.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time. Call ``claim``, which begins with the job in hand.
             ZookeeperError: what a part of ``also`` was answered; nothing was changed.
         """
         with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
@@ -256,7 +249,7 @@ class Jobs:
 
             done = call.rounds(one)
             if done is None:
-                raise JobUnknown(f"{self._path}: no answer, {claim.job} may be done")
+                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be done")
             self._in_hand = None
             if not done:
                 raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
@@ -266,7 +259,7 @@ class Jobs:
 
         Raises:
             ClaimLost: it was no longer ours.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time. Call ``claim``, as after ``complete``.
         """
         with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
@@ -279,7 +272,7 @@ class Jobs:
 
             given = call.rounds(one)
             if given is None:
-                raise JobUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
+                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
             self._in_hand = None
             if not given:
                 raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
@@ -373,13 +366,13 @@ class Jobs:
         """Whether a claim was completed; None if it was not and still may be.
 
         Raises:
-            JobUnknown: the job was done and forgotten, so that nobody can say who did it.
+            OutcomeUnknown: the job was done and forgotten, so that nobody can say who did it.
         """
         call.settle(self._node(TICKETS, uuid.uuid4().hex))
         try:
             ticket = self._ticket(call, claim.job)
         except NoNodeError as error:
-            raise JobUnknown(f"{self._path}: {claim.job} has been forgotten") from error
+            raise OutcomeUnknown(f"{self._path}: {claim.job} has been forgotten") from error
         if ticket.done:
             return ticket.by == by
         held = call.read(self._client.exists_async, self._node(CLAIMS, claim.job))

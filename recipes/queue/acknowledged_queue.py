@@ -13,9 +13,10 @@ from typing import ClassVar
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
+from rumpus.recipes.outcomes import ClaimLost
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.element_queue import MARK, Catch, ElementQueue, Place
-from rumpus.recipes.queue.interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.ledger import Attempt, Ledger
 from rumpus.recipes.requests.session import Unanswered
@@ -121,7 +122,7 @@ class AcknowledgedQueue(ElementQueue):
 
         Raises:
             QueueUnknown: the element named may have been claimed; it is being given back.
-            NothingDone: nothing was claimed; whether there was something cannot be said.
+            NotDone: nothing was claimed; whether there was something cannot be said.
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """

@@ -31,8 +31,9 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import WatchedEvent
 
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.queue.interfaces import Delivery, NothingDone, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.ledger import Attempt, Ledger, pause
 from rumpus.recipes.requests.session import Unanswered
@@ -142,7 +143,7 @@ class ElementQueue(ABC):
         deadline = self._deadline(timeout)
         left = deadline.left()
         if not self._taking.acquire(timeout=-1 if left is None else left):
-            raise NothingDone(f"{self._path}: other threads of this client were waiting")
+            raise NotDone(f"{self._path}: other threads of this client were waiting")
         try:
             return self._wait(deadline)
         finally:
@@ -256,7 +257,7 @@ class ElementQueue(ABC):
 
     def _rest(self, deadline: Deadline, error: Exception) -> None:
         if deadline.passed:
-            raise NothingDone(f"{self._path}: the ensemble could not be asked in time") from error
+            raise NotDone(f"{self._path}: the ensemble could not be asked in time") from error
         pause(deadline)
 
     def _ledger(self) -> Ledger:

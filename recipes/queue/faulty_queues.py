@@ -11,10 +11,11 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import EventType, WatchedEvent
 
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue, ElementClaim
 from rumpus.recipes.queue.element_queue import Catch, Place
 from rumpus.recipes.queue.fifo_queue import FifoQueue, TakingElementQueue
-from rumpus.recipes.queue.interfaces import NothingDone, QueueUnknown
+from rumpus.recipes.queue.interfaces import QueueUnknown
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.ledger import Ledger, pause
@@ -68,7 +69,7 @@ class FailsUnanswered(TakingElementQueue):
         try:
             super()._put(element, stem, timeout)
         except QueueUnknown as error:
-            raise NothingDone(f"{self._path}: no answer, so it was not added") from error
+            raise NotDone(f"{self._path}: no answer, so it was not added") from error
 
 
 class IgnoresTimeout(TakingElementQueue):

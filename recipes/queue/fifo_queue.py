@@ -41,7 +41,7 @@ class TakingElementQueue(ElementQueue):
 
         Raises:
             QueueUnknown: the element named may have been removed.
-            NothingDone: nothing was removed; whether there was something cannot be said.
+            NotDone: nothing was removed; whether there was something cannot be said.
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """
@@ -73,7 +73,7 @@ class FifoQueue(TakingElementQueue):
         Raises:
             QueueUnknown: no answer in time; or it is not there, and the session that put it has
                 ended: it was put and taken, or never put.
-            NothingDone: it was not added.
+            NotDone: it was not added.
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """

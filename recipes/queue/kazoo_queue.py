@@ -19,10 +19,11 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.recipe.queue import LockingQueue, Queue
 
+from rumpus.recipes.outcomes import ClaimLost
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.acknowledged_queue import AT_LEAST_ONCE
 from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
-from rumpus.recipes.queue.interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 POLL_S = 0.05

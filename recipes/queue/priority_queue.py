@@ -40,7 +40,7 @@ class PriorityQueue(TakingElementQueue):
             ValueError: there is no such priority.
             QueueUnknown: no answer in time; or it is not there, and the session that put it has
                 ended: it was put and taken, or never put.
-            NothingDone: it was not added.
+            NotDone: it was not added.
             ConnectionClosedError: the client was stopped.
             ZookeeperError: the ensemble refused (a missing permission, say).
         """

@@ -28,6 +28,7 @@ from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.contests.contest import PAUSE, Entry
 from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered, started_again
@@ -351,7 +352,7 @@ class ServiceRegistry:
             self._watching = None
 
 
-class RegistrationUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class RegistrationUnknown(OutcomeUnknown):
     """Nobody can say yet whether an address is listed. What was asked for goes on by itself."""
 
 

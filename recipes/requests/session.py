@@ -22,6 +22,7 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import KazooState, KeeperState, ZnodeStat
 
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 LONGEST_REQUEST: Final = 10.0
@@ -35,7 +36,7 @@ PAUSE: Final = 0.05
 """Seconds between two looks whether a client that was stopped has been started again."""
 
 
-class Unanswered(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class Unanswered(OutcomeUnknown):
     """A request got no answer: it may have taken effect, or may yet, or may never."""
 
 

@@ -33,6 +33,7 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
@@ -49,15 +50,15 @@ _DECISIONS: Final[dict[bytes, Decision]] = {b"commit": "commit", b"abort": "abor
 Found = TypeVar("Found")
 
 
-class InDoubt(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class InDoubt(OutcomeUnknown):
     """Nobody could say in time: a request may have taken effect, or may yet. Ask again."""
 
 
-class NoTransaction(Exception):  # noqa: N818 - a state, not a fault of the program
+class NoTransaction(NotDone):
     """There is no such transaction."""
 
 
-class VotedAlready(Exception):  # noqa: N818 - a state, not a fault of the program
+class VotedAlready(NotDone):
     """This site's vote stands, and is another one: its own, or a no in its name by ``author``."""
 
     def __init__(self, message: str, *, ballot: bool, author: str) -> None:

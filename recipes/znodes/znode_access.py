@@ -12,6 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.connection import _CONNECTION_DROP
 
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
@@ -20,7 +21,7 @@ PATIENCE: Final = 3.0
 """Seconds that one operation may take."""
 
 
-class NotAsked(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class NotAsked(NotDone):
     """There was no connection: nothing was sent, and nothing happened."""
 
 

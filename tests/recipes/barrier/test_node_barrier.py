@@ -3,7 +3,7 @@ import time
 import pytest
 
 from rumpus.recipes.barrier.catalogue import BARRIERS
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Unanswered
 
@@ -80,7 +80,7 @@ def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
             return answer
 
     class Interrupted(OURS):
-        call = LosesItsAnswer
+        _call_class = LosesItsAnswer
 
     other.create()
     first = crowd[1].exists(path).czxid
@@ -96,7 +96,7 @@ def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
     crowd.links.cut(0, "black-hole")
     began = time.monotonic()
     assert barrier.wait(timeout=0.1) is False
-    with pytest.raises(BarrierUnknown, match="no answer in time"):
+    with pytest.raises(OutcomeUnknown, match="no answer in time"):
         barrier.remove(timeout=0.1)
     assert time.monotonic() - began < 3  # their bounds, and slow machines
     crowd.links.heal(0)

@@ -5,7 +5,8 @@ from kazoo.exceptions import BadVersionError, NoNodeError
 
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.fenced_lock import FencedLock
-from rumpus.recipes.lock.fencing import MemoryFence, StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.recipes.lock.fencing import MemoryFence, StaleToken, ZooKeeperFence
+from rumpus.recipes.outcomes import OutcomeUnknown
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_without_an_answer_nobody_knows(crowd, path, data):
     fence = ZooKeeperFence(crowd[0], f"{path}/fence")
     fence.write(1, to(data, b"x"))
     crowd.links.cut(0, "black-hole")
-    with pytest.raises(WriteUnknown):
+    with pytest.raises(OutcomeUnknown):
         fence.write(1, to(data, b"y"), timeout=0.3)
 
 
