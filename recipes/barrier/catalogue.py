@@ -7,9 +7,7 @@ from rumpus.recipes.barrier import faulty_barriers
 from rumpus.recipes.barrier.kazoo_barrier import KazooBarrier
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests.deaf_call import DeafCall
-from rumpus.recipes.contests.endless_call import EndlessCall
-from rumpus.recipes.contests.hasty_call import HastyCall
+from rumpus.recipes.contests.faulty_calls import DeafCall, DoesNotCatchUp, EndlessCall, HastyCall
 
 BARRIERS: Final[Mapping[str, CatalogueEntry[Barrier]]] = {
     "rechecking": sound(Barrier),
@@ -26,7 +24,7 @@ BARRIERS: Final[Mapping[str, CatalogueEntry[Barrier]]] = {
         {"early-entry"},
     ),
     "unsynced": mutant(
-        faulty_barriers.UnsyncedBarrier,
+        variant(Barrier, DoesNotCatchUp),
         "looks without a sync: a server that is behind has not heard of the barrier yet",
         {"early-entry"},
         printed="L 3.1",

@@ -8,8 +8,6 @@ from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class AnyEventBarrier(Barrier):
-    """It goes on whatever it is told."""
-
     def _await(self, call: RetryingCall) -> bool:
         told: list[WatchedEvent] = []
 
@@ -24,10 +22,3 @@ class AnyEventBarrier(Barrier):
             return True
         call.wait()
         return bool(told)
-
-
-class UnsyncedBarrier(Barrier):
-    """It believes any server that there is no barrier."""
-
-    def _catch_up(self, call: RetryingCall) -> None:
-        """Nothing: the mistake."""

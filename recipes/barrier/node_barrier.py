@@ -25,12 +25,13 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class Barrier:
+class Barrier(Recipe):
     """A barrier at ``path``, which any client may set up, remove, and wait for, again and again.
 
     Args:
@@ -57,11 +58,6 @@ class Barrier:
         self._grace = grace
         self._nothing = f"{path}-{uuid.uuid4().hex}"
         """A node that never is: what a write of no effect is about."""
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
 
     def create(self, timeout: float | None = None) -> None:
         """Set the barrier up; it may be there already.

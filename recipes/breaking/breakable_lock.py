@@ -31,8 +31,8 @@ from rumpus.recipes.contests.line_view import Stand, first_in_line
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 BLACKLIST: Final = "blacklist"
 """Below the lock's path: the list of sessions that are to be ended."""
@@ -89,6 +89,8 @@ class BlacklistLock(BreakableLock):
             "does not obey; its session expires."
         ),
     )
+    _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
+    _guard_class: ClassVar[type[BlacklistGuard]] = BlacklistGuard
 
     def __init__(
         self,
@@ -100,8 +102,8 @@ class BlacklistLock(BreakableLock):
         condemned: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self._blacklist = SessionBlacklist(client, f"{path}/{BLACKLIST}")
-        self._guard = BlacklistGuard(client, self._blacklist, condemned)
+        self._blacklist = self._blacklist_class(client, f"{path}/{BLACKLIST}")
+        self._guard = self._guard_class(client, self._blacklist, condemned)
 
     def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
         """Have the holder's session ended. Returns once that is asked for, not once it is done.

@@ -18,7 +18,7 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
         {"freed-live-holder", "split-brain"},
     ),
     "notifications-only": mutant(
-        faulty_breakable_locks.NotificationsOnlyLock,
+        variant(BlacklistLock, _blacklist_class=faulty_breakable_locks.NotificationsOnly),
         "looks at the list once a session and then relies on the watch, which is gone after a "
         "reconnection: what was written since is never read",
         {"missed-revocation"},

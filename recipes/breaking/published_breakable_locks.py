@@ -1,6 +1,5 @@
 """Locks whose holders are put on a blacklist, as far as a document's recipe goes on ZooKeeper."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -44,20 +43,10 @@ def _ignored(_event: WatchedEvent) -> None:
 class CooperativeBlacklistLock(BlacklistLock):
     """The holder looks at the list when it is done with its work."""
 
-    def __init__(
-        self,
-        client: KazooClient,
-        path: str,
-        *,
-        name: str = "",
-        grace: float = 2.0,
-        condemned: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace, condemned=condemned)
-        self._asked = _AskedGuard(client, self._blacklist, condemned)
-        self._guard = self._asked
+    _guard_class = _AskedGuard
 
     def release(self) -> None:
         """Look at the list, then let go; ``NotHeld`` if the list named the session."""
-        self._asked.obey(self._client)
+        assert isinstance(self._guard, _AskedGuard)
+        self._guard.obey(self._client)
         super().release()

@@ -3,7 +3,6 @@
 import time
 from typing import Final
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import (
     ConnectionClosedError,
     NodeExistsError,
@@ -31,9 +30,7 @@ class PersistentNode(FairContest):
 class KeepsPlace(FairContest):
     """Whose session ended creates its node under the old name: the old place in the line."""
 
-    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
-        super().__init__(client, path, name, grace)
-        self._place: str | None = None
+    _place: str | None = None
 
     def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = True) -> str:
         if self._place is None:
@@ -78,7 +75,6 @@ class FirstSessionOnly(FairContest):
     _first: Session | None = None
 
     def win(self, timeout: float | None) -> Entry | None:
-        """Never, once the first session is lost."""
         if self._first is None:
             self._first = Session(self._client)
         if self._first.lost:

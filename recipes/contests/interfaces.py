@@ -24,13 +24,14 @@ class NotHeld(NotDone):
 
 
 class Recipe(Protocol):
-    """What the harness needs to know about any recipe without using it."""
+    """What is known of any recipe without using it. Those that queue say where."""
 
     promises: ClassVar[Promises]
 
     @classmethod
-    def line(cls, path: str) -> Line | None:
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - for those that have one
         """Where the contenders for ``path`` stand on the server; None if they do not queue."""
+        return None
 
 
 class Grant(Protocol):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound
+from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
+from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.counter import faulty_counters
 from rumpus.recipes.counter.kazoo_counter import KazooCounter
 from rumpus.recipes.counter.receipt_counter import Counter
@@ -23,7 +24,7 @@ COUNTERS: Final[Mapping[str, CatalogueEntry[Counter]]] = {
         {"miscount"},
     ),
     "unsynced": mutant(
-        faulty_counters.UnsyncedCounter,
+        variant(Counter, DoesNotCatchUp),
         "reads the total without a sync: a server that is behind lacks what was added before",
         {"miscount"},
     ),

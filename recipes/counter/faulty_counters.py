@@ -11,15 +11,11 @@ from rumpus.recipes.requests.session import Session
 
 
 class AddsAgainCounter(Counter):
-    """It tries again whatever became of the first try."""
-
     def _is_for(self, receipt: Receipt, key: str) -> bool:
         return False
 
 
 class BlindWriteCounter(Counter):
-    """It writes what it has computed, whatever is there by now."""
-
     def _write(
         self,
         call: RetryingCall,
@@ -31,32 +27,18 @@ class BlindWriteCounter(Counter):
         super()._write(call, total, -1, receipt, receipt_version)
 
 
-class UnsyncedCounter(Counter):
-    """It reads what its server has."""
-
-    def _catch_up(self, call: RetryingCall) -> None:
-        """Nothing: the mistake."""
-
-
 class AddsOneCounter(Counter):
-    """It counts calls."""
-
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
-        """Add one."""
         return super().add(1, timeout, key=key)
 
 
 class LooksAfterwardsCounter(Counter):
-    """It reads the total once it has added."""
-
     def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
         added = super()._add_once(call, amount, key)
         return None if added is None else self._total(call)[0]
 
 
 class FirstSessionCounter(Counter):
-    """It never leaves its first session."""
-
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
@@ -64,14 +46,12 @@ class FirstSessionCounter(Counter):
         self._first = Session(client)
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
-        """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
             raise AdditionUnknown(f"{self._path}: the session has ended", key)
         return super().add(amount, timeout, key=key)
 
     def read(self, timeout: float | None = None) -> int:
-        """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
             raise NotDone(f"{self._path}: the session has ended")

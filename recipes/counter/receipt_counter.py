@@ -22,8 +22,9 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
@@ -47,7 +48,7 @@ class Receipt:
     version: int
 
 
-class Counter:
+class Counter(Recipe):
     """A counter of whole numbers at ``path``. See the module.
 
     One thread at a time may use it; others take an object, and a name, of their own.
@@ -78,11 +79,6 @@ class Counter:
         self._path = path
         self._receipt = f"{path}/{name or uuid.uuid4().hex}"
         self._grace = grace
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         """Add, waiting for ever or for ``timeout`` seconds (plus ``grace``).

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests.deaf_call import DeafCall
-from rumpus.recipes.contests.endless_call import EndlessCall
-from rumpus.recipes.contests.hasty_call import HastyCall
+from rumpus.recipes.contests.faulty_calls import DeafCall, EndlessCall, HastyCall
 from rumpus.recipes.double_barrier import faulty_double_barriers, published_double_barriers
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
 from rumpus.recipes.double_barrier.kazoo_double_barrier import KazooDoubleBarrier

@@ -42,8 +42,9 @@ from kazoo.exceptions import (
     NoNodeError,
 )
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.recipes.promises import HOLDING, Line, Promises
+from rumpus.recipes.promises import HOLDING, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
@@ -97,7 +98,7 @@ class Stay:
         self.gone.set()
 
 
-class DoubleBarrier:
+class DoubleBarrier(Recipe):
     """A double barrier for ``parties`` members at ``path``, round after round. See the module.
 
     One thread at a time may use it.
@@ -133,11 +134,6 @@ class DoubleBarrier:
         self._grace = grace
         self._stay: Stay | None = None
         self._removing: list[Stay] = []
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
 
     @property
     def inside(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.election import faulty_elections
 from rumpus.recipes.election.contest_election import ContestElection, FairElection, UnfairElection
 from rumpus.recipes.election.kazoo_election import KazooElection
@@ -120,7 +121,7 @@ ELECTIONS: Final[Mapping[str, CatalogueEntry[ContestElection]]] = {
         printed="P Leader Election",
     ),
     "unsynced": mutant(
-        faulty_elections.UnsyncedElection,
+        variant(FairElection, DoesNotCatchUp),
         "looks who leads without a sync: a server that is behind shows a leader of the past",
         {"epoch-regression", "false-observation"},
     ),

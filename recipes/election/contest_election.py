@@ -9,12 +9,11 @@ begins to act acknowledges its epoch (``recipes.election.acknowledgement``).
 
 import threading
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.fair_contest import FairContest
@@ -24,8 +23,8 @@ from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.election.acknowledgement import Acknowledgements
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 _NO_WINDOW = (
     "A deposed leader that was paused can act once more before it notices: there is no validity "
@@ -158,8 +157,7 @@ class ContestElection(Contender):
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
         """See to it that the next read shows all that was committed before this call."""
-        with suppress(NoNodeError):  # a write of no effect: see Contest._settle_earlier
-            session.ask(deadline, self._client.delete_async, f"{self._path}-{uuid.uuid4().hex}")
+        session.catch_up(deadline, f"{self._path}-{uuid.uuid4().hex}")
 
     def _is_acknowledged(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
         return self._acknowledgements.stands(stand.czxid, session, deadline)

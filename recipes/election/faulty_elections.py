@@ -15,8 +15,6 @@ from rumpus.recipes.requests.session import Session
 
 
 class AcknowledgesEarly(FairContest):
-    """Its candidates have no doubt that they will lead."""
-
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
         self._enter(entry, deadline)
         if entry.token is not None:
@@ -26,8 +24,6 @@ class AcknowledgesEarly(FairContest):
 
 
 class Untied(Acknowledgements):
-    """One lasting node, whoever leads."""
-
     def node(self, epoch: int) -> str:
         return f"{self._path}/leader"
 
@@ -44,15 +40,11 @@ class Untied(Acknowledgements):
 
 
 class Kept(Acknowledgements):
-    """It does not take back what it has said."""
-
     def withdraw(self, _epoch: int) -> None:
         pass
 
 
 class _Shared(Acknowledgements):
-    """One ephemeral node, made anew by every leader."""
-
     def node(self, epoch: int) -> str:
         return f"{self._path}/leader"
 
@@ -66,34 +58,20 @@ class _Shared(Acknowledgements):
 
 
 class SharedAcknowledgementElection(FairElection):
-    """It cleans up after itself, and after others."""
-
     _acknowledgements_class = _Shared
 
     def campaign(self, timeout: float | None = None) -> bool:
-        """Tidy up, then campaign."""
         self._acknowledgements.withdraw(0)
         return super().campaign(timeout)
 
 
-class UnsyncedElection(FairElection):
-    """It sees who leads where its server is."""
-
-    def _catch_up(self, session: Session, deadline: Deadline) -> None:
-        """Nothing: the mistake."""
-
-
 class HidesUnacknowledgedElection(FairElection):
-    """It takes a leader that has not said so for none."""
-
     def _see(self, session: Session, deadline: Deadline) -> Leader | None:
         leader = super()._see(session, deadline)
         return leader if leader is not None and leader.acknowledged else None
 
 
 class SaidOnce(Acknowledgements):
-    """It says so once."""
-
     _said = False
 
     def write(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
@@ -107,12 +85,9 @@ REMEMBERED_S: Final = 0.5
 
 
 class RemembersLeaderElection(FairElection):
-    """Its observers do not ask every time."""
-
     _remembered: tuple[float, Leader | None] = (float("-inf"), None)
 
     def leader(self, timeout: float | None = 5.0) -> Leader | None:
-        """The last answer, if it is fresh enough."""
         if time.monotonic() > self._remembered[0] + REMEMBERED_S:
             self._remembered = (time.monotonic(), super().leader(timeout))
         return self._remembered[1]

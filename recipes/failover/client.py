@@ -1,6 +1,5 @@
 """Users of a database whose primary changes: find it, ask it, and say honestly what came of it."""
 
-import time
 from contextlib import suppress
 from typing import Any, Final
 
@@ -11,12 +10,11 @@ from rumpus.recipes.failover.primary_directory import Primary, PrimaryDirectory
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Message, NoAnswer, Unheard, ask_once
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 LOOK_S: Final = 0.2
 """How long to wait for ZooKeeper's word before the last primary known is asked."""
-
-PAUSE_S: Final = 0.05
 
 
 class FailoverClient:
@@ -71,7 +69,7 @@ class FailoverClient:
                     return answer
                 if answer["is"] == "unknown":
                     raise OutcomeUnknown(f"{primary.name} could not tell in time")
-            time.sleep(min(PAUSE_S, deadline.left() or 0.0))
+            pause(deadline)
         raise NotDone("nobody serves, as far as could be found")
 
     def _find(self, deadline: Deadline) -> Primary | None:

@@ -30,6 +30,7 @@ from rumpus.recipes.failover.replicated_log import Refused, ReplicatedLog
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import LineServer, Message
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.requests.session_validity import SessionValidity
 
@@ -38,9 +39,6 @@ LOOK_S: Final = 0.3
 
 REGISTER_S: Final = 0.5
 """How often a member notes how far its copy is."""
-
-PAUSE_S: Final = 0.05
-"""Between two candidacies."""
 
 FRESH: Final = 1 / 3
 """The part of a session's timeout that a new appointment counts before its first heartbeat."""
@@ -261,7 +259,7 @@ class FailoverDatabase:
             with suppress(KazooException, LockUnknown, NotHeld):
                 self._election.resign()
             with self._changed:
-                self._changed.wait_for(lambda: self._closed, PAUSE_S)
+                self._changed.wait_for(lambda: self._closed, PAUSE)
 
     def _register(self) -> None:
         """Note now and then how far the own copy is, for people and supervisors to read."""

@@ -16,29 +16,21 @@ CACHED_S = 1.0
 
 
 class AcknowledgesFirst(PrimaryTerm):
-    """It says yes as soon as its own disk does."""
-
     def _acknowledged(self, _at: int, _deadline: Deadline) -> bool:
         return True
 
 
 class NoEpochCheck(ReplicatedLog):
-    """Its replicas obey whoever ships to them."""
-
     def refuses(self, _epoch: int) -> bool:
         return False
 
 
 class NoCatchUp(PrimaryTerm):
-    """Its new primary takes its own log for the best."""
-
     def _best(self) -> list[Entry]:
         return list(self._log.entries)
 
 
 class ReadsCached(PrimaryTerm):
-    """It reads from a cache."""
-
     _cached: tuple[float, list[Any]] | None = None
 
     def read(self, deadline: Deadline) -> list[Any] | None:
@@ -52,16 +44,12 @@ class ReadsCached(PrimaryTerm):
 
 
 class ReadsMarks(PrimaryTerm):
-    """It shows what is none of the users' business."""
-
     def read(self, deadline: Deadline) -> list[Any] | None:
         values = super().read(deadline)
         return None if values is None else [*values, -self.epoch]
 
 
 class RepeatsTail(PrimaryTerm):
-    """Its new primary writes its predecessor's last entry again."""
-
     def _begin_if_promised(self) -> None:
         begun = self._begun
         super()._begin_if_promised()
@@ -71,8 +59,6 @@ class RepeatsTail(PrimaryTerm):
 
 
 class ReadsSorted(PrimaryTerm):
-    """It keeps no order."""
-
     def read(self, deadline: Deadline) -> list[Any] | None:
         values = super().read(deadline)
         return None if values is None else sorted(values)
@@ -86,15 +72,11 @@ class _RemembersAddresses(PrimaryTerm):
 
 
 class ShrinkingQuorum(FailoverDatabase):
-    """It keeps going at any price."""
-
     def _quorum(self) -> int:
         return super()._quorum() if self._election.leading else 1
 
 
 class RemembersAddresses(FailoverDatabase):
-    """It looks up each replica once."""
-
     _term_class: ClassVar[type[PrimaryTerm]] = _RemembersAddresses
 
     def _begin(self) -> PrimaryTerm | None:
@@ -109,34 +91,25 @@ class RemembersAddresses(FailoverDatabase):
 
 
 class NeverStepsDown(FailoverDatabase):
-    """Once the primary, always the primary."""
-
     _appointed = False
 
     def remaining(self) -> float:
-        """For ever, from the first time on."""
         self._appointed = self._appointed or super().remaining() > 0
         return 1.0 if self._appointed else 0.0
 
 
 class ReadsUnconfirmed(PrimaryTerm):
-    """It believes itself."""
-
     def read(self, _deadline: Deadline) -> list[Any] | None:
         values = self._log.entries[: self._committed]
         return [value for _, value in values if value is not None]
 
 
 class NeverTruncates(ReplicatedLog):
-    """It keeps what it has."""
-
     def _put(self, at: int, entries: Sequence[Entry]) -> None:
         there = len(self.entries)
         super()._put(max(at, there), entries[max(0, there - at) :])
 
 
 class HalfQuorum(FailoverDatabase):
-    """Half of it is enough for it."""
-
     def _quorum(self) -> int:
         return self._members // 2

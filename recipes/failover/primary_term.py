@@ -11,14 +11,13 @@ from typing import Any, Final
 from rumpus.recipes.failover.replicated_log import Entry, ReplicatedLog, committed, merit
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Address, Caller, Message, NoAnswer, Unheard
+from rumpus.recipes.requests.retries import PAUSE
 
 ANSWER_PATIENCE_S: Final = 1.0
 """How long a primary waits for a replica's answer before it connects anew."""
 
 HEARTBEAT_S: Final = 0.3
 """A replica hears from its primary at least this often."""
-
-RETRY_S: Final = 0.05
 
 PIECE: Final = 500
 """Entries in one shipment at most."""
@@ -144,7 +143,7 @@ class PrimaryTerm:
 
     def _rest(self) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self.over, RETRY_S)
+            self._changed.wait_for(lambda: self.over, PAUSE)
 
     def _next_message(self, name: str) -> Message | None:
         """Wait until there is something to say to a replica; None once the term is over."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests.endless_call import EndlessCall
+from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp, EndlessCall
 from rumpus.recipes.jobs import faulty_jobs, published_jobs
 from rumpus.recipes.jobs.job_queue import Jobs
 
@@ -68,7 +68,7 @@ BOARDS: Final[Mapping[str, CatalogueEntry[Jobs]]] = {
         {"freed-live-holder"},
     ),
     "unsynced": mutant(
-        faulty_jobs.UnsyncedJobs,
+        variant(Jobs, DoesNotCatchUp),
         "says that there is no such job without a sync: a server that is behind has not heard of "
         "it yet",
         {"denied-job"},

@@ -33,8 +33,6 @@ STALE_S: Final = 0.3
 
 
 class PersistentClaimJobs(Jobs):
-    """Its claims are not ephemeral."""
-
     def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode())
@@ -43,8 +41,6 @@ class PersistentClaimJobs(Jobs):
 
 
 class UncheckedCompletionJobs(Jobs):
-    """Its completion does not look whether the job is still its own."""
-
     def _commit_completion(
         self,
         call: RetryingCall,
@@ -71,8 +67,6 @@ class UncheckedCompletionJobs(Jobs):
 
 
 class EffectFirstJobs(Jobs):
-    """The effect first, then the completion, which is checked."""
-
     def _commit_completion(
         self,
         call: RetryingCall,
@@ -89,8 +83,6 @@ class EffectFirstJobs(Jobs):
 
 
 class WatchOnlyJobs(Jobs):
-    """Its submitters learn of the end by the event of one watch."""
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._changed: dict[str, threading.Event] = {}
@@ -110,7 +102,6 @@ class WatchOnlyJobs(Jobs):
         return name
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """Wait for the event; None when the time is over, whatever the ticket says."""
         deadline = Deadline(timeout)
         if job not in self._changed or not self._changed[job].wait(deadline.left()):
             return None
@@ -118,16 +109,12 @@ class WatchOnlyJobs(Jobs):
 
 
 class SubmitsAgainJobs(Jobs):
-    """Its submission is made again, under another name, if the answer is lost."""
-
     def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
         name = f"{job}-{uuid.uuid4().hex[:8]}" if call.unsure else job
         return super()._hand_in(call, name, payload)
 
 
 class SwallowsLossJobs(Jobs):
-    """It says that it is done whether or not it was."""
-
     def complete(
         self,
         claim: Claim,
@@ -136,18 +123,14 @@ class SwallowsLossJobs(Jobs):
         also: Callable[[TransactionRequest], None] | None = None,
         timeout: float | None = None,
     ) -> None:
-        """The same, and nothing about what went wrong."""
         with suppress(ClaimLost, OutcomeUnknown):
             super().complete(claim, result, also=also, timeout=timeout)
 
 
 class TellsLatestResultJobs(Jobs):
-    """It keeps one result for all jobs."""
-
     _told: str | None = None
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """The one before, from the second on."""
         found = super().result(job, timeout)
         if found is None:
             return None
@@ -156,14 +139,11 @@ class TellsLatestResultJobs(Jobs):
 
 
 class CountsClaimsJobs(Jobs):
-    """Its tokens are each worker's own."""
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._tokens: list[int] = []
 
     def claim(self, timeout: float | None = None) -> Claim | None:
-        """With the worker's own number for a token."""
         claim = super().claim(timeout)
         if claim is None:
             return None
@@ -178,11 +158,9 @@ class CountsClaimsJobs(Jobs):
         also: Callable[[TransactionRequest], None] | None = None,
         timeout: float | None = None,
     ) -> None:
-        """By the version behind that number."""
         super().complete(self._versioned(claim), result, also=also, timeout=timeout)
 
     def give_back(self, claim: Claim, timeout: float | None = None) -> None:
-        """By the version behind that number."""
         super().give_back(self._versioned(claim), timeout)
 
     def _versioned(self, claim: Claim) -> Claim:
@@ -190,8 +168,6 @@ class CountsClaimsJobs(Jobs):
 
 
 class EvictingJobs(Jobs):
-    """It has no patience with others' claims."""
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._seen: dict[int, float] = {}
@@ -209,10 +185,3 @@ class EvictingJobs(Jobs):
                     call.write(self._client.delete_async, f"{claims}/{job}")
                     free.append(job)
         return free
-
-
-class UnsyncedJobs(Jobs):
-    """It believes any server that there is no such job."""
-
-    def _catch_up(self, call: RetryingCall) -> None:
-        """Nothing: the mistake."""

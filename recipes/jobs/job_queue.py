@@ -37,6 +37,7 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
@@ -64,7 +65,7 @@ class Ticket:
     by: str = ""
 
 
-class Jobs:
+class Jobs(Recipe):
     """One client's side: it may submit jobs, and do them.
 
     Args:
@@ -102,11 +103,6 @@ class Jobs:
         self._mark = uuid.uuid4().hex
         self._in_hand: str | None = None
         self._one_call = threading.Lock()
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return
 
     # The submitter's side.
 

@@ -5,13 +5,7 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
-from rumpus.recipes.lock import (
-    faulty_delayed_locks,
-    faulty_fenced_locks,
-    faulty_sequencer_locks,
-    faulty_validity_locks,
-    published_locks,
-)
+from rumpus.recipes.lock import faulty_locks, published_locks
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock, UnfairLock
 from rumpus.recipes.lock.delayed_lock import DelayedLock
 from rumpus.recipes.lock.fenced_lock import FencedLock
@@ -96,7 +90,7 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     "countdown": mutant(
         variant(
             ValidityLock,
-            contest=variant(ValidContest, _validity_class=faulty_validity_locks.Countdown),
+            contest=variant(ValidContest, _validity_class=faulty_locks.Countdown),
         ),
         "a thread counts down what is left of the window: in a process that is frozen nobody "
         "counts",
@@ -105,52 +99,52 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     "counts-from-now": mutant(
         variant(
             ValidityLock,
-            contest=variant(ValidContest, _validity_class=faulty_validity_locks.WhileConnected),
+            contest=variant(ValidContest, _validity_class=faulty_locks.WhileConnected),
         ),
         "counts the session's whole timeout from now, as long as the connection stands: a "
         "process that was frozen finds it standing",
         {"stale-belief"},
     ),
     "local-counter": mutant(
-        faulty_fenced_locks.LocalCounterLock,
+        faulty_locks.LocalCounterLock,
         "the token is a counter in the client: each client counts by itself",
         {"token-regression"},
     ),
     "memory-fence": mutant(
-        variant(FencedLock, _fence_class=faulty_fenced_locks.MemoryOfOne),
+        variant(FencedLock, _fence_class=faulty_locks.MemoryOfOne),
         "each client remembers the highest token that it has written itself: it knows nothing of "
         "other clients' tokens",
         {"stale-action"},
     ),
     "look-then-write": mutant(
-        variant(FencedLock, _fence_class=faulty_fenced_locks.LookThenWrite),
+        variant(FencedLock, _fence_class=faulty_locks.LookThenWrite),
         "compares its token when it begins to write, and then writes without a version: a higher "
         "token may have been written since",
         {"stale-action"},
     ),
     "refuses-equal": mutant(
-        variant(FencedLock, _fence_class=faulty_fenced_locks.AlsoEqual),
+        variant(FencedLock, _fence_class=faulty_locks.AlsoEqual),
         "the fence compares with <= in place of <: who holds is refused at the second write",
         {"refused-sequencer"},
     ),
     "delay-after-release": mutant(
-        variant(DelayedLock, contest=faulty_delayed_locks.AfterRelease),
+        variant(DelayedLock, contest=faulty_locks.AfterRelease),
         "release removes its node and leaves the mark: every release looks like a failure",
         {"stuck-waiter"},
     ),
     "delay-since-taken": mutant(
-        variant(DelayedLock, contest=faulty_delayed_locks.SinceTaken),
+        variant(DelayedLock, contest=faulty_locks.SinceTaken),
         "counts the delay from when the lock was taken, as if it were a lease, not from when its "
         "holder was seen to have failed",
         {"early-grant"},
     ),
     "verified-by-path": mutant(
-        variant(SequencerLock, verifier=faulty_sequencer_locks.ByPath),
+        variant(SequencerLock, verifier=faulty_locks.ByPath),
         "verifies by the lock's path only: a sequencer stands as long as anybody holds the lock",
         {"stale-sequencer"},
     ),
     "verified-once": mutant(
-        variant(SequencerLock, verifier=faulty_sequencer_locks.Remembering),
+        variant(SequencerLock, verifier=faulty_locks.Remembering),
         "remembers the answer for each sequencer, and does not ask again",
         {"stale-sequencer"},
     ),

@@ -34,6 +34,7 @@ from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.transaction import commit, raise_refusal
 
 DELAY: Final = 1.0
@@ -68,8 +69,7 @@ class DelayedContest(FairContest):
         if whose:
             wait = self._to_wait(stat)
             if wait > 0:
-                left = deadline.left()
-                time.sleep(wait if left is None else min(wait, left))
+                pause(deadline, wait)
                 return False
         try:
             self._transact(entry, deadline, entry.mark, stat.version, remove=False)

@@ -16,16 +16,19 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
+
+if TYPE_CHECKING:
+    from rumpus.recipes.contests.contest import Entry
 
 SHARES: Final = frozenset({"shared-partition", "unowned-partition", "partial-share"})
 """Each part has one owner, and who acquires gets its whole share."""

@@ -19,8 +19,9 @@ do harm to the answer "empty": before it is given, a write goes first.
 import re
 import threading
 import uuid
-from abc import ABC, abstractmethod
-from typing import ClassVar, Final, NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import (
@@ -29,19 +30,23 @@ from kazoo.exceptions import (
     NoNodeError,
     SessionExpiredError,
 )
-from kazoo.protocol.states import WatchedEvent
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.ledger import Attempt, Ledger, pause
+from rumpus.recipes.requests.ledger import Attempt, Ledger
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 MARK: Final = "-queue-"
 """Between the unique mark of an element and its priority, if any, and number."""
 
 _ELEMENT: Final = re.compile(re.escape(MARK) + r"(?:(\d+)-)?(-?\d{10})$")
+
+
+Found = TypeVar("Found")
 
 
 class Place(NamedTuple):
@@ -60,7 +65,7 @@ class Catch(NamedTuple):
     ledger: Ledger
 
 
-class ElementQueue(ABC):
+class ElementQueue(Recipe):
     """One client's side of the queue at ``path``.
 
     Args:
@@ -86,11 +91,6 @@ class ElementQueue(ABC):
         self._taking = threading.Lock()
         self._renewing = threading.Lock()
         self._latest: Ledger | None = None
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """None: consumers do not queue."""
-        return
 
     @classmethod
     def elements(cls, path: str) -> str:
@@ -183,11 +183,9 @@ class ElementQueue(ABC):
         return sorted(map(self._place, self._children(self._folder, ledger, deadline)))
 
     def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
-        def news(_event: WatchedEvent) -> None:
-            ledger.session.wake.set()
-
-        names: list[str] = ledger.session.ask(
-            deadline, self._client.get_children_async, folder, news
+        session = ledger.session
+        names: list[str] = session.ask(
+            deadline, self._client.get_children_async, folder, session.watcher()
         )
         return names
 
@@ -235,21 +233,35 @@ class ElementQueue(ABC):
         Raises:
             QueueUnknown: no answer in time.
         """
+
+        def look(ledger: Ledger) -> list[str]:
+            ledger.touch(deadline)
+            names: list[str] = ledger.session.ask(
+                deadline, self._client.get_children_async, self._folder
+            )
+            return names
+
+        return any(name.startswith(mark) for name in self._keep_asking(deadline, look))
+
+    def _keep_asking(
+        self,
+        deadline: Deadline,
+        attempt: Callable[[Ledger], Found],
+        element: bytes | None = None,
+    ) -> Found:
+        """Make attempts until one is answered, each with the present session's ledger.
+
+        Raises:
+            QueueUnknown: no answer in time, about that element.
+        """
         while True:
-            ledger = self._ledger()
             try:
-                ledger.touch(deadline)
-                return any(
-                    name.startswith(mark)
-                    for name in ledger.session.ask(
-                        deadline, self._client.get_children_async, self._folder
-                    )
-                )
+                return attempt(self._ledger())
             except ConnectionClosedError:
                 raise
             except (SessionExpiredError, Unanswered) as error:
                 if deadline.passed:
-                    raise QueueUnknown(f"{self._path}: no answer in time") from error
+                    raise QueueUnknown(f"{self._path}: no answer in time", element) from error
                 pause(deadline)
 
     def _deadline(self, timeout: float | None) -> Deadline:

@@ -2,10 +2,11 @@
 
 import threading
 import uuid
+from collections.abc import Sequence
+from contextlib import suppress
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import (
-    ConnectionClosedError,
     NoNodeError,
     SessionExpiredError,
 )
@@ -18,13 +19,11 @@ from rumpus.recipes.queue.fifo_queue import FifoQueue, TakingElementQueue
 from rumpus.recipes.queue.interfaces import QueueUnknown
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.ledger import Ledger, pause
+from rumpus.recipes.requests.ledger import Ledger
 from rumpus.recipes.requests.session import Unanswered
 
 
 class GetsThenDeletes(TakingElementQueue):
-    """As ``GetThenDeleteQueue``."""
-
     def _catch(self, place: Place, ledger: Ledger, deadline: Deadline) -> Catch | None:
         node = f"{self._folder}/{place.name}"
         try:
@@ -41,8 +40,6 @@ class GetsThenDeletes(TakingElementQueue):
 
 
 class WaitsForNotification(TakingElementQueue):
-    """As ``NotificationOnlyQueue``."""
-
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         super().__init__(client, path, grace=grace)
         self._fired = threading.Event()
@@ -63,8 +60,6 @@ class WaitsForNotification(TakingElementQueue):
 
 
 class FailsUnanswered(TakingElementQueue):
-    """As ``FailsUnansweredQueue``."""
-
     def _put(self, element: bytes, stem: str, timeout: float | None) -> None:
         try:
             super()._put(element, stem, timeout)
@@ -73,45 +68,28 @@ class FailsUnanswered(TakingElementQueue):
 
 
 class IgnoresTimeout(TakingElementQueue):
-    """As ``IgnoresTimeoutQueue``."""
-
     def _deadline(self, timeout: float | None) -> Deadline:
         return super()._deadline(None)
 
 
 class UnsyncedQueue(FifoQueue):
-    """It believes any list that shows nothing."""
-
     def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
         return super()._look(ledger, deadline, last=False)
 
 
 class NoLookupQueue(FifoQueue):
-    """It puts again when a put got no answer."""
-
     def _put(self, element: bytes, stem: str, timeout: float | None) -> None:
         deadline = self._deadline(timeout)
-        while True:
-            ledger = self._ledger()
+
+        def create(ledger: Ledger) -> None:
             node = f"{self._folder}/{uuid.uuid4().hex}{stem}"
-            try:
-                ledger.open(deadline)
-                ledger.session.ask(
-                    deadline, self._client.create_async, node, element, sequence=True
-                )
-            except ConnectionClosedError:
-                raise
-            except (SessionExpiredError, Unanswered) as error:
-                if deadline.passed:
-                    raise QueueUnknown("no answer in time to a put") from error
-                pause(deadline)
-            else:
-                return
+            ledger.open(deadline)
+            ledger.session.ask(deadline, self._client.create_async, node, element, sequence=True)
+
+        self._keep_asking(deadline, create)
 
 
 class SortsByNameQueue(FifoQueue):
-    """It takes the names' order for the elements'."""
-
     def _place(self, name: str) -> Place:
         return Place(0, 0, name)
 
@@ -123,67 +101,45 @@ class _UntiedClaim(ElementClaim):
 
 
 class UntiedAcknowledgementQueue(AcknowledgedQueue):
-    """Its acknowledgement removes the element whoever has it."""
-
     def claim(self, timeout: float | None = None) -> ElementClaim | None:
-        """As the sound one's."""
         caught = self._next(timeout)
         return None if caught is None else _UntiedClaim(self, caught)
 
     def remove(self, catch: Catch, timeout: float | None) -> None:
-        """Delete the element, then the claim, in whichever session there is."""
         deadline = self._deadline(timeout)
         for node in (self.node(catch.name), self.claim_node(catch.name)):
-            while True:
-                session = self._ledger().session
-                try:
-                    session.ask(deadline, self._client.delete_async, node)
-                except NoNodeError:
-                    break  # the mistake: as if an earlier try of ours had done it
-                except ConnectionClosedError:
-                    raise
-                except (SessionExpiredError, Unanswered) as error:
-                    if deadline.passed:
-                        raise QueueUnknown("no answer in time", catch.element) from error
-                    pause(deadline)
-                else:
-                    break
+
+            def delete(ledger: Ledger, node: str = node) -> None:
+                with suppress(NoNodeError):  # the mistake: as if an earlier try had done it
+                    ledger.session.ask(deadline, self._client.delete_async, node)
+
+            self._keep_asking(deadline, delete, catch.element)
 
 
 class PersistentClaimQueue(AcknowledgedQueue):
-    """Its claims are persistent."""
-
     def _grab(self, transaction: TransactionRequest, name: str) -> None:
         transaction.check(self.node(name), version=0)
         transaction.create(self.claim_node(name))
 
 
 class CachedListQueue(PriorityQueue):
-    """It works off an old list."""
-
-    def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
-        super().__init__(client, path, grace=grace)
-        self._kept: list[Place] = []
+    _kept: Sequence[Place] = ()
 
     def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
         if not self._kept:
             super()._look(ledger, deadline, last=last)
             self._kept = self._list(ledger, deadline)
         first, self._kept = self._kept[:1], self._kept[1:]
-        return first
+        return list(first)
 
 
 class TextPriorityQueue(PriorityQueue):
-    """It compares priorities as text."""
-
     def _place(self, name: str) -> Place:
         place = super()._place(name)
         return place._replace(priority=int(str(place.priority).ljust(2, "0")))
 
 
 class UnsyncedPriorityQueue(PriorityQueue):
-    """It takes the most urgent element of a list that may be old."""
-
     def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
         ledger.open(deadline)
         return self._list(ledger, deadline)[:1]

@@ -18,28 +18,20 @@ from rumpus.recipes.requests.deadline import Deadline
 
 
 class Barging(ReadContest):
-    """A reader waits only if the first node in line is a writer's."""
-
     def _blocking(self, ahead: list[str]) -> list[str]:
         return ahead if ahead and WRITE in ahead[0] else []
 
 
 class Mislabelled(WriteContest):
-    """A writer's node has the mark of a reader's."""
-
     mark: ClassVar[str] = READ
 
 
 class ReadersIgnored(WriteContest):
-    """A writer waits for writers only."""
-
     def _blocking(self, ahead: list[str]) -> list[str]:
         return [node for node in ahead if WRITE in node]
 
 
 class NotifiedOnlyLock(RevocableReadWriteLock):
-    """It hears of requests only by events."""
-
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:

@@ -14,9 +14,8 @@ import time
 from typing import ClassVar, Final
 
 from kazoo.exceptions import NoNodeError, SessionExpiredError
-from kazoo.protocol.states import WatchedEvent
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
+from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Promises
@@ -28,6 +27,7 @@ from rumpus.recipes.read_write.read_write_lock import (
     WriteLock,
 )
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 
 UNLOCK: Final = b"unlock"
@@ -98,12 +98,8 @@ class RevocableReadWriteLock(ReadWriteLock):
     def _look(self, entry: Entry, deadline: Deadline) -> bool:
         """Whether a request stands in our node now; with a watch, so that later ones wake us."""
         session = entry.session
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         session.wake.clear()
-        data, _ = session.ask(deadline, self._client.get_async, entry.node, news)
+        data, _ = session.ask(deadline, self._client.get_async, entry.node, session.watcher())
         return bool(data == UNLOCK)
 
     def revoke(self, timeout: float = 2.0) -> tuple[str, ...]:

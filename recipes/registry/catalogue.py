@@ -5,6 +5,7 @@ from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
+from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.registry import faulty_registries
 from rumpus.recipes.registry.kazoo_registry import (
     ChildrenWatchRegistry,
@@ -47,7 +48,7 @@ REGISTRIES: Final[Mapping[str, CatalogueEntry[ServiceRegistry]]] = {
         {"stale-view"},
     ),
     "unsynced": mutant(
-        faulty_registries.UnsyncedRegistry,
+        variant(ServiceRegistry, DoesNotCatchUp),
         "lists without a sync: a server that is behind lacks those who have registered, and has "
         "those who have left",
         {"ghost-entry", "missing-entry"},

@@ -14,8 +14,6 @@ from rumpus.recipes.requests.session import Session
 
 
 class Once(Registration):
-    """It registers once."""
-
     _reregisters = False
     _told = False
 
@@ -27,22 +25,12 @@ class Once(Registration):
         return self._told
 
 
-class UnsyncedRegistry(ServiceRegistry):
-    """It lists what its server has."""
-
-    def _catch_up(self, session: Session, deadline: Deadline) -> None:
-        """Nothing: the mistake."""
-
-
 class FirstSessionRegistry(ServiceRegistry):
-    """It never leaves its first session."""
-
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
         self._first = Session(client)
 
     def register(self, address: str, timeout: float | None = None) -> None:
-        """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
             raise RegistrationUnknown(f"{self._path}: the session has ended")

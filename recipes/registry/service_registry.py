@@ -24,14 +24,15 @@ from typing import ClassVar, Final, Protocol
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
-from kazoo.protocol.states import WatchedEvent
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
+from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session, Unanswered, started_again
+from rumpus.recipes.requests.retries import PAUSE, started_again
+from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.view.follower_view import Children, ChildrenView
 
 PRESENCE: Final = frozenset({"ghost-entry", "missing-entry", "stale-view", "stuck-waiter"})
@@ -163,12 +164,8 @@ class Registration(FairContest):
             self._clear_lost(entry, deadline)
         self._enter(entry, deadline)
         session = entry.session
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         try:
-            session.ask(deadline, self._client.get_async, entry.node, news)
+            session.ask(deadline, self._client.get_async, entry.node, session.watcher())
         except NoNodeError:
             entry.node = entry.token = None
             return False
@@ -228,7 +225,7 @@ class Watching(Protocol):
         """Those who are there, sorted, as far as told."""
 
 
-class ServiceRegistry:
+class ServiceRegistry(Recipe):
     """Register one address, discover everybody's, watch them.
 
     Args:
@@ -254,11 +251,6 @@ class ServiceRegistry:
         self._registration: Registration | None = None
         self._withdrawn: list[Registration] = []
         self._watching: Watching | None = None
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return None
 
     @property
     def address(self) -> str | None:
@@ -335,8 +327,7 @@ class ServiceRegistry:
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
         """See to it that the next read shows all that was committed before this call."""
-        with suppress(NoNodeError):  # a write of no effect: see the module
-            session.ask(deadline, self._client.delete_async, f"{self._path}/{uuid.uuid4().hex}")
+        session.catch_up(deadline, f"{self._path}/{uuid.uuid4().hex}")
 
     def watch(self) -> Watching:
         """The addresses, kept up to date from the first call on until ``close``."""

@@ -12,7 +12,6 @@ was in doubt then is for the caller to find out from what the transaction would 
 """
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,10 +29,8 @@ from kazoo.exceptions import (
 from kazoo.interfaces import IAsyncResult
 
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import within_session
 from rumpus.recipes.requests.session import Session, Unanswered
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
 
 
 class Attempt:
@@ -183,13 +180,9 @@ class Ledger:
         self, deadline: Deadline, method: Callable[..., Any], *args: Any, **options: Any
     ) -> Any:
         """Ask until there is an answer."""
-        while True:
-            try:
-                return self.session.ask(deadline, method, *args, **options)
-            except Unanswered:
-                if deadline.passed:
-                    raise
-                pause(deadline)
+        return within_session(
+            deadline, lambda: self.session.ask(deadline, method, *args, **options)
+        )
 
 
 _ALONG_WITH_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
@@ -198,9 +191,3 @@ _ALONG_WITH_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
 
 def _nothing(_transaction: TransactionRequest) -> None:
     """Nothing but the entry in the ledger."""
-
-
-def pause(deadline: Deadline) -> None:
-    """Rest before another try, but not beyond the deadline."""
-    left = deadline.left()
-    time.sleep(PAUSE if left is None else min(PAUSE, left))

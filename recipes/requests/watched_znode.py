@@ -13,12 +13,10 @@ from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.znodes.register import ABSENT, LocalRegister, Reading
 from rumpus.recipes.znodes.znode_access import Asker, NotAsked
-
-PAUSE = 0.05
-"""Seconds between two looks while there is no connection."""
 
 
 class WatchedZnode(LocalRegister):

@@ -9,8 +9,6 @@ from rumpus.recipes.semaphore.contest_semaphore import SemaphoreContest
 
 
 class CountsAll(SemaphoreContest):
-    """It counts those behind it, too."""
-
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
         self._enter(entry, deadline)
         standing = self._standing(entry, deadline)
@@ -27,8 +25,6 @@ class CountsAll(SemaphoreContest):
 
 
 class CountsFirst(SemaphoreContest):
-    """It counts, and then creates."""
-
     @classmethod
     def line(cls, path: str) -> Line:
         return Line(kind="pool", path=path)
@@ -49,15 +45,11 @@ class CountsFirst(SemaphoreContest):
 
 
 class WatchesOne(SemaphoreContest):
-    """It waits for one of the holders only."""
-
     def _watched(self, blocking: list[str]) -> list[str]:
         return [blocking[-self._permits]]
 
 
 class ReleaseByPlace(SemaphoreContest):
-    """Its release removes the first node, whoever's it is."""
-
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         if entry.node is None:
             return super()._take_out(entry, deadline)

@@ -24,8 +24,6 @@ SITE = "site-"
 
 
 class PiecemealCommit(PeerCommit):
-    """A child for each site, created one after another; the sites are those that are there."""
-
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
@@ -40,8 +38,6 @@ class PiecemealCommit(PeerCommit):
 
 
 class OneByOneCommit(CoordinatedCommit):
-    """A decision for each participant, written one after another."""
-
     def _conclude(
         self,
         call: RetryingCall,
@@ -64,8 +60,6 @@ class OneByOneCommit(CoordinatedCommit):
 
 
 class AbortsAloneCommit(PeerCommit):
-    """A participant that has waited long enough aborts, and tells nobody."""
-
     def _conclude(
         self,
         call: RetryingCall,
@@ -80,15 +74,11 @@ class AbortsAloneCommit(PeerCommit):
 
 
 class WaitsForCoordinatorCommit(CoordinatedCommit):
-    """Its participants wait for the coordinator's decision, and for nothing else."""
-
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
         return parties.coordinator != self._name
 
 
 class NeedsPresenceCommit(PeerCommit):
-    """A vote counts only while its site is at work."""
-
     def _conclude(
         self,
         call: RetryingCall,
@@ -106,8 +96,6 @@ class NeedsPresenceCommit(PeerCommit):
 
 
 class OverwritesCommit(PeerCommit):
-    """The decision is data that is set, whatever stands there."""
-
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
         super().__init__(client, path, name=name, grace=grace)
         self._waiting: set[str] = set()
@@ -128,7 +116,6 @@ class OverwritesCommit(PeerCommit):
     def decide(
         self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
-        """As the sound one's, but for the looks after the first."""
         self._waiting.discard(transaction)
         return super().decide(transaction, timeout, patience=patience)
 
@@ -154,17 +141,12 @@ class OverwritesCommit(PeerCommit):
 
 
 class ExistsIsMineCommit(PeerCommit):
-    """A vote that is there is its own."""
-
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
-        """Vote, and take what stands for that."""
         with suppress(VotedAlready):
             super().vote(transaction, ballot, timeout)
 
 
 class IgnoresTimeoutCommit(PeerCommit):
-    """Its sites wait for every vote."""
-
     def decide(
         self,
         transaction: str,
@@ -172,5 +154,4 @@ class IgnoresTimeoutCommit(PeerCommit):
         *,
         patience: float = 5.0,
     ) -> Decision | None:
-        """Wait for ever."""
         return super().decide(transaction, None, patience=TIMEOUT_MAX)

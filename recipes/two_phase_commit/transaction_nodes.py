@@ -24,7 +24,7 @@ participant finishes. A transaction of which nobody knows is never begun.
 
 import json
 import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -33,6 +33,7 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
@@ -86,7 +87,7 @@ class Progress:
     at_work: set[str] = field(default_factory=set)
 
 
-class TwoPhaseCommit(ABC):
+class TwoPhaseCommit(Recipe):
     """One site's part in the transactions below ``path``.
 
     Args:
@@ -122,11 +123,6 @@ class TwoPhaseCommit(ABC):
         self._path = path
         self._name = name
         self._grace = grace
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return
 
     def begin(
         self,

@@ -17,8 +17,6 @@ SAVED_EACH = 5
 
 
 class NotifiedOnly(Follower):
-    """Looks again when the server tells it to, and not when the connection has come back."""
-
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)  # type: ignore[call-arg]  # mixed into views
         self._notified = threading.Event()
@@ -42,8 +40,6 @@ class NotifiedOnly(Follower):
 
 
 class WatchAfterReadDataView(DataView):
-    """Reads, then watches."""
-
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:
             data, stat = session.ask(deadline, self._client.get_async, self._path)
@@ -55,8 +51,6 @@ class WatchAfterReadDataView(DataView):
 
 
 class WatchAfterReadChildrenView(ChildrenView):
-    """Lists, then watches."""
-
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:
             names, stat = session.ask(
@@ -69,12 +63,8 @@ class WatchAfterReadChildrenView(ChildrenView):
 
 
 class FallsBackDataView(DataView):
-    """It falls back to an old copy."""
-
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)
-        self._saved: Data | None = None
-        self._shown = 0
+    _saved: Data | None = None
+    _shown = 0
 
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:

@@ -11,7 +11,8 @@ from kazoo.protocol.states import ZnodeStat
 from kazoo.recipe.cache import TreeCache
 from kazoo.recipe.watchers import ChildrenWatch, DataWatch
 
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.view.follower_view import VIEW_PROMISES, Children, Data
 
 PROMISES = Promises(
@@ -20,18 +21,13 @@ PROMISES = Promises(
 )
 
 
-class _KazooView:
+class _KazooView(Recipe):
     promises: ClassVar[Promises] = PROMISES
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client
         self._path = path
         self._closed = False
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues for a view."""
-        return None
 
     @property
     def connected(self) -> bool:

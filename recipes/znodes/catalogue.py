@@ -47,7 +47,7 @@ REGISTERS: Final[Mapping[str, CatalogueEntry[LocalRegister]]] = {
         {"not-linearizable"},
     ),
     "unsynced": mutant(
-        variant(LinearizableRegister, faulty_znodes.Unsynced),
+        variant(LinearizableRegister, _asker_class=faulty_znodes.UnsyncedAsker),
         UNSYNCED,
         {"not-linearizable"},
     ),
@@ -76,7 +76,7 @@ APPEND_LOGS: Final[Mapping[str, CatalogueEntry[AppendLog]]] = {
         {"not-linearizable"},
     ),
     "unsynced": mutant(
-        variant(AppendLog, faulty_znodes.Unsynced),
+        variant(AppendLog, _asker_class=faulty_znodes.UnsyncedAsker),
         UNSYNCED,
         {"not-linearizable"},
     ),

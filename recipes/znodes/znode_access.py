@@ -12,8 +12,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.connection import _CONNECTION_DROP
 
+from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
@@ -61,7 +62,7 @@ class Asker:
             self(self._client.delete_async, f"{self._path}/nothing")
 
 
-class ZnodeAccess:
+class ZnodeAccess(Recipe):
     """What the recipes on znodes share.
 
     Args:
@@ -70,15 +71,11 @@ class ZnodeAccess:
     """
 
     promises: ClassVar[Promises]
+    _asker_class: ClassVar[type[Asker]] = Asker
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client
         self._path = path
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return None
 
     @contextmanager
     def _asking(self) -> Iterator[Asker]:
@@ -92,7 +89,7 @@ class ZnodeAccess:
             identity = session.id
             if identity is None:
                 raise NotAsked("no connection")
-            yield Asker(self._client, session, identity, self._path)
+            yield self._asker_class(self._client, session, identity, self._path)
         finally:
             session.close()
 

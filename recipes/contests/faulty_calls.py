@@ -1,5 +1,8 @@
-"""Waiting for the notification of a watch, and for nothing else: a mistake of several families."""
+"""Mistakes of several families in how a call looks, waits and gives up."""
 
+from typing import Any
+
+from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
@@ -23,3 +26,24 @@ class DeafCall(RetryingCall):
             super().wait(*until)
             self.session.wake.clear()
         self._told = False
+
+
+class EndlessCall(RetryingCall):
+    """Goes on until it has found what it looks for."""
+
+    def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
+        super().__init__(client, None, grace)
+
+
+class HastyCall(RetryingCall):
+    """Takes half of the time that it is given."""
+
+    def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
+        super().__init__(client, None if timeout is None else timeout / 2, grace)
+
+
+class DoesNotCatchUp:
+    """A look shows what the server at hand has, which may be behind."""
+
+    def _catch_up(self, *_: Any) -> None:
+        """Nothing: the mistake."""
