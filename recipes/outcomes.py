@@ -1,7 +1,9 @@
 """How a recipe's call can fail: nobody knows whether it took effect, or it certainly did not.
 
 Every exception of a recipe's own derives from one of the two, so that a caller who treats all
-recipes alike catches two classes. Errors of ZooKeeper's and kazoo's pass through as they are.
+recipes alike catches two classes. Errors of ZooKeeper's and kazoo's pass through as they are: any
+call may raise ``ConnectionClosedError``, when its client was stopped, and ``ZookeeperError``, when
+the ensemble refused a request (a missing permission, say).
 """
 
 

@@ -64,8 +64,6 @@ class Barrier(Recipe):
 
         Raises:
             OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         with self._call_class(self._client, timeout, self._grace) as call:
 
@@ -107,10 +105,6 @@ class Barrier(Recipe):
 
         Returns:
             True: there was no barrier at a moment of the call. False: timed out.
-
-        Raises:
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused.
         """
         with self._call_class(self._client, timeout, self._grace) as call:
 
@@ -141,5 +135,5 @@ class Barrier(Recipe):
             call.wait()
 
     def _get_through(self, call: RetryingCall, write: Callable[[], bool]) -> None:
-        if not call.rounds(write):
+        if call.rounds(write) is None:
             raise OutcomeUnknown(f"{self._path}: no answer in time")

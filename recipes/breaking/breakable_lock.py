@@ -41,12 +41,6 @@ BLACKLIST: Final = "blacklist"
 class BreakableLock(FairLock):
     """A fair lock that tells who holds it."""
 
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
-        self._client = client
-
     def holder(self, timeout: float | None = 5.0) -> Stand | None:
         """Who is first in line, as a server saw it a moment ago; None if nobody is.
 
@@ -72,8 +66,7 @@ class BlacklistLock(BreakableLock):
         client: as for every lock here. **It is stopped and started again** when its session is
             on the list; what else uses it sees its session end.
         path: the znode of the lock. The list is below it, at ``path``/blacklist.
-        name: who we are.
-        grace: see ``recipes.contests.contender``.
+        name, grace: see ``recipes.contests.contender``.
         condemned: called, on another thread, when this client's session was found on the list
             and before it is ended: the application must stop acting.
     """
@@ -156,10 +149,7 @@ class IdentityLock(BreakableLock):
     """Freed at once by whoever knows that the holder's process is dead.
 
     Args:
-        client: as for every lock here.
-        path: the znode of the lock.
-        name: where we run; host and process number if empty.
-        grace: see ``recipes.contests.contender``.
+        name: where we run; host and process number if empty. The rest is as for every lock here.
     """
 
     promises: ClassVar[Promises] = Promises(

@@ -161,7 +161,6 @@ class BlacklistGuard:
 
         Raises:
             SessionExpiredError: the session has ended.
-            ConnectionClosedError: the client was stopped.
         """
         present = session.id
         if present is None:

@@ -29,9 +29,7 @@ COUNTERS: Final[Mapping[str, CatalogueEntry[Counter]]] = {
         {"miscount"},
     ),
     "adds-one": mutant(
-        faulty_counters.AddsOneCounter,
-        "adds one, whatever it is told to add",
-        {"miscount"},
+        faulty_counters.AddsOneCounter, "adds one, whatever it is told to add", {"miscount"}
     ),
     "looks-afterwards": mutant(
         faulty_counters.LooksAfterwardsCounter,

@@ -1,8 +1,7 @@
 """Counters with one known mistake each, which the harness must find."""
 
 import time
-
-from kazoo.client import KazooClient
+from functools import cached_property
 
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt
 from rumpus.recipes.outcomes import NotDone
@@ -17,12 +16,7 @@ class AddsAgainCounter(Counter):
 
 class BlindWriteCounter(Counter):
     def _write(
-        self,
-        call: RetryingCall,
-        total: int,
-        version: int,
-        receipt: str,
-        receipt_version: int,
+        self, call: RetryingCall, total: int, version: int, receipt: str, receipt_version: int
     ) -> None:
         super()._write(call, total, -1, receipt, receipt_version)
 
@@ -39,11 +33,9 @@ class LooksAfterwardsCounter(Counter):
 
 
 class FirstSessionCounter(Counter):
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
-        self._first = Session(client)
+    @cached_property
+    def _first(self) -> Session:
+        return Session(self._client)
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         if self._first.lost:

@@ -93,8 +93,6 @@ class Counter(Recipe):
 
         Raises:
             AdditionUnknown: no answer in time; nobody can say whether it was or will be added.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         key = key or uuid.uuid4().hex
         with RetryingCall(self._client, timeout, self._grace) as call:
@@ -108,8 +106,6 @@ class Counter(Recipe):
 
         Raises:
             NotDone: no answer in ``timeout`` seconds (plus ``grace``).
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused.
         """
         with RetryingCall(self._client, timeout, self._grace) as call:
 
@@ -135,7 +131,7 @@ class Counter(Recipe):
                     call.write(self._client.delete_async, self._receipt)
                 return True
 
-            if not call.rounds(remove):
+            if call.rounds(remove) is None:
                 raise OutcomeUnknown(f"{self._path}: no answer in time, the receipt may be there")
 
     def _catch_up(self, call: RetryingCall) -> None:

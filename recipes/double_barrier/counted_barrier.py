@@ -35,12 +35,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import (
-    BadVersionError,
-    ConnectionClosedError,
-    NodeExistsError,
-    NoNodeError,
-)
+from kazoo.exceptions import BadVersionError, ConnectionClosedError, NodeExistsError, NoNodeError
 
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
@@ -155,8 +150,6 @@ class DoubleBarrier(Recipe):
         Raises:
             OutcomeUnknown: timed out, or the session was lost, and others may have been let in with
                 us. Our node is being removed; enter again when you like.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         deadline = Deadline(timeout)
         if not self._settled(deadline):

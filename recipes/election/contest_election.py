@@ -57,9 +57,6 @@ class ContestElection(Contender):
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self._client = client
-        self._name = name
-        self._grace = grace
         self._turn = threading.Lock()
         self._acknowledgements = self._acknowledgements_class(client, f"{path}-acknowledged")
 
@@ -73,12 +70,9 @@ class ContestElection(Contender):
 
         Raises:
             LockUnknown: timed out, and whether something of ours is left cannot be said.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         deadline = Deadline(timeout)
-        left = deadline.left()
-        if not self._turn.acquire(timeout=-1 if left is None else left):
+        if not deadline.acquire(self._turn):
             return False
         try:
             if self._grant is not None and self._still_ours(self._grant, deadline):

@@ -6,13 +6,14 @@ from typing import Final
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
 from rumpus.recipes.election.contest_election import FairElection
+from rumpus.recipes.election.kazoo_election import KazooElection
 from rumpus.recipes.failover import faulty_failover
 from rumpus.recipes.failover.database import FailoverDatabase
-from rumpus.recipes.failover.kazoo_failover import KazooElectionDatabase
 
 FAILOVER: Final[Mapping[str, CatalogueEntry[FailoverDatabase]]] = {
     "quorum": sound(FailoverDatabase),
-    "kazoo-election": sound(KazooElectionDatabase),
+    # kazoo appoints; the members' majority still decides whose writes count.
+    "kazoo-election": sound(variant(FailoverDatabase, election=KazooElection)),
     "acknowledges-first": mutant(
         variant(FailoverDatabase, _term_class=faulty_failover.AcknowledgesFirst),
         "acknowledges a write before its replicas have it (asynchronous replication)",

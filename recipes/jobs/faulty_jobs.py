@@ -3,12 +3,11 @@
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from kazoo.client import KazooClient, TransactionRequest
+from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
@@ -16,6 +15,7 @@ from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
     TICKETS,
+    Change,
     Claim,
     Jobs,
     Ticket,
@@ -42,11 +42,7 @@ class PersistentClaimJobs(Jobs):
 
 class UncheckedCompletionJobs(Jobs):
     def _commit_completion(
-        self,
-        call: RetryingCall,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
@@ -57,22 +53,13 @@ class UncheckedCompletionJobs(Jobs):
             with suppress(NoNodeError):
                 call.write(self._client.delete_async, self._node(folder, claim.job))
 
-    def _completed(
-        self,
-        call: RetryingCall,
-        claim: Claim,
-        by: str,
-    ) -> bool | None:
+    def _completed(self, call: RetryingCall, claim: Claim, by: str) -> bool | None:
         return None
 
 
 class EffectFirstJobs(Jobs):
     def _commit_completion(
-        self,
-        call: RetryingCall,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         if also is not None:
             effect = self._client.transaction()
@@ -116,12 +103,7 @@ class SubmitsAgainJobs(Jobs):
 
 class SwallowsLossJobs(Jobs):
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
         with suppress(ClaimLost, OutcomeUnknown):
             super().complete(claim, result, also=also, timeout=timeout)
@@ -151,12 +133,7 @@ class CountsClaimsJobs(Jobs):
         return replace(claim, token=len(self._tokens))
 
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
         super().complete(self._versioned(claim), result, also=also, timeout=timeout)
 

@@ -46,6 +46,9 @@ JOBS: Final = "jobs"
 CLAIMS: Final = "claims"
 TICKETS: Final = "tickets"
 
+Change = Callable[[TransactionRequest], None]
+"""Adds to a multi what else is to change with it."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -206,12 +209,7 @@ class Jobs(Recipe):
             return claim
 
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
         """Say that a job is done, and have its effect.
 
@@ -344,11 +342,7 @@ class Jobs(Recipe):
         return Claim(job, payload, stat.version)
 
     def _commit_completion(
-        self,
-        call: RetryingCall,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))

@@ -1,15 +1,14 @@
 """Asynchronous jobs as a document prints them: an ephemeral node that goes when the job is done."""
 
-from collections.abc import Callable
 from uuid import uuid4
 
-from kazoo.client import TransactionRequest
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
     TICKETS,
+    Change,
     Claim,
     Jobs,
     Ticket,
@@ -92,11 +91,7 @@ class EphemeralWorkJobs(_GoneIsDone):
             raise NoNodeError from error  # it is back already: an earlier try took the claim away
 
     def _commit_completion(
-        self,
-        call: RetryingCall,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))

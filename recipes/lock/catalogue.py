@@ -89,8 +89,7 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     ),
     "countdown": mutant(
         variant(
-            ValidityLock,
-            contest=variant(ValidContest, _validity_class=faulty_locks.Countdown),
+            ValidityLock, contest=variant(ValidContest, _validity_class=faulty_locks.Countdown)
         ),
         "a thread counts down what is left of the window: in a process that is frozen nobody "
         "counts",
@@ -98,8 +97,7 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     ),
     "counts-from-now": mutant(
         variant(
-            ValidityLock,
-            contest=variant(ValidContest, _validity_class=faulty_locks.WhileConnected),
+            ValidityLock, contest=variant(ValidContest, _validity_class=faulty_locks.WhileConnected)
         ),
         "counts the session's whole timeout from now, as long as the connection stands: a "
         "process that was frozen finds it standing",

@@ -23,10 +23,7 @@ import time
 from typing import ClassVar, Final
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NoNodeError,
-)
+from kazoo.exceptions import BadVersionError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Entry
@@ -131,10 +128,7 @@ class DelayedLock(ContestLock):
     """A fair lock with a lock-delay. See the module.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: seconds by which a call may run over its timeout.
+        client, path, name, grace: see ``recipes.contests.contender``.
         delay: seconds for which nobody gets it after a holder has failed.
     """
 

@@ -20,11 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NoNodeError,
-    SessionExpiredError,
-)
+from kazoo.exceptions import BadVersionError, NoNodeError, SessionExpiredError
 
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline

@@ -65,10 +65,7 @@ class ValidityLock(ContestLock):
     """A fair lock with a window of validity. See the module.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: seconds by which a call may run over its timeout.
+        client, path, name, grace: see ``recipes.contests.contender``.
         session_timeout: seconds that the servers grant to the client's sessions; what the client
             asked for by default. They grant less to those who ask for more than 20 ticks.
     """

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
+from rumpus.recipes.contests.faulty_contenders import HalvesTimeout
 from rumpus.recipes.partitioner import faulty_partitioners
 from rumpus.recipes.partitioner.kazoo_partitioner import KazooPartitioner
 from rumpus.recipes.partitioner.member_partitioner import Partitioner
@@ -56,7 +57,7 @@ PARTITIONERS: Final[Mapping[str, CatalogueEntry[Any]]] = {
         {"partial-share"},
     ),
     "halves-timeout": mutant(
-        faulty_partitioners.HalvesTimeoutPartitioner,
+        variant(Partitioner, HalvesTimeout),
         "acquire gives up after half of its timeout",
         {"early-timeout"},
     ),

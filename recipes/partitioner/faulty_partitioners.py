@@ -55,7 +55,6 @@ class NeverHeldPartitioner(Partitioner):
 
 class GivesUpPartitioner(Partitioner):
     def _give_up(self, members: list[str]) -> bool:
-        """Call what it has its share."""
         self._agreed = members
         return True
 
@@ -63,8 +62,3 @@ class GivesUpPartitioner(Partitioner):
 class StaysListedPartitioner(Partitioner):
     def _deregister(self, timeout: float | None) -> None:
         """Nothing: the mistake."""
-
-
-class HalvesTimeoutPartitioner(Partitioner):
-    def acquire(self, timeout: float | None = None) -> bool:
-        return super().acquire(None if timeout is None else timeout / 2)

@@ -64,10 +64,7 @@ class KazooPartitioner:
             if self._partitioner is None or self._partitioner.failed:
                 self._forget()
                 self._partitioner = self._client.SetPartitioner(
-                    self._path,
-                    set=self._set,
-                    identifier=self._name,
-                    time_boundary=BOUNDARY,
+                    self._path, set=self._set, identifier=self._name, time_boundary=BOUNDARY
                 )
             elif self._partitioner.release:
                 self._partitioner.release_set()

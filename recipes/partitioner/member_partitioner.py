@@ -38,7 +38,7 @@ _GLANCE: Final = 0.3
 
 
 class Part(NamedTuple):
-    """What the owner of a part can tell of it; see ``recipes.contests.interfaces.Grant``."""
+    """What the owner of a part can tell of it; see ``recipes.contests.contender``."""
 
     node: str | None
     token: int | None
@@ -192,7 +192,7 @@ class Partitioner:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that we own our share; see ``Lock.held``."""
+        """Whether we may believe, right now, that we own our share; see ``ContestLock.held``."""
         return self._agreed is not None and all(
             entry.session.connected for entry in self._owned.values()
         )

@@ -6,10 +6,4 @@ from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.recipes.queue.interfaces import QueueUnknown
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 
-__all__ = [
-    "AcknowledgedQueue",
-    "ClaimLost",
-    "FifoQueue",
-    "PriorityQueue",
-    "QueueUnknown",
-]
+__all__ = ["AcknowledgedQueue", "ClaimLost", "FifoQueue", "PriorityQueue", "QueueUnknown"]

@@ -38,10 +38,7 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
     "kazoo": sound(KazooQueue),
     "kazoo-locking": sound(KazooLockingQueue),
     "ephemeral-elements": mutant(
-        variant(FifoQueue, _ephemeral=True),
-        EPHEMERAL_ELEMENTS,
-        {"lost-element"},
-        printed="L 3.3",
+        variant(FifoQueue, _ephemeral=True), EPHEMERAL_ELEMENTS, {"lost-element"}, printed="L 3.3"
     ),
     "get-then-delete": mutant(
         variant(FifoQueue, faulty_queues.GetsThenDeletes),
@@ -61,9 +58,7 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
         {"out-of-order"},
     ),
     "notification-only": mutant(
-        variant(FifoQueue, faulty_queues.WaitsForNotification),
-        NOTIFICATION_ONLY,
-        {"stuck-waiter"},
+        variant(FifoQueue, faulty_queues.WaitsForNotification), NOTIFICATION_ONLY, {"stuck-waiter"}
     ),
     "untied-acknowledgement": mutant(
         faulty_queues.UntiedAcknowledgementQueue,
@@ -77,9 +72,7 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
         {"orphan-node"},
     ),
     "fails-unanswered": mutant(
-        variant(FifoQueue, faulty_queues.FailsUnanswered),
-        FAILS_UNANSWERED,
-        {"phantom-element"},
+        variant(FifoQueue, faulty_queues.FailsUnanswered), FAILS_UNANSWERED, {"phantom-element"}
     ),
     "unsynced": mutant(
         faulty_queues.UnsyncedQueue,
@@ -87,9 +80,7 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
         {"out-of-order"},
     ),
     "ignores-timeout": mutant(
-        variant(FifoQueue, faulty_queues.IgnoresTimeout),
-        IGNORES_TIMEOUT,
-        {"overdue-call"},
+        variant(FifoQueue, faulty_queues.IgnoresTimeout), IGNORES_TIMEOUT, {"overdue-call"}
     ),
 }
 
@@ -116,9 +107,7 @@ PRIORITY_QUEUES: Final[
         printed="L 3.4",
     ),
     "ephemeral-elements": mutant(
-        variant(PriorityQueue, _ephemeral=True),
-        EPHEMERAL_ELEMENTS,
-        {"lost-element"},
+        variant(PriorityQueue, _ephemeral=True), EPHEMERAL_ELEMENTS, {"lost-element"}
     ),
     "get-then-delete": mutant(
         variant(PriorityQueue, faulty_queues.GetsThenDeletes),
@@ -131,13 +120,9 @@ PRIORITY_QUEUES: Final[
         {"stuck-waiter"},
     ),
     "fails-unanswered": mutant(
-        variant(PriorityQueue, faulty_queues.FailsUnanswered),
-        FAILS_UNANSWERED,
-        {"phantom-element"},
+        variant(PriorityQueue, faulty_queues.FailsUnanswered), FAILS_UNANSWERED, {"phantom-element"}
     ),
     "ignores-timeout": mutant(
-        variant(PriorityQueue, faulty_queues.IgnoresTimeout),
-        IGNORES_TIMEOUT,
-        {"overdue-call"},
+        variant(PriorityQueue, faulty_queues.IgnoresTimeout), IGNORES_TIMEOUT, {"overdue-call"}
     ),
 }

@@ -141,8 +141,7 @@ class ElementQueue(Recipe):
     def _next(self, timeout: float | None) -> Catch | None:
         """Wait for an element and make it ours; see ``take`` and ``claim`` of the interfaces."""
         deadline = self._deadline(timeout)
-        left = deadline.left()
-        if not self._taking.acquire(timeout=-1 if left is None else left):
+        if not deadline.acquire(self._taking):
             raise NotDone(f"{self._path}: other threads of this client were waiting")
         try:
             return self._wait(deadline)
@@ -244,10 +243,7 @@ class ElementQueue(Recipe):
         return any(name.startswith(mark) for name in self._keep_asking(deadline, look))
 
     def _keep_asking(
-        self,
-        deadline: Deadline,
-        attempt: Callable[[Ledger], Found],
-        element: bytes | None = None,
+        self, deadline: Deadline, attempt: Callable[[Ledger], Found], element: bytes | None = None
     ) -> Found:
         """Make attempts until one is answered, each with the present session's ledger.
 

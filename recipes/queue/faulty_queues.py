@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    NoNodeError,
-    SessionExpiredError,
-)
+from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.outcomes import NotDone

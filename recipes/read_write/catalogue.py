@@ -1,11 +1,10 @@
 """Read-write locks."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
-from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.read_write import faulty_read_write_locks
 from rumpus.recipes.read_write.kazoo_read_write_lock import KazooReadWriteLock
@@ -19,7 +18,7 @@ from rumpus.recipes.read_write.read_write_lock import (
 from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
 
 
-def with_sides(mistake: type[Contender]) -> type[ReadWriteLock]:
+def with_sides(mistake: type[Any]) -> type[ReadWriteLock]:
     """A lock both sides of which have a mistake."""
     return variant(
         ReadWriteLock, reader=variant(ReadLock, mistake), writer=variant(WriteLock, mistake)

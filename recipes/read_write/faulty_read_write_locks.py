@@ -1,18 +1,13 @@
 """Read-write locks with one known mistake each, which the harness must find."""
 
 import threading
+from functools import cached_property
 from typing import ClassVar
 
-from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.contests.contest import Entry
-from rumpus.recipes.read_write.read_write_lock import (
-    READ,
-    WRITE,
-    ReadContest,
-    WriteContest,
-)
+from rumpus.recipes.read_write.read_write_lock import READ, WRITE, ReadContest, WriteContest
 from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
 from rumpus.recipes.requests.deadline import Deadline
 
@@ -32,12 +27,11 @@ class ReadersIgnored(WriteContest):
 
 
 class NotifiedOnlyLock(RevocableReadWriteLock):
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
-        self._watched: str | None = None
-        self._notified = threading.Event()
+    _watched: str | None = None
+
+    @cached_property
+    def _notified(self) -> threading.Event:
+        return threading.Event()
 
     def _look(self, entry: Entry, deadline: Deadline) -> bool:
         def news(event: WatchedEvent) -> None:

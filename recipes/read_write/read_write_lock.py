@@ -86,10 +86,7 @@ class ReadWriteLock:
     Where several threads of a client read at once each needs a lock object of its own.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: see ``recipes.contests.contender.Contender``.
+        client, path, name, grace: see ``recipes.contests.contender``.
     """
 
     reader: ClassVar[type[ContestLock]] = ReadLock
@@ -125,7 +122,7 @@ class ReadWriteLock:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that this client holds it; see ``Lock.held``."""
+        """Whether this client may believe, right now, that it holds; see ``ContestLock.held``."""
         return self._latest.held
 
     @property

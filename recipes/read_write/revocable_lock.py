@@ -18,6 +18,7 @@ from kazoo.exceptions import NoNodeError, SessionExpiredError
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.read_write.read_write_lock import (
     PROMISES,
@@ -39,22 +40,19 @@ REQUEST_PATIENCE: Final = 2.0
 _NUMBER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 
 
-class RevocableReader(ReadLock):
+class _Revocable(ContestLock):
+    @property
+    def entry(self) -> Entry | None:
+        """What stands in the line for the present grant."""
+        return self._grant
+
+
+class RevocableReader(_Revocable, ReadLock):
     """A reader who can be asked."""
 
-    @property
-    def entry(self) -> Entry | None:
-        """What stands in the line for the present grant."""
-        return self._grant
 
-
-class RevocableWriter(WriteLock):
+class RevocableWriter(_Revocable, WriteLock):
     """A writer who can be asked."""
-
-    @property
-    def entry(self) -> Entry | None:
-        """What stands in the line for the present grant."""
-        return self._grant
 
 
 class RevocableReadWriteLock(ReadWriteLock):
@@ -145,7 +143,7 @@ class RevocableReadWriteLock(ReadWriteLock):
 
     def _entry(self) -> Entry:
         side = self._latest
-        entry = side.entry if isinstance(side, (RevocableReader, RevocableWriter)) else None
+        entry = side.entry if isinstance(side, _Revocable) else None
         if entry is None:
             raise NotHeld(f"{self._path}: not held by this client")
         return entry

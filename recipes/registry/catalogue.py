@@ -8,9 +8,9 @@ from rumpus.recipes.contests import faulty_contests
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.registry import faulty_registries
 from rumpus.recipes.registry.kazoo_registry import (
-    ChildrenWatchRegistry,
+    KazooServiceTree,
+    KazooServiceWatch,
     PartyRegistry,
-    TreeCacheRegistry,
 )
 from rumpus.recipes.registry.service_registry import Registration, ServiceRegistry, ServiceView
 from rumpus.recipes.view import faulty_views
@@ -18,8 +18,8 @@ from rumpus.recipes.view import faulty_views
 REGISTRIES: Final[Mapping[str, CatalogueEntry[ServiceRegistry]]] = {
     "registry": sound(ServiceRegistry),
     "kazoo-party": sound(PartyRegistry),
-    "kazoo-children-watch": sound(ChildrenWatchRegistry),
-    "kazoo-tree-cache": sound(TreeCacheRegistry),
+    "kazoo-children-watch": sound(variant(ServiceRegistry, view=KazooServiceWatch)),
+    "kazoo-tree-cache": sound(variant(ServiceRegistry, view=KazooServiceTree)),
     "persistent": mutant(
         variant(
             ServiceRegistry,

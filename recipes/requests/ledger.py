@@ -15,22 +15,16 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NodeExistsError,
-    RolledBackError,
-    RuntimeInconsistency,
-    SessionExpiredError,
-    ZookeeperError,
-)
+from kazoo.exceptions import BadVersionError, NodeExistsError, SessionExpiredError, ZookeeperError
 from kazoo.interfaces import IAsyncResult
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import within_session
 from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.transaction import raise_refusal
 
 
 class Attempt:
@@ -164,9 +158,7 @@ class Ledger:
         answers = self._insist(deadline, self._send, self._node, attempt)
         if isinstance(answers[0], BadVersionError):
             return False
-        for answer in answers:
-            if isinstance(answer, ZookeeperError) and not isinstance(answer, _ALONG_WITH_OTHERS):
-                raise answer
+        raise_refusal(answers)
         return True
 
     def _send(self, node: str, attempt: Attempt) -> IAsyncResult:
@@ -183,10 +175,6 @@ class Ledger:
         return within_session(
             deadline, lambda: self.session.ask(deadline, method, *args, **options)
         )
-
-
-_ALONG_WITH_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
-"""What kazoo answers for those parts of a refused transaction that are not to blame."""
 
 
 def _nothing(_transaction: TransactionRequest) -> None:

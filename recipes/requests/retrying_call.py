@@ -6,20 +6,16 @@ a look at how things stand; a round that got no answer is simply made again.
 """
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    RolledBackError,
-    RuntimeInconsistency,
-    SessionExpiredError,
-)
+from kazoo.exceptions import SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import over_sessions
 from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.transaction import raise_refusal
 
 Found = TypeVar("Found")
 Answer = TypeVar("Answer")
@@ -44,12 +40,7 @@ class RetryingCall:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.session.close()
 
     def rounds(self, one: Callable[[], Found | None]) -> Found | None:
@@ -58,7 +49,6 @@ class RetryingCall:
         A lost session is followed by the client's next one.
 
         Raises:
-            ConnectionClosedError: the client was stopped.
             ZookeeperError: the server refused a request, and the round did not expect it.
         """
 
@@ -92,10 +82,7 @@ class RetryingCall:
             return transaction.commit_async()
 
         answers: list[Any] = self.write(multi, what)
-        for answer in answers:
-            innocent = isinstance(answer, (RolledBackError, RuntimeInconsistency))
-            if isinstance(answer, Exception) and not innocent:
-                raise answer
+        raise_refusal(answers)
         return answers
 
     def settle(self, path: str) -> None:

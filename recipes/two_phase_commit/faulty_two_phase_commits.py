@@ -101,11 +101,7 @@ class OverwritesCommit(PeerCommit):
         self._waiting: set[str] = set()
 
     def _create_transaction(
-        self,
-        call: RetryingCall,
-        node: str,
-        data: bytes,
-        parties: Parties,
+        self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
         multi = self._client.transaction()
         multi.create(node, data)
@@ -148,10 +144,6 @@ class ExistsIsMineCommit(PeerCommit):
 
 class IgnoresTimeoutCommit(PeerCommit):
     def decide(
-        self,
-        transaction: str,
-        timeout: float | None = None,
-        *,
-        patience: float = 5.0,
+        self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
         return super().decide(transaction, None, patience=TIMEOUT_MAX)

@@ -262,10 +262,10 @@ class TwoPhaseCommit(Recipe):
                 except NoNodeError:
                     return []
 
-            names = call.rounds(one)
-            if names is None:
+            found = call.rounds(one)
+            if found is None:
                 raise InDoubt(f"{self._path}: no answer")
-            return names
+            return found
 
     def forget(self, transaction: str, timeout: float | None = None) -> None:
         """Remove a transaction. Only once it is decided and every participant has done its part.

@@ -26,24 +26,16 @@ VIEWS: Final[Mapping[str, CatalogueEntry[Recipe]]] = {
     "kazoo-children-watch": sound(KazooChildrenView),
     "kazoo-tree-cache": sound(KazooTreeView),
     "notified-only-data": mutant(
-        variant(DataView, faulty_views.NotifiedOnly),
-        NOTIFIED_ONLY_DATA,
-        {"stale-view"},
+        variant(DataView, faulty_views.NotifiedOnly), NOTIFIED_ONLY_DATA, {"stale-view"}
     ),
     "notified-only-children": mutant(
-        variant(ChildrenView, faulty_views.NotifiedOnly),
-        NOTIFIED_ONLY_DATA,
-        {"stale-view"},
+        variant(ChildrenView, faulty_views.NotifiedOnly), NOTIFIED_ONLY_DATA, {"stale-view"}
     ),
     "watch-after-read-data": mutant(
-        faulty_views.WatchAfterReadDataView,
-        WATCH_AFTER_READ_DATA,
-        {"stale-view"},
+        faulty_views.WatchAfterReadDataView, WATCH_AFTER_READ_DATA, {"stale-view"}
     ),
     "watch-after-read-children": mutant(
-        faulty_views.WatchAfterReadChildrenView,
-        WATCH_AFTER_READ_DATA,
-        {"stale-view"},
+        faulty_views.WatchAfterReadChildrenView, WATCH_AFTER_READ_DATA, {"stale-view"}
     ),
     "falls-back": mutant(
         faulty_views.FallsBackDataView,

@@ -52,9 +52,7 @@ REGISTERS: Final[Mapping[str, CatalogueEntry[LocalRegister]]] = {
         {"not-linearizable"},
     ),
     "caches-reads": mutant(
-        variant(LocalRegister, faulty_znodes.CachesReads),
-        CACHES_READS,
-        {"session-order"},
+        variant(LocalRegister, faulty_znodes.CachesReads), CACHES_READS, {"session-order"}
     ),
     "first-session": mutant(
         variant(LinearizableRegister, faulty_znodes.FirstSessionOnly),
@@ -76,14 +74,10 @@ APPEND_LOGS: Final[Mapping[str, CatalogueEntry[AppendLog]]] = {
         {"not-linearizable"},
     ),
     "unsynced": mutant(
-        variant(AppendLog, _asker_class=faulty_znodes.UnsyncedAsker),
-        UNSYNCED,
-        {"not-linearizable"},
+        variant(AppendLog, _asker_class=faulty_znodes.UnsyncedAsker), UNSYNCED, {"not-linearizable"}
     ),
     "first-session": mutant(
-        variant(AppendLog, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(AppendLog, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }
 
@@ -116,14 +110,10 @@ WATCHED_ZNODES: Final[Mapping[str, CatalogueEntry[WatchedZnode]]] = {
         {"overdue-call"},
     ),
     "caches-reads": mutant(
-        variant(WatchedZnode, faulty_znodes.CachesReads),
-        CACHES_READS,
-        {"session-order"},
+        variant(WatchedZnode, faulty_znodes.CachesReads), CACHES_READS, {"session-order"}
     ),
     "first-session": mutant(
-        variant(WatchedZnode, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(WatchedZnode, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }
 
@@ -141,9 +131,7 @@ EPHEMERALS: Final[Mapping[str, CatalogueEntry[EphemeralNodes]]] = {
         {"early-removal"},
     ),
     "first-session": mutant(
-        variant(EphemeralNodes, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(EphemeralNodes, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }
 
@@ -161,18 +149,14 @@ SEQUENCES: Final[Mapping[str, CatalogueEntry[SequentialNodes | VersionNumbers]]]
         {"duplicate-sequence", "sequence-regression"},
     ),
     "first-session": mutant(
-        variant(SequentialNodes, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(SequentialNodes, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }
 
 MULTI_WRITES: Final[Mapping[str, CatalogueEntry[MultiWrite]]] = {
     "multi": sound(MultiWrite),
     "one-by-one": mutant(
-        faulty_znodes.OneByOneWrite,
-        "writes one node after the other",
-        {"torn-multi"},
+        faulty_znodes.OneByOneWrite, "writes one node after the other", {"torn-multi"}
     ),
     "unchecked-read": mutant(
         faulty_znodes.UncheckedReadWrite,
@@ -185,9 +169,7 @@ MULTI_WRITES: Final[Mapping[str, CatalogueEntry[MultiWrite]]] = {
         {"not-linearizable"},
     ),
     "first-session": mutant(
-        variant(MultiWrite, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(MultiWrite, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }
 
@@ -209,8 +191,6 @@ GUARDED_ZNODES: Final[Mapping[str, CatalogueEntry[GuardedZnodes]]] = {
         {"wrong-stat"},
     ),
     "first-session": mutant(
-        variant(GuardedZnodes, faulty_znodes.FirstSessionOnly),
-        FIRST_SESSION,
-        {"stuck-waiter"},
+        variant(GuardedZnodes, faulty_znodes.FirstSessionOnly), FIRST_SESSION, {"stuck-waiter"}
     ),
 }

@@ -65,6 +65,9 @@ class Asker:
 class ZnodeAccess(Recipe):
     """What the recipes on znodes share.
 
+    Every operation may raise ``NotAsked``: there was no connection, and nothing has happened; or
+    ``Unanswered``: all of it has happened, or will, or nothing.
+
     Args:
         client: a started client with kazoo's threading handler.
         path: the znode below which everything happens; it is there.
@@ -114,10 +117,6 @@ class ZnodeAccess(Recipe):
                 session.close()
 
     def prepare(self) -> None:
-        """See that the path is there.
-
-        Raises:
-            NotAsked, Unanswered: as every operation.
-        """
+        """See that the path is there."""
         with self._asking() as ask:
             ask(self._client.ensure_path_async, self._path)

@@ -3,9 +3,9 @@
 import pytest
 
 from rumpus.harness.clients.home import MemoryHome
+from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
-from rumpus.recipes.failover.kazoo_failover import KazooElectionDatabase
 from rumpus.recipes.failover.primary_directory import Primary, PrimaryDirectory
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.requests.deadline import Deadline
@@ -38,7 +38,7 @@ def group(crowd, path):
         member.close()
 
 
-@pytest.mark.parametrize("kind", [FailoverDatabase, KazooElectionDatabase])
+@pytest.mark.parametrize("kind", [FailoverDatabase, FAILOVER["kazoo-election"].recipe])
 def test_what_is_written_survives_its_primary(crowd, path, group, eventually, kind):
     members = [group(number, kind) for number in range(MEMBERS)]
     user = FailoverClient(crowd[5], path)
