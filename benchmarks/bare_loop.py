@@ -22,7 +22,7 @@ def main() -> None:
     hosts, recipe, path, name, acts, pause = sys.argv[1:]
     kazoo = KazooClient(hosts=hosts, timeout=2.0)
     kazoo.start(15)
-    lock = LOCKS[recipe](kazoo, path, name=name)
+    lock = LOCKS[recipe].recipe(kazoo, path, name=name)
     print("connected", flush=True)
     slices = Slices(*json.loads(sys.stdin.readline()))
     cycles: Counter[int | None] = Counter()

@@ -30,7 +30,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        log = APPEND_LOGS[recipe](context.kazoo, path)
+        log = APPEND_LOGS[recipe].recipe(context.kazoo, path)
 
         def append(value: Any) -> Any:
             log.append(value["key"], value["value"])
@@ -67,7 +67,7 @@ def log_load(setting: Setting) -> Generator:
 APPENDS = Workload(
     name="append",
     summary="clients append to logs in single znodes, and read them",
-    recipes=APPEND_LOGS,
+    catalogue=APPEND_LOGS,
     path="/rumpus/append",
     build="rumpus.workloads.append:client",
     model="append",

@@ -47,7 +47,8 @@ from rumpus.harness.generators.generator import (
 )
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.barrier.catalogue import BARRIERS
-from rumpus.recipes.barrier.node_barrier import Barrier, BarrierUnknown
+from rumpus.recipes.barrier.node_barrier import Barrier
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload
@@ -292,7 +293,7 @@ class BarrierClient:
     def _do(call: Callable[[float], None], timeout: float) -> Outcome:
         try:
             PatientCall(lambda: call(timeout)).result(timeout + OVERDUE_S)
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         except StillRunning:
             return Outcome("info", error="no answer")
@@ -305,7 +306,7 @@ class BarrierClient:
         except StillRunning:
             self._left.append(call)
             return Outcome("fail", error="still waiting, left to itself")
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         return Outcome("ok") if passed else Outcome("fail", error=TIMED_OUT)
 
@@ -319,7 +320,7 @@ class BarrierClient:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], BarrierClient]:
     """Makes the client's side for one recipe."""
-    kind = BARRIERS[recipe]
+    kind = BARRIERS[recipe].recipe
 
     def build(context: ClientContext) -> BarrierClient:
         return BarrierClient([kind(context.kazoo, f"{path}/{key}") for key in range(KEEPERS)])
@@ -373,7 +374,7 @@ def held_up(history: History) -> int:
 BARRIER = Workload(
     name="barrier",
     summary="some clients set a barrier up and remove it each, all others wait at them",
-    recipes=BARRIERS,
+    catalogue=BARRIERS,
     path="/rumpus/barrier",
     build="rumpus.workloads.barrier:client",
     model="gate",

@@ -187,7 +187,7 @@ class BreakingClient(ContentionClient):
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], BreakingClient]:
     """Makes the client's side for one recipe."""
-    kind = BREAKABLE_LOCKS[recipe]
+    kind = BREAKABLE_LOCKS[recipe].recipe
 
     def build(context: ClientContext) -> BreakingClient:
         name = f"c{context.client}"
@@ -285,7 +285,7 @@ def _done(history: History, f: str) -> list[Op]:
 BREAKING = Workload(
     name="breaking",
     summary="holders hang or die, and their locks are taken from them without waiting",
-    recipes=BREAKABLE_LOCKS,
+    catalogue=BREAKABLE_LOCKS,
     path="/rumpus/breaking",
     build="rumpus.workloads.breaking:client",
     model="mutex",

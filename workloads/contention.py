@@ -29,7 +29,7 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
-from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line
 from rumpus.workloads.workload import Action, Setting
 
@@ -336,9 +336,9 @@ class ContentionClient:
     def _do_acquire(self, timeout: float) -> Outcome:
         try:
             granted = self._acquire(timeout)
-        except LockUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
-        except NotHeld as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
         if not granted:
             return Outcome("fail", error=TIMED_OUT)
@@ -391,9 +391,9 @@ class ContentionClient:
     def _do_release(self) -> Outcome:
         try:
             self._release()
-        except NotHeld as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
-        except LockUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         return Outcome("ok")
 

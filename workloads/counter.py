@@ -38,7 +38,8 @@ from rumpus.harness.generators.generator import (
 )
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.counter.catalogue import COUNTERS
-from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload
@@ -148,9 +149,9 @@ class CounterClient:
             total = call.result(timeout + OVERDUE_S)
         except StillRunning:
             return Outcome("info", error="has not returned yet")
-        except AdditionUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
-        except TotalUnknown as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
         return Outcome("ok", {"key": value["key"], "value": total})
 
@@ -170,7 +171,7 @@ def _insist(counter: Counter, amount: int, timeout: float) -> int:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], CounterClient]:
     """Makes the client's side for one recipe."""
-    kind = COUNTERS[recipe]
+    kind = COUNTERS[recipe].recipe
 
     def build(context: ClientContext) -> CounterClient:
         name = f"c{context.client}"
@@ -229,7 +230,7 @@ def final_reads(history: History) -> int:
 COUNTER = Workload(
     name="counter",
     summary="clients add to counters and read them; at the end everybody reads all",
-    recipes=COUNTERS,
+    catalogue=COUNTERS,
     path="/rumpus/counter",
     build="rumpus.workloads.counter:client",
     model="counter",

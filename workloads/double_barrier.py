@@ -38,9 +38,9 @@ from rumpus.harness.generators.generator import (
     Pending,
 )
 from rumpus.harness.generators.seed import Seed
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
-from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 from rumpus.workloads.workload import Setting, Workload
@@ -198,7 +198,7 @@ class DoubleBarrierClient:
         if self._leaving is not None:
             began = time.monotonic()
             try:
-                with suppress(NotInside, BarrierUnknown):
+                with suppress(NotDone, OutcomeUnknown):
                     self._finish_leaving(timeout)
             except StillRunning:
                 return Outcome("fail", error="an earlier leave has not returned yet")
@@ -211,7 +211,7 @@ class DoubleBarrierClient:
         except StillRunning:
             self._entering = call
             return Outcome("info", error="still waiting, left to itself")
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         if not inside:
             # A call that was given up on belongs to an earlier operation, of unknown outcome.
@@ -236,13 +236,13 @@ class DoubleBarrierClient:
                 inside = self._entering.result(patience)
             except StillRunning:
                 return Outcome("ok")  # as good as an enter in the last round
-            except BarrierUnknown:
+            except OutcomeUnknown:
                 inside = False
             self._entering = None
             if inside:
                 self._leave(patience)
         elif self._leaving is not None:
-            with suppress(StillRunning, NotInside, BarrierUnknown):
+            with suppress(StillRunning, NotDone, OutcomeUnknown):
                 self._finish_leaving(patience)
         return Outcome("ok")
 
@@ -253,9 +253,9 @@ class DoubleBarrierClient:
             left = self._finish_leaving(timeout + OVERDUE_S)
         except StillRunning:
             return Outcome("info", error="has not returned yet")
-        except NotInside as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
-        except BarrierUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", error=str(error))
         if not left:
             return Outcome("info", error="has left, but others have not yet")
@@ -266,7 +266,7 @@ class DoubleBarrierClient:
 
         Raises:
             StillRunning: it goes on; ask again.
-            NotInside, BarrierUnknown: as ``leave``.
+            NotDone, OutcomeUnknown: as ``leave``.
         """
         call, self._leaving = self._leaving, None
         assert call is not None, "there is one"
@@ -283,7 +283,7 @@ class DoubleBarrierClient:
 
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], DoubleBarrierClient]:
     """Makes the client's side for one recipe; all clients are parties."""
-    kind = DOUBLE_BARRIERS[recipe]
+    kind = DOUBLE_BARRIERS[recipe].recipe
 
     def build(context: ClientContext) -> DoubleBarrierClient:
         def connected(session: str | None) -> bool:
@@ -357,7 +357,7 @@ def check_model_too(history: History) -> CheckResult:
 DOUBLE_BARRIER = Workload(
     name="double-barrier",
     summary="all clients go into a barrier together and out together, round after round",
-    recipes=DOUBLE_BARRIERS,
+    catalogue=DOUBLE_BARRIERS,
     path="/rumpus/double-barrier",
     build="rumpus.workloads.double_barrier:client",
     model="double-barrier",

@@ -112,7 +112,7 @@ class ElectionClient(ContentionClient):
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ElectionClient]:
     """Makes the client's side for one recipe."""
-    kind = ELECTIONS[recipe]
+    kind = ELECTIONS[recipe].recipe
 
     def build(context: ClientContext) -> ElectionClient:
         election = kind(context.kazoo, path, name=f"c{context.client}")
@@ -161,7 +161,7 @@ def judge(evidence: Evidence) -> Verdict:
 ELECTION = Workload(
     name="election",
     summary="clients campaign, act as leader, and resign; another one observes who leads",
-    recipes=ELECTIONS,
+    catalogue=ELECTIONS,
     path="/rumpus/election",
     build="rumpus.workloads.election:client",
     model="leader-election",

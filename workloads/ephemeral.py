@@ -28,7 +28,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        nodes = EPHEMERALS[recipe](context.kazoo, path)
+        nodes = EPHEMERALS[recipe].recipe(context.kazoo, path)
 
         def create(value: Any) -> Any:
             session = nodes.create(value["name"])
@@ -66,7 +66,7 @@ def judge_ephemerals(evidence: Evidence) -> Verdict:
 EPHEMERAL = Workload(
     name="ephemeral",
     summary="clients make ephemeral znodes, remove their own, and look at all of them",
-    recipes=EPHEMERALS,
+    catalogue=EPHEMERALS,
     path="/rumpus/ephemeral",
     build="rumpus.workloads.ephemeral:client",
     model="ephemeral",

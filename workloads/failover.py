@@ -40,8 +40,9 @@ from rumpus.harness.generators.combinators import (
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.failover.catalogue import FAILOVER
-from rumpus.recipes.failover.client import FailoverClient, NoPrimary, OutcomeUnknown
+from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 
@@ -201,7 +202,7 @@ class FailoverMember:
                 raise Leaves
             if f == "converge":
                 return self._converge(value["patience"])
-        except NoPrimary as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
         except OutcomeUnknown as error:
             return Outcome("info" if f == "append" else "fail", error=str(error))
@@ -234,7 +235,7 @@ class FailoverMember:
 
 def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], FailoverMember]:
     """Makes the client's side for one recipe."""
-    kind = FAILOVER[recipe]
+    kind = FAILOVER[recipe].recipe
     former: list[FailoverDatabase] = []
 
     def build(context: ClientContext) -> FailoverMember:
@@ -297,7 +298,7 @@ def judge_failover(evidence: Evidence) -> Verdict:
 FAILOVER_WORKLOAD = Workload(
     name="failover",
     summary="a database of all clients elects its primary, and loses no acknowledged write",
-    recipes=FAILOVER,
+    catalogue=FAILOVER,
     path="/rumpus/failover",
     build="rumpus.workloads.failover:client",
     model="append",

@@ -8,7 +8,8 @@ from kazoo.exceptions import KazooException, NoNodeError
 
 from rumpus.harness.clients.client_body import Outcome
 from rumpus.harness.clients.messages import Acted
-from rumpus.recipes.lock.fencing import StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.recipes.lock.fencing import StaleToken, ZooKeeperFence
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.contention import REQUEST_PATIENCE_S, ContentionClient
 
 WRITE_PATIENCE_S: Final = 1.5
@@ -66,7 +67,7 @@ class FencedClient(ContentionClient):
 
         As any storage's client, it does not ask whether its user still holds a lock.
         """
-        unanswered = (WriteUnknown, KazooException, self._context.kazoo.handler.timeout_exception)
+        unanswered = (OutcomeUnknown, KazooException, self._context.kazoo.handler.timeout_exception)
         for _ in range(TRIES):
             try:
                 self._write(token)

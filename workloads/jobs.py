@@ -40,7 +40,8 @@ from rumpus.harness.generators.combinators import (
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.jobs.catalogue import BOARDS
-from rumpus.recipes.jobs.job_queue import Claim, ClaimLost, JobUnknown
+from rumpus.recipes.jobs.job_queue import Claim
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.workload import Setting, Workload
 
@@ -173,7 +174,7 @@ class BoardClient:
     def __init__(self, context: ClientContext, recipe: str, path: str) -> None:
         self._context = context
         self._path = path
-        self._jobs = BOARDS[recipe](context.kazoo, f"{path}/{BOARD}", grace=GRACE_S)
+        self._jobs = BOARDS[recipe].recipe(context.kazoo, f"{path}/{BOARD}", grace=GRACE_S)
         self._claim: Claim | None = None
         self._laid_out = False
         self._submitted: dict[str, str] = {}
@@ -211,9 +212,9 @@ class BoardClient:
                 return self._do_collect(value["patience"])
             if f == "audit":
                 return self._do_audit()
-        except JobUnknown as error:
+        except OutcomeUnknown as error:
             return Outcome("info", value, str(error))
-        except ClaimLost as error:
+        except NotDone as error:
             return Outcome("fail", value, str(error))
         raise ValueError(f"a client of this workload knows no operation {f!r}")
 
@@ -264,7 +265,7 @@ class BoardClient:
                 claim = self._jobs.claim(CLAIM_TIMEOUT_S / 4)
                 if claim is not None:
                     self._complete(claim, TIMEOUT_S)
-            except (JobUnknown, ClaimLost):
+            except (OutcomeUnknown, NotDone):
                 claim = None  # others, or a later round of ours, will have it
             try:
                 left = [] if claim is not None else self._names(f"{BOARD}/jobs")
@@ -374,7 +375,7 @@ def _expired_claims(truth: ServerTruth | None, path: str) -> int | None:
 JOBS = Workload(
     name="jobs",
     summary="clients hand jobs in, do those of others, and wait to be told",
-    recipes=BOARDS,
+    catalogue=BOARDS,
     path="/rumpus/jobs",
     build="rumpus.workloads.jobs:client",
     model="multiset-queue",

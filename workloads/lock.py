@@ -44,7 +44,7 @@ ONE_LONG_IN = 60
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
-    kind = LOCKS[recipe]
+    kind = LOCKS[recipe].recipe
 
     def build(context: ClientContext) -> ContentionClient:
         lock = kind(context.kazoo, path, name=f"c{context.client}")
@@ -128,7 +128,7 @@ def _judge(evidence: Evidence) -> Verdict:
 LOCK = Workload(
     name="lock",
     summary="clients contend for one lock and act on what it protects",
-    recipes=LOCKS,
+    catalogue=LOCKS,
     path="/rumpus/lock",
     build="rumpus.workloads.lock:client",
     model="mutex",

@@ -35,7 +35,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        multi = MULTI_WRITES[recipe](context.kazoo, path)
+        multi = MULTI_WRITES[recipe].recipe(context.kazoo, path)
 
         def write(value: Any) -> Any:
             return {"version": multi.write(value["value"])}
@@ -139,7 +139,7 @@ def judge_multi(evidence: Evidence) -> Verdict:
 MULTI = Workload(
     name="multi",
     summary="clients write several znodes by one transaction, and read them as of one moment",
-    recipes=MULTI_WRITES,
+    catalogue=MULTI_WRITES,
     path="/rumpus/multi",
     build="rumpus.workloads.multi:client",
     model="versioned-register",

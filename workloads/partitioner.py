@@ -246,7 +246,7 @@ class PartitionClient(ContentionClient):
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], PartitionClient]:
     """Makes the client's side for one recipe."""
-    kind = PARTITIONERS[recipe]
+    kind = PARTITIONERS[recipe].recipe
 
     def build(context: ClientContext) -> PartitionClient:
         partitioner = kind(context.kazoo, path, PARTS, name=f"c{context.client}")
@@ -306,7 +306,7 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
 PARTITIONER = Workload(
     name="partitioner",
     summary="members that come and go share out a set",
-    recipes=PARTITIONERS,
+    catalogue=PARTITIONERS,
     path="/rumpus/partitioner",
     build="rumpus.workloads.partitioner:client",
     model="mutex for each part",

@@ -12,14 +12,14 @@ from rumpus.workloads.workload import Workload
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
     """Makes the client's side for one recipe."""
-    kind = PRIORITY_QUEUES[recipe]
+    kind = PRIORITY_QUEUES[recipe].recipe
     return lambda context: QueueClient(context, kind, path)
 
 
 PRIORITY_QUEUE = Workload(
     name="priority-queue",
     summary="clients put elements of several priorities into a queue and take them out",
-    recipes=PRIORITY_QUEUES,
+    catalogue=PRIORITY_QUEUES,
     path="/rumpus/priority-queue",
     build="rumpus.workloads.priority_queue:client",
     model=MODEL.name,

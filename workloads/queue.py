@@ -12,14 +12,14 @@ from rumpus.workloads.workload import Workload
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
     """Makes the client's side for one recipe."""
-    kind = QUEUES[recipe]
+    kind = QUEUES[recipe].recipe
     return lambda context: QueueClient(context, kind, path)
 
 
 QUEUE = Workload(
     name="queue",
     summary="clients put elements into a queue and take them out, some by claim",
-    recipes=QUEUES,
+    catalogue=QUEUES,
     path="/rumpus/queue",
     build="rumpus.workloads.queue:client",
     model=FIFO_QUEUE.name,

@@ -37,7 +37,8 @@ from rumpus.harness.generators.generator import (
     Thread,
 )
 from rumpus.harness.generators.seed import Seed
-from rumpus.recipes.queue.interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.queue.interfaces import QueueUnknown
 from rumpus.workloads.handoffs import Handoffs, Schedule
 from rumpus.workloads.workload import Setting
 
@@ -371,7 +372,7 @@ class QueueClient:
         except QueueUnknown as error:
             named = None if error.element is None else {"value": error.element.decode()}
             return Outcome("info", named, str(error))
-        except (NothingDone, ClaimLost) as error:
+        except NotDone as error:
             return Outcome("fail", error=str(error))
 
     def _run(self, f: str, value: Any) -> Outcome:

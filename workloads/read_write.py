@@ -129,7 +129,7 @@ class ReadWriteClient(ContentionClient):
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ReadWriteClient]:
     """Makes the client's side for one recipe."""
-    kind = READ_WRITE_LOCKS[recipe]
+    kind = READ_WRITE_LOCKS[recipe].recipe
 
     def build(context: ClientContext) -> ReadWriteClient:
         lock = kind(context.kazoo, path, name=f"c{context.client}")
@@ -210,7 +210,7 @@ def _judge(evidence: Evidence) -> Verdict:
 READ_WRITE = Workload(
     name="read-write",
     summary="clients read together or write alone under one lock, or ask its holders to let go",
-    recipes=READ_WRITE_LOCKS,
+    catalogue=READ_WRITE_LOCKS,
     path="/rumpus/read-write",
     build="rumpus.workloads.read_write:client",
     model="read-write-lock",

@@ -81,7 +81,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        register = REGISTERS[recipe](context.kazoo, path)
+        register = REGISTERS[recipe].recipe(context.kazoo, path)
 
         def told(key: str, seen: Reading, *, value: bool = False) -> dict[str, Any]:
             answer = {"key": key, "version": seen.version, "session": hexadecimal(seen.session)}
@@ -136,7 +136,7 @@ def load(setting: Setting) -> Generator:
 REGISTER = Workload(
     name="register",
     summary="clients read, write, and compare and set a few znodes",
-    recipes=REGISTERS,
+    catalogue=REGISTERS,
     path="/rumpus/register",
     build="rumpus.workloads.register:client",
     model="versioned-register",

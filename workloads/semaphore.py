@@ -28,7 +28,7 @@ ONE_LONG_IN: Final = 60
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
     """Makes the client's side for one recipe."""
-    kind = SEMAPHORES[recipe]
+    kind = SEMAPHORES[recipe].recipe
 
     def build(context: ClientContext) -> ContentionClient:
         semaphore = kind(context.kazoo, path, PERMITS, name=f"c{context.client}")
@@ -48,7 +48,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient
 SEMAPHORE = Workload(
     name="semaphore",
     summary=f"clients contend for {PERMITS} permits and act while they hold one",
-    recipes=SEMAPHORES,
+    catalogue=SEMAPHORES,
     path="/rumpus/semaphore",
     build="rumpus.workloads.semaphore:client",
     model="semaphore",

@@ -25,7 +25,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        sequence = SEQUENCES[recipe](context.kazoo, path)
+        sequence = SEQUENCES[recipe].recipe(context.kazoo, path)
         return ZnodeClient(sequence, {"generate": lambda _: sequence.generate()})
 
     return build
@@ -48,7 +48,7 @@ def judge_sequences(evidence: Evidence) -> Verdict:
 SEQUENCE = Workload(
     name="sequence",
     summary="clients draw numbers that are unique and only grow",
-    recipes=SEQUENCES,
+    catalogue=SEQUENCES,
     path="/rumpus/sequence",
     build="rumpus.workloads.sequence:client",
     model="unique-ids",

@@ -221,7 +221,7 @@ class RegistryClient:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], RegistryClient]:
     """Makes the client's side for one recipe."""
-    kind = REGISTRIES[recipe]
+    kind = REGISTRIES[recipe].recipe
     return lambda context: RegistryClient(context, kind(context.kazoo, path))
 
 
@@ -246,7 +246,7 @@ def judge_registry(evidence: Evidence) -> Verdict:
 REGISTRY = Workload(
     name="registry",
     summary="clients register, list and watch who is there, and leave",
-    recipes=REGISTRIES,
+    catalogue=REGISTRIES,
     path="/rumpus/registry",
     build="rumpus.workloads.service_discovery:client",
     model="group membership",

@@ -255,7 +255,7 @@ class SiteClient:
 
     def __init__(self, context: ClientContext, recipe: str, path: str) -> None:
         self._context = context
-        self._kind = TWO_PHASE_COMMITS[recipe]
+        self._kind = TWO_PHASE_COMMITS[recipe].recipe
         self._path = path
         self._name = f"c{context.client}"
         self._site = self._kind(context.kazoo, path, name=self._name, grace=GRACE_S)
@@ -428,7 +428,7 @@ def _standing(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standing]:
 TWO_PHASE_COMMIT = Workload(
     name="two-phase-commit",
     summary="clients coordinate transactions, vote on each other's, and decide",
-    recipes=TWO_PHASE_COMMITS,
+    catalogue=TWO_PHASE_COMMITS,
     path="/rumpus/two-phase-commit",
     build="rumpus.workloads.two_phase_commit:client",
     model="atomic-commitment",

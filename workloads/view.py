@@ -307,7 +307,7 @@ class ViewClient:
 
 def client(recipe: str, path: str) -> Callable[[ClientContext], ViewClient]:
     """Makes the client's side for one recipe."""
-    kind = VIEWS[recipe]
+    kind = VIEWS[recipe].recipe
     return lambda context: ViewClient(context, kind, path)
 
 
@@ -335,7 +335,7 @@ def judge_view(evidence: Evidence) -> Verdict:
 VIEW = Workload(
     name="view",
     summary="clients follow what stands in a folder while all of them change it",
-    recipes=VIEWS,
+    catalogue=VIEWS,
     path="/rumpus/view",
     build="rumpus.workloads.view:client",
     model="watch",

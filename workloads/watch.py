@@ -120,7 +120,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        znode = WATCHED_ZNODES[recipe](context.kazoo, path)
+        znode = WATCHED_ZNODES[recipe].recipe(context.kazoo, path)
 
         def told(key: str, seen: Reading) -> dict[str, Any]:
             answer = {
@@ -206,7 +206,7 @@ def load(setting: Setting) -> Generator:
 WATCH = Workload(
     name="watch",
     summary="clients change znodes, watch them, and wait for changes",
-    recipes=WATCHED_ZNODES,
+    catalogue=WATCHED_ZNODES,
     path="/rumpus/watch",
     build="rumpus.workloads.watch:client",
     model="session-guarantees",

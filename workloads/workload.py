@@ -8,6 +8,7 @@ from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Verdict
 from rumpus.harness.generators.generator import Generator
 from rumpus.harness.generators.seed import Seed
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.workloads.judgement import Evidence
 
@@ -59,7 +60,7 @@ class Workload:
     Args:
         name: what it is called on the command line.
         summary: in one line, what its clients do.
-        recipes: the family's recipes by name, sound ones first.
+        catalogue: the family's recipes by name, sound ones first.
         path: the znode below which everything happens.
         build: ``module:function`` that makes the client's side (``harness.clients.worker``); it
             takes ``recipe`` and ``path``, and ``clients``, how many there are, if ``sized``.
@@ -82,7 +83,7 @@ class Workload:
 
     name: str
     summary: str
-    recipes: Mapping[str, type[Recipe]]
+    catalogue: Mapping[str, CatalogueEntry[Recipe]]
     path: str
     build: str
     model: str
@@ -96,6 +97,11 @@ class Workload:
     timed_actions: bool = False
     plain: bool = False
     requests: Sequence[str] = ("create", "delete", "read")
+
+    @property
+    def recipes(self) -> dict[str, type[Recipe]]:
+        """The recipes' classes by name."""
+        return {name: entry.recipe for name, entry in self.catalogue.items()}
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""

@@ -50,7 +50,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
     """Makes the client's side for one recipe."""
 
     def build(context: ClientContext) -> ZnodeClient:
-        znodes = GUARDED_ZNODES[recipe](context.kazoo, path)
+        znodes = GUARDED_ZNODES[recipe].recipe(context.kazoo, path)
         znodes.user = user(context.client)
         return ZnodeClient(znodes, {f: _honest(each) for f, each in _operations(znodes).items()})
 
@@ -165,7 +165,7 @@ def judge_guarded(evidence: Evidence) -> Verdict:
 ZNODE = Workload(
     name="znode",
     summary="clients make znodes with access control lists, use them, and compare their Stats",
-    recipes=GUARDED_ZNODES,
+    catalogue=GUARDED_ZNODES,
     path="/rumpus/znode",
     build="rumpus.workloads.znode:client",
     model="access control and Stats",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rumpus.harness.clients.client_body import Outcome
-from rumpus.recipes.requests.session import Unanswered
-from rumpus.recipes.znodes.znode_access import NotAsked, ZnodeAccess
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.recipes.znodes.znode_access import ZnodeAccess
 
 REFUSED = Outcome("fail")
 """The system looked and said no."""
@@ -39,14 +39,14 @@ class ZnodeClient:
         if not self._prepared:
             try:
                 self._access.prepare()
-            except (NotAsked, Unanswered) as error:
+            except (NotDone, OutcomeUnknown) as error:
                 return Outcome("fail", value, f"not begun: {error}")
             self._prepared = True
         try:
             result = self._operations[f](value)
-        except NotAsked as error:
+        except NotDone as error:
             return Outcome("fail", value, str(error))
-        except Unanswered as error:
+        except OutcomeUnknown as error:
             return Outcome("info", value, str(error))
         return result if isinstance(result, Outcome) else Outcome("ok", result)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from docs.generators.marked_page import table_row, with_part
 from rumpus.checker.verdict import ANOMALIES
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.workloads.registry import WORKLOADS
 from rumpus.workloads.workload import Workload
@@ -28,9 +29,9 @@ def with_families(page: str) -> str:
             f"[`{name}`](docs/recipes/{name}.md)",
             workload.summary,
             ", ".join(
-                f"`{each}`" for each, recipe in workload.recipes.items() if not recipe.faulty
+                f"`{each}`" for each, entry in workload.catalogue.items() if not entry.faulty
             ),
-            str(sum(recipe.faulty for recipe in workload.recipes.values())),
+            str(sum(entry.faulty for entry in workload.catalogue.values())),
         )
         for name, workload in WORKLOADS.items()
     )
@@ -40,8 +41,9 @@ def with_families(page: str) -> str:
 
 def table(workload: Workload) -> str:
     """What a family's recipes promise, what breaks a promise, and its mutants, as Markdown."""
-    sound = {name: recipe for name, recipe in workload.recipes.items() if not recipe.faulty}
-    faulty = {name: recipe for name, recipe in workload.recipes.items() if recipe.faulty}
+    entries = workload.catalogue.items()
+    sound = {name: entry.recipe for name, entry in entries if not entry.faulty}
+    faulty = {name: entry for name, entry in entries if entry.faulty}
     return "\n".join([*_promises(sound), "", *_anomalies(sound), "", *_mutants(faulty)]) + "\n"
 
 
@@ -73,11 +75,11 @@ def _anomalies(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
     )
 
 
-def _mutants(recipes: dict[str, type[Recipe]]) -> Iterator[str]:
+def _mutants(mutants: dict[str, CatalogueEntry[Recipe]]) -> Iterator[str]:
     yield "| mutant | its mistake | given away by |"
     yield "|---|---|---|"
-    for name, recipe in recipes.items():
-        yield table_row((f"`{name}`", recipe.mistake, _kinds(recipe.expected)))
+    for name, entry in mutants.items():
+        yield table_row((f"`{name}`", entry.mistake, _kinds(entry.expected)))
 
 
 def _kinds(kinds: frozenset[str]) -> str:

@@ -10,7 +10,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, OperationTimeoutError, SessionExpiredError
 from kazoo.recipe.barrier import Barrier as TheirBarrier
 
-from rumpus.recipes.barrier.node_barrier import Barrier, BarrierUnknown
+from rumpus.recipes.barrier.node_barrier import Barrier
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import Promises
 
 
@@ -42,9 +43,9 @@ class KazooBarrier(Barrier):
         """Wait until the barrier is open; False when timed out.
 
         Raises:
-            BarrierUnknown: kazoo lost its way.
+            OutcomeUnknown: kazoo lost its way.
         """
         try:
             return bool(self._theirs.wait(timeout))
         except (ConnectionLoss, OperationTimeoutError, SessionExpiredError) as error:
-            raise BarrierUnknown(f"{self._path}: {type(error).__name__} {error}") from error
+            raise OutcomeUnknown(f"{self._path}: {type(error).__name__} {error}") from error

@@ -25,15 +25,13 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from rumpus.recipes.promises import Line, Promises
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import OutcomeUnknown
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class BarrierUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody can say what became of the request: it may have been carried out, or yet may."""
-
-
-class Barrier:
+class Barrier(Recipe):
     """A barrier at ``path``, which any client may set up, remove, and wait for, again and again.
 
     Args:
@@ -50,10 +48,7 @@ class Barrier:
             "again: it goes on waiting. The barrier outlives who set it up."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    errand: ClassVar[type[Errand]] = Errand
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -64,32 +59,25 @@ class Barrier:
         self._nothing = f"{path}-{uuid.uuid4().hex}"
         """A node that never is: what a write of no effect is about."""
 
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
-
     def create(self, timeout: float | None = None) -> None:
         """Set the barrier up; it may be there already.
 
         Raises:
-            BarrierUnknown: no answer in ``timeout`` seconds (plus ``grace``).
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
+            OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def create() -> bool:
                 with suppress(NodeExistsError):
                     try:
-                        errand.write(self._client.create_async, self._path)
+                        call.write(self._client.create_async, self._path)
                     except NoNodeError:
                         parent = self._path.rpartition("/")[0]
-                        errand.write(self._client.ensure_path_async, parent)
-                        errand.write(self._client.create_async, self._path)
+                        call.write(self._client.ensure_path_async, parent)
+                        call.write(self._client.create_async, self._path)
                 return True
 
-            self._get_through(errand, create)
+            self._get_through(call, create)
 
     def remove(self, timeout: float | None = None) -> None:
         """Open the barrier; it may be open already.
@@ -97,59 +85,55 @@ class Barrier:
         Raises what ``create`` does.
         """
         found: int | None = None
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def remove() -> bool:
                 nonlocal found
-                self._catch_up(errand)
-                stat = errand.read(self._client.exists_async, self._path)
+                self._catch_up(call)
+                stat = call.read(self._client.exists_async, self._path)
                 if stat is None or found not in (None, stat.czxid):
                     return True  # it was open, or is so by an earlier round
                 found = stat.czxid
                 with suppress(NoNodeError):
-                    errand.write(self._client.delete_async, self._path)
+                    call.write(self._client.delete_async, self._path)
                 return True
 
-            self._get_through(errand, remove)
+            self._get_through(call, remove)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the barrier is open, for ever or for ``timeout`` seconds (plus ``grace``).
 
         Returns:
             True: there was no barrier at a moment of the call. False: timed out.
-
-        Raises:
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused.
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def look() -> bool | None:
-                self._catch_up(errand)
-                return self._await(errand) or None
+                self._catch_up(call)
+                return self._await(call) or None
 
-            return errand.rounds(look) or False
+            return call.rounds(look) or False
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """See to it that the next look shows all that was done before this call."""
-        errand.settle(self._nothing)
+        call.settle(self._nothing)
 
-    def _await(self, errand: Errand) -> bool:
+    def _await(self, call: RetryingCall) -> bool:
         """Look, and look again after all news, until there is no barrier or the time is over.
 
         Reads the node rather than asking whether it exists, which would leave a watch on a
         missing one.
         """
         while True:
-            errand.session.wake.clear()
+            call.session.wake.clear()
             try:
-                errand.read(self._client.get_async, self._path, errand.news)
+                call.read(self._client.get_async, self._path, call.news)
             except NoNodeError:
                 return True
-            if errand.deadline.passed:
+            if call.deadline.passed:
                 return False
-            errand.wait()
+            call.wait()
 
-    def _get_through(self, errand: Errand, write: Callable[[], bool]) -> None:
-        if not errand.rounds(write):
-            raise BarrierUnknown(f"{self._path}: no answer in time")
+    def _get_through(self, call: RetryingCall, write: Callable[[], bool]) -> None:
+        if call.rounds(write) is None:
+            raise OutcomeUnknown(f"{self._path}: no answer in time")

@@ -31,8 +31,8 @@ from rumpus.recipes.contests.line_view import Stand, first_in_line
 from rumpus.recipes.lock.contest_lock import FairLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 BLACKLIST: Final = "blacklist"
 """Below the lock's path: the list of sessions that are to be ended."""
@@ -40,12 +40,6 @@ BLACKLIST: Final = "blacklist"
 
 class BreakableLock(FairLock):
     """A fair lock that tells who holds it."""
-
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
-        self._client = client
 
     def holder(self, timeout: float | None = 5.0) -> Stand | None:
         """Who is first in line, as a server saw it a moment ago; None if nobody is.
@@ -72,8 +66,7 @@ class BlacklistLock(BreakableLock):
         client: as for every lock here. **It is stopped and started again** when its session is
             on the list; what else uses it sees its session end.
         path: the znode of the lock. The list is below it, at ``path``/blacklist.
-        name: who we are.
-        grace: see ``recipes.contests.contender``.
+        name, grace: see ``recipes.contests.contender``.
         condemned: called, on another thread, when this client's session was found on the list
             and before it is ended: the application must stop acting.
     """
@@ -89,6 +82,8 @@ class BlacklistLock(BreakableLock):
             "does not obey; its session expires."
         ),
     )
+    _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
+    _guard_class: ClassVar[type[BlacklistGuard]] = BlacklistGuard
 
     def __init__(
         self,
@@ -100,8 +95,8 @@ class BlacklistLock(BreakableLock):
         condemned: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self._blacklist = SessionBlacklist(client, f"{path}/{BLACKLIST}")
-        self._guard = BlacklistGuard(client, self._blacklist, condemned)
+        self._blacklist = self._blacklist_class(client, f"{path}/{BLACKLIST}")
+        self._guard = self._guard_class(client, self._blacklist, condemned)
 
     def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
         """Have the holder's session ended. Returns once that is asked for, not once it is done.
@@ -154,10 +149,7 @@ class IdentityLock(BreakableLock):
     """Freed at once by whoever knows that the holder's process is dead.
 
     Args:
-        client: as for every lock here.
-        path: the znode of the lock.
-        name: where we run; host and process number if empty.
-        grace: see ``recipes.contests.contender``.
+        name: where we run; host and process number if empty. The rest is as for every lock here.
     """
 
     promises: ClassVar[Promises] = Promises(

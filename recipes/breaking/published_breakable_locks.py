@@ -1,8 +1,7 @@
 """Locks whose holders are put on a blacklist, as far as a document's recipe goes on ZooKeeper."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import SessionExpiredError
@@ -44,29 +43,10 @@ def _ignored(_event: WatchedEvent) -> None:
 class CooperativeBlacklistLock(BlacklistLock):
     """The holder looks at the list when it is done with its work."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "A 3.2"
-    mistake: ClassVar[str] = (
-        "the servers are to refuse the heartbeats of a session on the blacklist, which ZooKeeper "
-        "does not: it is the holder's own program that looks at the list between two pieces of "
-        "work, and one that hangs never does"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"missed-revocation"})
-
-    def __init__(
-        self,
-        client: KazooClient,
-        path: str,
-        *,
-        name: str = "",
-        grace: float = 2.0,
-        condemned: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace, condemned=condemned)
-        self._asked = _AskedGuard(client, self._blacklist, condemned)
-        self._guard = self._asked
+    _guard_class = _AskedGuard
 
     def release(self) -> None:
         """Look at the list, then let go; ``NotHeld`` if the list named the session."""
-        self._asked.obey(self._client)
+        assert isinstance(self._guard, _AskedGuard)
+        self._guard.obey(self._client)
         super().release()

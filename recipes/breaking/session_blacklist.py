@@ -23,9 +23,9 @@ from kazoo.exceptions import (
 from kazoo.protocol.states import KeeperState, WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import PAUSE
+from rumpus.recipes.requests.retries import PAUSE
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import LONGEST_REQUEST, Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 
 class SessionBlacklist:
@@ -161,18 +161,13 @@ class BlacklistGuard:
 
         Raises:
             SessionExpiredError: the session has ended.
-            ConnectionClosedError: the client was stopped.
         """
         present = session.id
         if present is None:
             return False
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         session.wake.clear()
         try:
-            named = self._blacklist.names(present, session, Deadline(None), news)
+            named = self._blacklist.names(present, session, Deadline(None), session.watcher())
         except Unanswered:
             session.wake.wait(PAUSE)
             return False

@@ -24,19 +24,19 @@ class Contender:
 
     promises: ClassVar[Promises]
     contest: ClassVar[type[Contest]]
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
-        self._contest = self._make_contest(client, path, name, grace)
+        self._client = client
         self._path = path
+        self._name = name
+        self._grace = grace
+        self._contest = self._make_contest()
         self._grant: Entry | None = None
 
-    def _make_contest(self, client: KazooClient, path: str, name: str, grace: float) -> Contest:
-        return self.contest(client, path, name, grace)
+    def _make_contest(self) -> Contest:
+        return self.contest(self._client, self._path, self._name, self._grace)
 
     @classmethod
     def line(cls, path: str) -> Line:

@@ -6,22 +6,18 @@ entry of ours to the front of the line, and out of it again. ``recipes.contests.
 """
 
 import threading
-import time
 import uuid
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import Final
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
+from kazoo.exceptions import NoNodeError, SessionExpiredError
 
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import over_sessions, pause, within_session
 from rumpus.recipes.requests.session import Session, Unanswered
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
 
 
 class Entry:
@@ -99,33 +95,35 @@ class Contest(ABC):
         """
         deadline = Deadline(timeout, allowance=self._grace / 2)
         entry = Entry(self._client)
+
+        def attempt() -> Entry | None:
+            try:
+                if self._round(entry, deadline):
+                    # While suspended we may be out already: look again once reconnected.
+                    entry.session_id = entry.session.id
+                    if entry.session_id is not None:
+                        entry.unsure = False  # what has been answered since settles it
+                        return entry
+            except Unanswered:
+                entry.unsure = True
+                raise
+            except NoNodeError:
+                pause(deadline)
+            return None
+
+        def renew() -> None:
+            nonlocal entry
+            self._strike(entry)
+            entry = Entry(self._client)
+
         try:
-            while True:
-                try:
-                    if self._round(entry, deadline):
-                        # While suspended we may be out already: look again once reconnected.
-                        entry.session_id = entry.session.id
-                        if entry.session_id is not None:
-                            entry.unsure = False  # what has been answered since settles it
-                            return entry
-                except ConnectionClosedError:
-                    raise
-                except SessionExpiredError:
-                    self._strike(entry)
-                    entry = Entry(self._client)
-                    _pause(deadline)
-                except Unanswered:
-                    entry.unsure = True
-                    _pause(deadline)
-                except NoNodeError:
-                    _pause(deadline)
-                if deadline.passed:
-                    break
+            won = over_sessions(deadline, attempt, renew)
         except BaseException:
             self._leave_in_background(entry)
             raise
-        self._abandon(entry)
-        return None
+        if won is None:
+            self._abandon(entry)
+        return won
 
     def leave(self, entry: Entry) -> None:
         """Give up an entry that has won.
@@ -184,20 +182,21 @@ class Contest(ABC):
 
     def _keep_taking_out(self, entry: Entry, deadline: Deadline) -> bool:
         """Try until confirmed; True if there was something, or may have been."""
-        while True:
+
+        def attempt() -> bool:
             try:
-                present = self._take_out(entry, deadline)
-            except SessionExpiredError:
-                self._strike(entry)
-                raise
+                return self._take_out(entry, deadline)
             except Unanswered:
                 entry.unsure = True
-                if deadline.passed:
-                    raise
-                _pause(deadline)
-            else:
-                self._strike(entry)
-                return present or entry.unsure  # an earlier try may have removed it
+                raise
+
+        try:
+            present = within_session(deadline, attempt)
+        except SessionExpiredError:
+            self._strike(entry)
+            raise
+        self._strike(entry)
+        return present or entry.unsure  # an earlier try may have removed it
 
     @staticmethod
     def _strike(entry: Entry) -> None:
@@ -205,15 +204,8 @@ class Contest(ABC):
         entry.gone.set()
 
     def _settle_earlier(self, entry: Entry, deadline: Deadline) -> None:
-        """Wait until all that the session asked for has happened or never will.
-
-        The next read sees it then. A write of no effect does it: requests of one session are
-        carried out in order, and one left over on an old connection is refused once the session
-        has moved. ``sync`` would not do: a leader that has been deposed and has not noticed
-        answers it by itself, whereas a write needs a quorum.
-        """
-        with suppress(NoNodeError):
-            entry.session.ask(deadline, self._client.delete_async, f"{self._path}/{entry.mark}")
+        """Wait until all that the session asked for has happened or never will."""
+        entry.session.catch_up(deadline, f"{self._path}/{entry.mark}")
 
     def _ensure_parent(self, entry: Entry, path: str, deadline: Deadline) -> None:
         entry.session.ask(deadline, self._client.ensure_path_async, path)
@@ -225,8 +217,3 @@ class Contest(ABC):
         except NoNodeError:
             return False
         return True
-
-
-def _pause(deadline: Deadline) -> None:
-    left = deadline.left()
-    time.sleep(PAUSE if left is None else min(PAUSE, left))

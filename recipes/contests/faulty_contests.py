@@ -3,13 +3,18 @@
 import time
 from typing import Final
 
-from kazoo.client import KazooClient
-from kazoo.exceptions import NodeExistsError, NoNodeError
+from kazoo.exceptions import (
+    ConnectionClosedError,
+    NodeExistsError,
+    NoNodeError,
+    SessionExpiredError,
+)
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK, FairContest
+from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session
+from rumpus.recipes.requests.session import Session, Unanswered
 
 BETWEEN_S: Final = 0.5
 """How long a contender that cannot contend sleeps at most before it says so."""
@@ -25,9 +30,7 @@ class PersistentNode(FairContest):
 class KeepsPlace(FairContest):
     """Whose session ended creates its node under the old name: the old place in the line."""
 
-    def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
-        super().__init__(client, path, name, grace)
-        self._place: str | None = None
+    _place: str | None = None
 
     def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = True) -> str:
         if self._place is None:
@@ -72,7 +75,6 @@ class FirstSessionOnly(FairContest):
     _first: Session | None = None
 
     def win(self, timeout: float | None) -> Entry | None:
-        """Never, once the first session is lost."""
         if self._first is None:
             self._first = Session(self._client)
         if self._first.lost:
@@ -86,3 +88,39 @@ class WatchesFirst(FairContest):
 
     def _watched(self, blocking: list[str]) -> list[str]:
         return blocking[:1]
+
+
+class NoRecheck(FairContest):
+    """A contender goes ahead when the node that it watches vanishes, without another look."""
+
+    def _round(self, entry: Entry, deadline: Deadline) -> bool:
+        self._enter(entry, deadline)
+        ahead = self._ahead(entry, deadline)
+        return not ahead or self._await(self._watched(ahead), entry, deadline)
+
+
+class NoLookup(FairContest):
+    """A create that got no answer is sent again, without a look for the first node."""
+
+    def _find(self, _entry: Entry, _deadline: Deadline) -> str | None:
+        return None
+
+
+class ReleaseByPath(UnfairContest):
+    """A release deletes the path in the client's present session, whoever made the node."""
+
+    def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
+        if entry.node is None:
+            return super()._take_out(entry, deadline)
+        session = Session(self._client)  # whichever it is by now
+        try:
+            session.ask(deadline, self._client.delete_async, entry.node)
+        except NoNodeError:
+            return False
+        except ConnectionClosedError:
+            raise
+        except SessionExpiredError as error:
+            raise Unanswered("to be tried again, in the next session") from error
+        finally:
+            session.close()
+        return True

@@ -1,4 +1,4 @@
-"""What every lock and every election here can do, whatever it is built from.
+"""What all recipes have in common, and how calls of locks, elections and their kin can fail.
 
 Times are seconds. Objects may be shared by threads, and must not be used from kazoo's own
 callbacks: these run on the threads that would have to deliver the answers.
@@ -6,10 +6,11 @@ callbacks: these run on the threads that would have to deliver the answers.
 
 from typing import ClassVar, Protocol
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line, Promises
 
 
-class LockUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class LockUnknown(OutcomeUnknown):
     """Nobody can say: a node of ours may still stand in the line, or may not.
 
     Raised by locks and elections when the ensemble could not be asked in time. They go on
@@ -18,85 +19,16 @@ class LockUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the pro
     """
 
 
-class NotHeld(Exception):  # noqa: N818 - a state, not a fault of the program
+class NotHeld(NotDone):
     """There was nothing to release: it was never ours, or it was lost in the meantime."""
 
 
 class Recipe(Protocol):
-    """What the harness needs to know about any recipe without using it."""
+    """What is known of any recipe without using it. Those that queue say where."""
 
     promises: ClassVar[Promises]
-    faulty: ClassVar[bool]
-    """Whether it carries a known mistake (``recipes.faulty``)."""
-    mistake: ClassVar[str]
-    """That mistake in words, empty where there is none."""
-    expected: ClassVar[frozenset[str]]
-    """Kinds of anomaly that give it away."""
 
     @classmethod
-    def line(cls, path: str) -> Line | None:
+    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - for those that have one
         """Where the contenders for ``path`` stand on the server; None if they do not queue."""
-
-
-class Grant(Protocol):
-    """What somebody who was granted something can tell of it."""
-
-    @property
-    def token(self) -> int | None:
-        """Fencing token: the czxid of the own node; None where there is none."""
-
-    @property
-    def node(self) -> str | None:
-        """Full path of the own node; None while there is no grant."""
-
-    @property
-    def session(self) -> int | None:
-        """Session id, as kazoo gives it (signed 64 bits), of the grant; None without one."""
-
-
-class Lock(Recipe, Grant, Protocol):
-    """A lock that one holder has at a time."""
-
-    def acquire(self, timeout: float | None = None) -> bool:
-        """Wait for the lock, for ever or for ``timeout`` seconds.
-
-        Returns:
-            True: granted. False: timed out, and nothing of ours is left in the line.
-
-        Raises:
-            LockUnknown: timed out, and whether something of ours is left cannot be said.
-            NotHeld: called again by a holder who has lost it; release first.
-        """
-
-    def release(self) -> None:
-        """Let go. After an unknown ``acquire``: wait until nothing of ours is left.
-
-        Raises:
-            NotHeld: it was not held, or was lost (its session ended, its node was removed).
-            LockUnknown: the ensemble could not be asked in time.
-        """
-
-    @property
-    def held(self) -> bool:
-        """Whether we may believe, right now, that we hold it.
-
-        False while the connection is lost (the session may end any moment), true again if the
-        same session reconnects, never again once that session is lost.
-        """
-
-
-class Election(Recipe, Grant, Protocol):
-    """An election with one leader at a time."""
-
-    def campaign(self, timeout: float | None = None) -> bool:
-        """Wait to lead. Outcomes and errors are those of ``Lock.acquire``.
-
-        True at once for who leads already.
-        """
-
-    def resign(self) -> None:
-        """Step down. Errors are those of ``Lock.release``."""
-
-    @property
-    def leading(self) -> bool:
-        """Whether we may believe, right now, that we lead; see ``Lock.held``."""
+        return None

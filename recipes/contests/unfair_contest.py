@@ -13,7 +13,7 @@ server, which has applied everything up to it before it answers.
 """
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
-from kazoo.protocol.states import WatchedEvent, ZnodeStat
+from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Contest, Entry
 from rumpus.recipes.promises import Line
@@ -49,19 +49,18 @@ class UnfairContest(Contest):
 
     def _await(self, entry: Entry, deadline: Deadline) -> bool:
         """True if the node is ours; else wait until something happens to it."""
-
-        def news(_event: WatchedEvent) -> None:
-            entry.session.wake.set()
-
-        entry.session.wake.clear()
+        session = entry.session
+        session.wake.clear()
         try:
-            data, stat = entry.session.ask(deadline, self._client.get_async, self._path, news)
+            data, stat = session.ask(
+                deadline, self._client.get_async, self._path, session.watcher()
+            )
         except NoNodeError:
             return False
         if self._ours(entry, data, stat):
             entry.node, entry.token = self._path, stat.czxid
             return True
-        entry.session.wake.wait(deadline.left())
+        session.wake.wait(deadline.left())
         return False
 
     @staticmethod

@@ -1,115 +1,50 @@
 """Counters with one known mistake each, which the harness must find."""
 
 import time
-from typing import ClassVar
+from functools import cached_property
 
-from kazoo.client import KazooClient
-
-from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt, TotalUnknown
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, Receipt
+from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Session
 
 
 class AddsAgainCounter(Counter):
-    """It tries again whatever became of the first try."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "tries again after a lost connection, without looking whether it was added: a lost reply "
-        "counts twice"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def _is_for(self, receipt: Receipt, key: str) -> bool:  # noqa: ARG002 - the recipe's signature
+    def _is_for(self, receipt: Receipt, key: str) -> bool:
         return False
 
 
 class BlindWriteCounter(Counter):
-    """It writes what it has computed, whatever is there by now."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads, adds and writes without the version: of two that do so at once one is lost"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
     def _write(
-        self,
-        errand: Errand,
-        total: int,
-        version: int,  # noqa: ARG002 - that is the mistake
-        receipt: str,
-        receipt_version: int,
+        self, call: RetryingCall, total: int, version: int, receipt: str, receipt_version: int
     ) -> None:
-        super()._write(errand, total, -1, receipt, receipt_version)
-
-
-class UnsyncedCounter(Counter):
-    """It reads what its server has."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads the total without a sync: a server that is behind lacks what was added before"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def _catch_up(self, errand: Errand) -> None:
-        """Nothing: the mistake."""
+        super()._write(call, total, -1, receipt, receipt_version)
 
 
 class AddsOneCounter(Counter):
-    """It counts calls."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "adds one, whatever it is told to add"
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:  # noqa: ARG002 - not heeded
-        """Add one."""
+    def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         return super().add(1, timeout, key=key)
 
 
 class LooksAfterwardsCounter(Counter):
-    """It reads the total once it has added."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "reads the total after its addition and takes it for its own: others have added meanwhile, "
-        "and two are told the same number"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"miscount"})
-
-    def _add_once(self, errand: Errand, amount: int, key: str) -> int | None:
-        added = super()._add_once(errand, amount, key)
-        return None if added is None else self._total(errand)[0]
+    def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
+        added = super()._add_once(call, amount, key)
+        return None if added is None else self._total(call)[0]
 
 
 class FirstSessionCounter(Counter):
-    """It never leaves its first session."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "keeps its first session for ever: once that has expired no call comes through, although "
-        "the client has a new one"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
-
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
-        self._first = Session(client)
+    @cached_property
+    def _first(self) -> Session:
+        return Session(self._client)
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
-        """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
             raise AdditionUnknown(f"{self._path}: the session has ended", key)
         return super().add(amount, timeout, key=key)
 
     def read(self, timeout: float | None = None) -> int:
-        """As the sound one's, while the first session lives."""
         if self._first.lost:
             time.sleep(timeout or 0.0)
-            raise TotalUnknown(f"{self._path}: the session has ended")
+            raise NotDone(f"{self._path}: the session has ended")
         return super().read(timeout)

@@ -22,11 +22,13 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
-from rumpus.recipes.promises import Line, Promises
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.recipes.promises import Promises
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class AdditionUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class AdditionUnknown(OutcomeUnknown):
     """Nobody can say yet whether it was added, or will be.
 
     Add the same again under ``key`` to find out, or to have it added: it will be added once.
@@ -35,10 +37,6 @@ class AdditionUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
         self.key = key
-
-
-class TotalUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """There was no answer in time."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Receipt:
     version: int
 
 
-class Counter:
+class Counter(Recipe):
     """A counter of whole numbers at ``path``. See the module.
 
     One thread at a time may use it; others take an object, and a name, of their own.
@@ -71,9 +69,6 @@ class Counter:
             "back are left: one node each."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
@@ -84,11 +79,6 @@ class Counter:
         self._path = path
         self._receipt = f"{path}/{name or uuid.uuid4().hex}"
         self._grace = grace
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         """Add, waiting for ever or for ``timeout`` seconds (plus ``grace``).
@@ -103,12 +93,10 @@ class Counter:
 
         Raises:
             AdditionUnknown: no answer in time; nobody can say whether it was or will be added.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         key = key or uuid.uuid4().hex
-        with Errand(self._client, timeout, self._grace) as errand:
-            total: int | None = errand.rounds(lambda: self._add_once(errand, amount, key))
+        with RetryingCall(self._client, timeout, self._grace) as call:
+            total: int | None = call.rounds(lambda: self._add_once(call, amount, key))
         if total is None:
             raise AdditionUnknown(f"{self._path}: no answer in time", key)
         return total
@@ -117,57 +105,55 @@ class Counter:
         """The total: everything that was added before the call is in it.
 
         Raises:
-            TotalUnknown: no answer in ``timeout`` seconds (plus ``grace``).
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused.
+            NotDone: no answer in ``timeout`` seconds (plus ``grace``).
         """
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def read() -> int:
-                self._catch_up(errand)
-                return self._total(errand)[0]
+                self._catch_up(call)
+                return self._total(call)[0]
 
-            total: int | None = errand.rounds(read)
+            total: int | None = call.rounds(read)
         if total is None:
-            raise TotalUnknown(f"{self._path}: no answer in time")
+            raise NotDone(f"{self._path}: no answer in time")
         return total
 
     def forget(self, timeout: float | None = None) -> None:
         """Remove the receipt, once nothing will be tried again under this name.
 
         Raises:
-            TotalUnknown: no answer in ``timeout`` seconds (plus ``grace``).
+            OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
         """
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def remove() -> bool:
                 with suppress(NoNodeError):
-                    errand.write(self._client.delete_async, self._receipt)
+                    call.write(self._client.delete_async, self._receipt)
                 return True
 
-            if not errand.rounds(remove):
-                raise TotalUnknown(f"{self._path}: no answer in time, the receipt may be there")
+            if call.rounds(remove) is None:
+                raise OutcomeUnknown(f"{self._path}: no answer in time, the receipt may be there")
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """See to it that the next read shows all that was added before this call."""
-        errand.settle(f"{self._path}/{uuid.uuid4().hex}")
+        call.settle(f"{self._path}/{uuid.uuid4().hex}")
 
-    def _add_once(self, errand: Errand, amount: int, key: str) -> int | None:
+    def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
         """Try until the time is over; see the module.
 
         The receipt is read before the total: an earlier write that comes in between makes the next
         one fail.
         """
         while True:
-            receipt = self._last(errand)
+            receipt = self._last(call)
             if self._is_for(receipt, key):
                 return receipt.total
-            total, version = self._total(errand)
+            total, version = self._total(call)
             after = total + amount
             try:
-                self._write(errand, after, version, f"{key} {after}", receipt.version)
+                self._write(call, after, version, f"{key} {after}", receipt.version)
             except BadVersionError:
-                if errand.deadline.passed:
+                if call.deadline.passed:
                     return None
             else:
                 return after
@@ -176,27 +162,27 @@ class Counter:
         return receipt.key == key
 
     def _write(
-        self, errand: Errand, total: int, version: int, receipt: str, receipt_version: int
+        self, call: RetryingCall, total: int, version: int, receipt: str, receipt_version: int
     ) -> None:
         transaction = self._client.transaction()
         transaction.set_data(self._path, str(total).encode(), version)
         transaction.set_data(self._receipt, receipt.encode(), receipt_version)
-        errand.commit(transaction, self._path)
+        call.commit(transaction, self._path)
 
-    def _total(self, errand: Errand) -> tuple[int, int]:
-        data, version = self._node(errand, self._path)
+    def _total(self, call: RetryingCall) -> tuple[int, int]:
+        data, version = self._node(call, self._path)
         return int(data or b"0"), version
 
-    def _last(self, errand: Errand) -> Receipt:
-        data, version = self._node(errand, self._receipt)
+    def _last(self, call: RetryingCall) -> Receipt:
+        data, version = self._node(call, self._receipt)
         key, _, total = data.decode().rpartition(" ")
         return Receipt(key, int(total or 0), version)
 
-    def _node(self, errand: Errand, path: str) -> tuple[bytes, int]:
+    def _node(self, call: RetryingCall, path: str) -> tuple[bytes, int]:
         """A node's data and version; made if it is not there."""
         try:
-            data, stat = errand.read(self._client.get_async, path)
+            data, stat = call.read(self._client.get_async, path)
         except NoNodeError:
-            errand.write(self._client.ensure_path_async, path)
-            data, stat = errand.read(self._client.get_async, path)
+            call.write(self._client.ensure_path_async, path)
+            data, stat = call.read(self._client.get_async, path)
         return data, stat.version

@@ -35,20 +35,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import (
-    BadVersionError,
-    ConnectionClosedError,
-    NodeExistsError,
-    NoNodeError,
-)
+from kazoo.exceptions import BadVersionError, ConnectionClosedError, NodeExistsError, NoNodeError
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
-from rumpus.recipes.promises import HOLDING, Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.recipes.promises import HOLDING, Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
-class NotInside(Exception):  # noqa: N818 - a state, not a fault of the program
+class NotInside(NotDone):
     """There was nothing to leave: never entered, or the session has ended inside.
 
     In the latter case the others may have left already.
@@ -67,18 +63,18 @@ class Roll:
 class Stay:
     """A client's way through one round in one session, from before its node is created.
 
-    ``errand`` asks for it; ``before`` is the number of the latest round before its node was
+    ``call`` asks for it; ``before`` is the number of the latest round before its node was
     created, ``round`` that of the round it is in; ``gone`` is set once the node is known to be.
     """
 
-    def __init__(self, errand: Errand) -> None:
-        self.errand = errand
+    def __init__(self, call: RetryingCall) -> None:
+        self.call = call
         self.gone = threading.Event()
         self.begin()
 
     def begin(self, before: int | None = None) -> None:
-        """Begin in the errand's present session, under a name of its own."""
-        self.session = self.errand.session
+        """Begin in the call's present session, under a name of its own."""
+        self.session = self.call.session
         self.session_id: int | None = None
         self.name = uuid.uuid4().hex
         self.before = before
@@ -88,16 +84,16 @@ class Stay:
     @property
     def lost(self) -> bool:
         """Whether its session is known to have ended, and its node with it."""
-        return self.session.lost or self.session is not self.errand.session
+        return self.session.lost or self.session is not self.call.session
 
     def strike(self) -> None:
         """Nothing of it is left on the server."""
         self.session.close()
-        self.errand.session.close()
+        self.call.session.close()
         self.gone.set()
 
 
-class DoubleBarrier:
+class DoubleBarrier(Recipe):
     """A double barrier for ``parties`` members at ``path``, round after round. See the module.
 
     One thread at a time may use it.
@@ -120,10 +116,7 @@ class DoubleBarrier:
             "has learned of it. Who comes while a round is open waits for the next."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    errand: ClassVar[type[Errand]] = Errand
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         if not path.startswith("/") or path.endswith("/"):
@@ -136,11 +129,6 @@ class DoubleBarrier:
         self._grace = grace
         self._stay: Stay | None = None
         self._removing: list[Stay] = []
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """None: nobody queues."""
-        return None
 
     @property
     def inside(self) -> bool:
@@ -160,17 +148,15 @@ class DoubleBarrier:
             True: in. False: timed out, and nobody was let in on account of this call.
 
         Raises:
-            BarrierUnknown: timed out, or the session was lost, and others may have been let in with
+            OutcomeUnknown: timed out, or the session was lost, and others may have been let in with
                 us. Our node is being removed; enter again when you like.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         deadline = Deadline(timeout)
         if not self._settled(deadline):
             return False
-        stay = Stay(self.errand(self._client, deadline.left(), self._grace / 2))
+        stay = Stay(self._call_class(self._client, deadline.left(), self._grace / 2))
         try:
-            inside = stay.errand.rounds(lambda: self._come(stay) or None) or self._give_up(stay)
+            inside = stay.call.rounds(lambda: self._come(stay) or None) or self._give_up(stay)
         except BaseException:
             self._remove_in_background(stay)
             raise
@@ -190,17 +176,17 @@ class DoubleBarrier:
         Raises:
             NotInside: not a member: never entered, the session has ended, or somebody removed
                 the node.
-            BarrierUnknown: no answer in time; our node is being removed.
+            OutcomeUnknown: no answer in time; our node is being removed.
         """
         stay = self._stay
         if stay is None:
             raise NotInside(f"{self._path}: not entered")
         deadline = Deadline(timeout, allowance=self._grace)
         if not stay.gone.is_set():
-            stay.errand.deadline = deadline
+            stay.call.deadline = deadline
             self._go(stay)
-        with self.errand(self._client, deadline.left(), self._grace) as errand:
-            left = errand.rounds(lambda: self._await_others(stay, errand) or None)
+        with self._call_class(self._client, deadline.left(), self._grace) as call:
+            left = call.rounds(lambda: self._await_others(stay, call) or None)
         if left:
             self._stay = None
         return bool(left)
@@ -219,30 +205,30 @@ class DoubleBarrier:
     def _come(self, stay: Stay) -> bool:
         """Look, do what is to be done, and wait for news, until in or the time is over.
 
-        Raises what ``Session.ask`` does, and BarrierUnknown.
+        Raises what ``Session.ask`` does, and OutcomeUnknown.
         """
-        errand = stay.errand
+        call = stay.call
         if stay.lost:
             self._begin_again(stay)
         if stay.before is None:
-            stay.before = self._roll(errand).number
+            stay.before = self._roll(call).number
         while True:
             if not stay.created:
                 self._create(stay)
-            errand.session.wake.clear()
-            roll = self._roll(errand, watch=True)
+            call.session.wake.clear()
+            roll = self._roll(call, watch=True)
             if self._is_in(stay, roll):
                 return self._let_in(stay, roll)
-            names = self._names(errand)
+            names = self._names(call)
             there, waiting = sorted(names & roll.members), sorted(names - roll.members)
             if stay.name not in names:
                 stay.created = False  # removed by somebody's hand
             elif self._have_come(len(waiting), roll) and not there:
-                self._open(roll, waiting[: self._parties], errand)
-            elif errand.deadline.passed:
+                self._open(roll, waiting[: self._parties], call)
+            elif call.deadline.passed:
                 return False
-            elif not self._have_come(len(waiting), roll) or self._is_there(there[0], errand):
-                errand.wait()
+            elif not self._have_come(len(waiting), roll) or self._is_there(there[0], call):
+                call.wait()
 
     def _is_in(self, stay: Stay, roll: Roll) -> bool:
         return stay.name in roll.members
@@ -258,12 +244,12 @@ class DoubleBarrier:
 
         The answer to the delete says besides that the look that follows is not stale.
         """
-        errand = stay.errand
+        call = stay.call
         with suppress(NoNodeError):
-            errand.write(self._client.delete_async, self._node(stay.name))
-        number = self._roll(errand).number
+            call.write(self._client.delete_async, self._node(stay.name))
+        number = self._roll(call).number
         if stay.tried and stay.before != number:
-            raise BarrierUnknown(
+            raise OutcomeUnknown(
                 f"{self._path}: the session was lost on the way in; others may be in with us"
             )
         stay.begin(number)
@@ -271,10 +257,10 @@ class DoubleBarrier:
     def _create(self, stay: Stay) -> None:
         stay.tried = True
         with suppress(NodeExistsError):  # ours: an earlier answer was lost
-            stay.errand.write(self._client.create_async, self._node(stay.name), ephemeral=True)
+            stay.call.write(self._client.create_async, self._node(stay.name), ephemeral=True)
         stay.created = True
 
-    def _open(self, roll: Roll, members: list[str], errand: Errand) -> None:
+    def _open(self, roll: Roll, members: list[str], call: RetryingCall) -> None:
         """Open the next round, unless somebody has, or one of its members is gone."""
         document = {"round": roll.number + 1, "members": members}
         transaction = self._client.transaction()
@@ -282,7 +268,7 @@ class DoubleBarrier:
             transaction.check(self._node(member), -1)
         transaction.set_data(self._path, json.dumps(document).encode(), roll.version)
         with suppress(BadVersionError, NoNodeError):
-            errand.commit(transaction, self._path)
+            call.commit(transaction, self._path)
 
     @staticmethod
     def _let_in(stay: Stay, roll: Roll) -> bool:
@@ -294,29 +280,29 @@ class DoubleBarrier:
         """Withdraw; True if we were let in meanwhile.
 
         Raises:
-            BarrierUnknown: no answer in time.
+            OutcomeUnknown: no answer in time.
         """
-        stay.errand.deadline = Deadline(self._grace / 2)
-        told = stay.errand.rounds(lambda: self._withdraw(stay))
+        stay.call.deadline = Deadline(self._grace / 2)
+        told = stay.call.rounds(lambda: self._withdraw(stay))
         if told is None:
-            raise BarrierUnknown(f"{self._path}: no answer in time, others may be in with us")
+            raise OutcomeUnknown(f"{self._path}: no answer in time, others may be in with us")
         return told == "inside"
 
     def _withdraw(self, stay: Stay) -> Literal["inside", "outside"] | None:
-        errand = stay.errand
+        call = stay.call
         if not stay.tried:
             return "outside"
         if stay.lost:
             self._begin_again(stay)
             return "outside"
-        roll = self._roll(errand)
+        roll = self._roll(call)
         if self._is_in(stay, roll):
             return "inside" if self._let_in(stay, roll) else None
         transaction = self._client.transaction()
         transaction.check(self._path, roll.version)
         transaction.delete(self._node(stay.name))
         try:
-            errand.commit(transaction, self._path)
+            call.commit(transaction, self._path)
         except BadVersionError:
             return None
         except NoNodeError:
@@ -326,7 +312,7 @@ class DoubleBarrier:
     def _go(self, stay: Stay) -> None:
         """Remove the own node, in its own session: else it was not we who left."""
         try:
-            gone = stay.errand.rounds(lambda: self._remove(stay))
+            gone = stay.call.rounds(lambda: self._remove(stay))
         except NotInside:
             self._stay = None
             self._remove_in_background(stay)
@@ -334,16 +320,16 @@ class DoubleBarrier:
         if gone is None:
             self._stay = None
             self._remove_in_background(stay)
-            raise BarrierUnknown(f"{self._path}: no answer in time, we may be inside still")
+            raise OutcomeUnknown(f"{self._path}: no answer in time, we may be inside still")
         stay.strike()
 
     def _remove(self, stay: Stay) -> bool:
         if stay.lost:
             raise NotInside(f"{self._path}: our session has ended; others may have left already")
         try:
-            stay.errand.write(self._client.delete_async, self._node(stay.name))
+            stay.call.write(self._client.delete_async, self._node(stay.name))
         except NoNodeError:
-            if not stay.errand.unsure:
+            if not stay.call.unsure:
                 raise NotInside(f"{self._path}: our node was removed by somebody else") from None
         return True
 
@@ -352,14 +338,14 @@ class DoubleBarrier:
 
         def remove() -> bool:
             with suppress(NoNodeError):
-                stay.errand.write(self._client.delete_async, self._node(stay.name))
+                stay.call.write(self._client.delete_async, self._node(stay.name))
             return True
 
         def go_on() -> None:
-            stay.errand.deadline = Deadline(None)
+            stay.call.deadline = Deadline(None)
             try:
                 with suppress(ConnectionClosedError):  # the session goes with its client
-                    stay.errand.rounds(remove)
+                    stay.call.rounds(remove)
             finally:
                 stay.strike()
                 self._removing.remove(stay)
@@ -367,40 +353,40 @@ class DoubleBarrier:
         self._removing.append(stay)
         self._client.handler.spawn(go_on)
 
-    def _await_others(self, stay: Stay, errand: Errand) -> bool:
+    def _await_others(self, stay: Stay, call: RetryingCall) -> bool:
         """Wait until no member of the round is left; False when the time is over."""
-        errand.settle(self._node(uuid.uuid4().hex))
+        call.settle(self._node(uuid.uuid4().hex))
         while True:
-            errand.session.wake.clear()
-            roll = self._roll(errand)
-            there = sorted(self._names(errand) & roll.members)
+            call.session.wake.clear()
+            roll = self._roll(call)
+            there = sorted(self._names(call) & roll.members)
             if self._all_gone(there, roll, stay):
                 return True
-            if errand.deadline.passed:
+            if call.deadline.passed:
                 return False
-            if self._is_there(there[-1], errand):
-                errand.wait()
+            if self._is_there(there[-1], call):
+                call.wait()
 
     def _node(self, name: str) -> str:
         return f"{self._path}/{name}"
 
-    def _roll(self, errand: Errand, *, watch: bool = False) -> Roll:
-        news = errand.news if watch else None
+    def _roll(self, call: RetryingCall, *, watch: bool = False) -> Roll:
+        news = call.news if watch else None
         try:
-            data, stat = errand.read(self._client.get_async, self._path, news)
+            data, stat = call.read(self._client.get_async, self._path, news)
         except NoNodeError:
-            errand.write(self._client.ensure_path_async, self._path)
-            data, stat = errand.read(self._client.get_async, self._path, news)
+            call.write(self._client.ensure_path_async, self._path)
+            data, stat = call.read(self._client.get_async, self._path, news)
         document: dict[str, Any] = json.loads(data or b'{"round": 0, "members": []}')
         return Roll(document["round"], frozenset(document["members"]), stat.version)
 
-    def _names(self, errand: Errand) -> frozenset[str]:
-        return frozenset(errand.read(self._client.get_children_async, self._path))
+    def _names(self, call: RetryingCall) -> frozenset[str]:
+        return frozenset(call.read(self._client.get_children_async, self._path))
 
-    def _is_there(self, name: str, errand: Errand) -> bool:
+    def _is_there(self, name: str, call: RetryingCall) -> bool:
         """Whether a node is there; if so there will be news when it is gone."""
         try:
-            errand.read(self._client.get_async, self._node(name), errand.news)
+            call.read(self._client.get_async, self._node(name), call.news)
         except NoNodeError:
             return False
         return True

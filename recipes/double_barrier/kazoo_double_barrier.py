@@ -12,8 +12,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe.barrier import DoubleBarrier as TheirDoubleBarrier
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.promises import HOLDING, Promises
 from rumpus.recipes.requests.session import Session
 
@@ -50,7 +50,7 @@ class KazooDoubleBarrier(DoubleBarrier):
         """Enter, however long it takes.
 
         Raises:
-            BarrierUnknown: kazoo gave up, or its session ended on the way in.
+            OutcomeUnknown: kazoo gave up, or its session ended on the way in.
         """
         self._forget()
         since = Session(self._client)
@@ -60,7 +60,7 @@ class KazooDoubleBarrier(DoubleBarrier):
             since.close()
             with suppress(NoNodeError):  # kazoo may have gone on in its next session
                 self._client.retry(self._client.delete, theirs.create_path)
-            raise BarrierUnknown(f"{self._path}: kazoo could not enter, or lost its session")
+            raise OutcomeUnknown(f"{self._path}: kazoo could not enter, or lost its session")
         self._theirs, self._since, self._session_id = theirs, since, since.id
         return True
 

@@ -9,7 +9,7 @@ with such a watch, else a run shows kazoo's ways instead of the text's.
 from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class LastingWatch:
@@ -26,17 +26,17 @@ class LastingWatch:
         self._seen: ZnodeStat | None = None
         self._set = self._fired = self._broken = False
 
-    def look(self, errand: Errand) -> ZnodeStat | None:
+    def look(self, call: RetryingCall) -> ZnodeStat | None:
         """The node's Stat, None if it is not there; the watch is set with the first look.
 
         Raises what ``Session.ask`` does.
         """
         if not self._set:
-            self._seen = self._read(errand)
+            self._seen = self._read(call)
             self._set = True
         return self._seen
 
-    def fired(self, errand: Errand) -> bool:
+    def fired(self, call: RetryingCall) -> bool:
         """Whether the event has come; sets the watch anew if its connection was lost.
 
         Raises what ``Session.ask`` does.
@@ -44,28 +44,28 @@ class LastingWatch:
         if self._broken and not self._fired:
             self._broken = False
             try:
-                now = self._read(errand)
+                now = self._read(call)
             except BaseException:
                 self._broken = True
                 raise
             self._fired = _zxid(now) != _zxid(self._seen)
         return self._fired
 
-    def wait(self, errand: Errand) -> bool:
-        """Wait for the event; False when the errand's time is over.
+    def wait(self, call: RetryingCall) -> bool:
+        """Wait for the event; False when the call's time is over.
 
         Raises what ``Session.ask`` does.
         """
         while True:
-            errand.session.wake.clear()
-            if self.fired(errand):
+            call.session.wake.clear()
+            if self.fired(call):
                 return True
-            if errand.deadline.passed:
+            if call.deadline.passed:
                 return False
-            errand.wait()
+            call.wait()
 
-    def _read(self, errand: Errand) -> ZnodeStat | None:
-        session = errand.session
+    def _read(self, call: RetryingCall) -> ZnodeStat | None:
+        session = call.session
 
         def news(event: WatchedEvent) -> None:
             if event.type == EventType.NONE:
@@ -74,7 +74,7 @@ class LastingWatch:
                 self._fired = True
             session.wake.set()
 
-        stat: ZnodeStat | None = errand.read(self._client.exists_async, self._node, news)
+        stat: ZnodeStat | None = call.read(self._client.exists_async, self._node, news)
         return stat
 
 

@@ -1,14 +1,14 @@
 """The double barrier as documents print it."""
 
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside, Stay
 from rumpus.recipes.double_barrier.lasting_watch import LastingWatch
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 READY: Final = "ready"
@@ -30,9 +30,9 @@ class LowestLeavesLast(DoubleBarrier):
         stay = self._stay
         if stay is None:
             raise NotInside(f"{self._path}: not entered")
-        stay.errand.deadline = Deadline(timeout, allowance=self._grace)
+        stay.call.deadline = Deadline(timeout, allowance=self._grace)
         try:
-            left = stay.errand.rounds(lambda: self._pass(stay) or None)
+            left = stay.call.rounds(lambda: self._pass(stay) or None)
         except NotInside:
             left = None
             raise
@@ -41,14 +41,14 @@ class LowestLeavesLast(DoubleBarrier):
             if not left:
                 self._remove_in_background(stay)
         if not left:
-            raise BarrierUnknown(f"{self._path}: not all have left, and we wait no longer")
+            raise OutcomeUnknown(f"{self._path}: not all have left, and we wait no longer")
         stay.strike()
         return True
 
     def _pass(self, stay: Stay) -> bool:
         """The printed steps, again and again; True: out. False: the time is over."""
-        errand = stay.errand
-        while not errand.deadline.passed:
+        call = stay.call
+        while not call.deadline.passed:
             if stay.lost:
                 raise NotInside(f"{self._path}: our session has ended; others may have left")
             names = self._members(stay)
@@ -63,33 +63,24 @@ class LowestLeavesLast(DoubleBarrier):
             watch = LastingWatch(
                 self._client, self._node(highest if lowest == stay.name else lowest)
             )
-            if watch.look(errand) is not None:
-                watch.wait(errand)
+            if watch.look(call) is not None:
+                watch.wait(call)
         return False
 
     def _members(self, stay: Stay) -> frozenset[str]:
         """The children that count."""
-        roll = self._roll(stay.errand)
+        roll = self._roll(stay.call)
         if roll.number != stay.round:
             return frozenset()
-        return self._names(stay.errand) & roll.members
+        return self._names(stay.call) & roll.members
 
     def _delete(self, stay: Stay) -> None:
         with suppress(NoNodeError):  # "if it still exists"
-            stay.errand.write(self._client.delete_async, self._node(stay.name))
+            stay.call.write(self._client.delete_async, self._node(stay.name))
 
 
 class PublishedEntry(LowestLeavesLast):
     """Entered by the printed steps, on one path round after round; ``ready`` is not left."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 3.2"
-    mistake: ClassVar[str] = (
-        "nobody removes the node ready, and it is counted among the children: a later round lets "
-        "its last members in one too early, and leaves the first ones waiting for an event that "
-        "never comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"early-entry", "stuck-waiter"})
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, parties, grace=grace)
@@ -97,24 +88,24 @@ class PublishedEntry(LowestLeavesLast):
 
     def _come(self, stay: Stay) -> bool:
         """The steps of entering; those that got no answer are asked for again."""
-        errand = stay.errand
+        call = stay.call
         if stay.lost:
             self._begin_again(stay)
         if not stay.tried:
             self._ready = LastingWatch(self._client, self._node(READY))
-        self._ready.look(errand)
+        self._ready.look(call)
         self._create(stay)
-        if len(self._names(errand)) < self._parties:
-            return self._ready.wait(errand) and self._in(stay)
+        if len(self._names(call)) < self._parties:
+            return self._ready.wait(call) and self._in(stay)
         with suppress(NodeExistsError):
-            errand.write(self._client.create_async, self._node(READY))
+            call.write(self._client.create_async, self._node(READY))
         return self._in(stay)
 
     def _create(self, stay: Stay) -> None:
         try:
             super()._create(stay)
         except NoNodeError:
-            stay.errand.write(self._client.ensure_path_async, self._path)
+            stay.call.write(self._client.ensure_path_async, self._path)
             super()._create(stay)
 
     @staticmethod
@@ -124,9 +115,9 @@ class PublishedEntry(LowestLeavesLast):
 
     def _begin_again(self, stay: Stay) -> None:
         with suppress(NoNodeError):
-            stay.errand.write(self._client.delete_async, self._node(stay.name))
+            stay.call.write(self._client.delete_async, self._node(stay.name))
         if stay.tried:
-            raise BarrierUnknown(f"{self._path}: the session was lost on the way in")
+            raise OutcomeUnknown(f"{self._path}: the session was lost on the way in")
         stay.begin()
 
     def _give_up(self, stay: Stay) -> bool:
@@ -134,20 +125,14 @@ class PublishedEntry(LowestLeavesLast):
         if not stay.tried:
             return False
         self._remove_in_background(stay)
-        raise BarrierUnknown(f"{self._path}: timed out, others may be in with us")
+        raise OutcomeUnknown(f"{self._path}: timed out, others may be in with us")
 
     def _members(self, stay: Stay) -> frozenset[str]:
-        return self._names(stay.errand) - {READY}
+        return self._names(stay.call) - {READY}
 
 
 class PublishedDoubleBarrier(PublishedEntry):
     """Entered and left by the printed steps."""
 
-    mistake: ClassVar[str] = (
-        "the node ready is counted among the children when leaving too: the list is never empty, "
-        "the lowest waits for ready to go, all others for the lowest"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
-
     def _members(self, stay: Stay) -> frozenset[str]:
-        return self._names(stay.errand)
+        return self._names(stay.call)

@@ -20,9 +20,9 @@ from kazoo.exceptions import (
 )
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import PAUSE
+from rumpus.recipes.requests.retries import PAUSE
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 
 class Acknowledgements:

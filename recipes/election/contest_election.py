@@ -9,12 +9,11 @@ begins to act acknowledges its epoch (``recipes.election.acknowledgement``).
 
 import threading
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.fair_contest import FairContest
@@ -24,8 +23,8 @@ from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.election.acknowledgement import Acknowledgements
 from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.until_answered import until_answered
 
 _NO_WINDOW = (
     "A deposed leader that was paused can act once more before it notices: there is no validity "
@@ -52,17 +51,14 @@ class ContestElection(Contender):
     Acknowledgements stand below ``path``-acknowledged.
     """
 
-    acknowledgements: ClassVar[type[Acknowledgements]] = Acknowledgements
+    _acknowledgements_class: ClassVar[type[Acknowledgements]] = Acknowledgements
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self._client = client
-        self._name = name
-        self._grace = grace
         self._turn = threading.Lock()
-        self._acknowledgements = self.acknowledgements(client, f"{path}-acknowledged")
+        self._acknowledgements = self._acknowledgements_class(client, f"{path}-acknowledged")
 
     def campaign(self, timeout: float | None = None) -> bool:
         """Wait to lead, for ever or for ``timeout`` seconds (plus at most ``grace``).
@@ -74,12 +70,9 @@ class ContestElection(Contender):
 
         Raises:
             LockUnknown: timed out, and whether something of ours is left cannot be said.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         deadline = Deadline(timeout)
-        left = deadline.left()
-        if not self._turn.acquire(timeout=-1 if left is None else left):
+        if not deadline.acquire(self._turn):
             return False
         try:
             if self._grant is not None and self._still_ours(self._grant, deadline):
@@ -158,8 +151,7 @@ class ContestElection(Contender):
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
         """See to it that the next read shows all that was committed before this call."""
-        with suppress(NoNodeError):  # a write of no effect: see Contest._settle_earlier
-            session.ask(deadline, self._client.delete_async, f"{self._path}-{uuid.uuid4().hex}")
+        session.catch_up(deadline, f"{self._path}-{uuid.uuid4().hex}")
 
     def _is_acknowledged(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
         return self._acknowledgements.stands(stand.czxid, session, deadline)

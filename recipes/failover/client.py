@@ -1,6 +1,5 @@
 """Users of a database whose primary changes: find it, ask it, and say honestly what came of it."""
 
-import time
 from contextlib import suppress
 from typing import Any, Final
 
@@ -8,22 +7,14 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from rumpus.recipes.failover.primary_directory import Primary, PrimaryDirectory
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Message, NoAnswer, Unheard, ask_once
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 LOOK_S: Final = 0.2
 """How long to wait for ZooKeeper's word before the last primary known is asked."""
-
-PAUSE_S: Final = 0.05
-
-
-class NoPrimary(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody who serves could be found in time: nothing was done."""
-
-
-class OutcomeUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """The primary was asked, and did not say in time what came of it."""
 
 
 class FailoverClient:
@@ -46,7 +37,7 @@ class FailoverClient:
         """Have a value (of JSON, not null) written: ``epoch`` and position ``at``.
 
         Raises:
-            NoPrimary: certainly not written.
+            NotDone: certainly not written.
             OutcomeUnknown: nobody knows.
         """
         self._doubtful = True
@@ -78,8 +69,8 @@ class FailoverClient:
                     return answer
                 if answer["is"] == "unknown":
                     raise OutcomeUnknown(f"{primary.name} could not tell in time")
-            time.sleep(min(PAUSE_S, deadline.left() or 0.0))
-        raise NoPrimary("nobody serves, as far as could be found")
+            pause(deadline)
+        raise NotDone("nobody serves, as far as could be found")
 
     def _find(self, deadline: Deadline) -> Primary | None:
         """Who served the last time; else whom ZooKeeper names, if it can be asked."""

@@ -30,6 +30,7 @@ from rumpus.recipes.failover.replicated_log import Refused, ReplicatedLog
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import LineServer, Message
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.requests.session_validity import SessionValidity
 
@@ -38,9 +39,6 @@ LOOK_S: Final = 0.3
 
 REGISTER_S: Final = 0.5
 """How often a member notes how far its copy is."""
-
-PAUSE_S: Final = 0.05
-"""Between two candidacies."""
 
 FRESH: Final = 1 / 3
 """The part of a session's timeout that a new appointment counts before its first heartbeat."""
@@ -76,8 +74,8 @@ class FailoverDatabase:
     """
 
     election: ClassVar[type[ContestElection]] = FairElection
-    log: ClassVar[type[ReplicatedLog]] = ReplicatedLog
-    term: ClassVar[type[PrimaryTerm]] = PrimaryTerm
+    _log_class: ClassVar[type[ReplicatedLog]] = ReplicatedLog
+    _term_class: ClassVar[type[PrimaryTerm]] = PrimaryTerm
     promises: ClassVar[Promises] = Promises(
         # Two owners on the servers are the election's matter, and do no harm here.
         prevents=frozenset({"stuck-waiter"})
@@ -100,9 +98,6 @@ class FailoverDatabase:
             "its journal must not come back under its name."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -125,7 +120,7 @@ class FailoverDatabase:
         self._closed = False
         self._term: PrimaryTerm | None = None
         self._handed_back = False  # the term goes on, and the appointment does not
-        self._log = self.log(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
+        self._log = self._log_class(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
         self._validity = SessionValidity(client, path)
@@ -264,7 +259,7 @@ class FailoverDatabase:
             with suppress(KazooException, LockUnknown, NotHeld):
                 self._election.resign()
             with self._changed:
-                self._changed.wait_for(lambda: self._closed, PAUSE_S)
+                self._changed.wait_for(lambda: self._closed, PAUSE)
 
     def _register(self) -> None:
         """Note now and then how far the own copy is, for people and supervisors to read."""
@@ -305,7 +300,7 @@ class FailoverDatabase:
                 return None
             self._fresh_until = time.monotonic() + self._validity.session_timeout * FRESH
             self._handed_back = False
-            self._term = self.term(
+            self._term = self._term_class(
                 epoch, self.name, self._log, self._changed, self._quorum, self._isolated
             )
             return self._term

@@ -125,12 +125,7 @@ class PrimaryDirectory:
                 ask(self._client.set_async, f"{self._replicas}/{name}", text)
             except NoNodeError:
                 with suppress(NodeExistsError):  # only we do, so it was an earlier try
-                    ask(
-                        self._client.create_async,
-                        f"{self._replicas}/{name}",
-                        text,
-                        makepath=True,
-                    )
+                    ask(self._client.create_async, f"{self._replicas}/{name}", text, makepath=True)
 
         self._asking(deadline, write)
 

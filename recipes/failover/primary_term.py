@@ -11,14 +11,13 @@ from typing import Any, Final
 from rumpus.recipes.failover.replicated_log import Entry, ReplicatedLog, committed, merit
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Address, Caller, Message, NoAnswer, Unheard
+from rumpus.recipes.requests.retries import PAUSE
 
 ANSWER_PATIENCE_S: Final = 1.0
 """How long a primary waits for a replica's answer before it connects anew."""
 
 HEARTBEAT_S: Final = 0.3
 """A replica hears from its primary at least this often."""
-
-RETRY_S: Final = 0.05
 
 PIECE: Final = 500
 """Entries in one shipment at most."""
@@ -137,14 +136,14 @@ class PrimaryTerm:
                 continue
             with self._changed:
                 if not self.over:
-                    self._heed(name, message, answer)
+                    self._take_answer(name, message, answer)
                     self._changed.notify_all()
         if caller is not None:
             caller.close()
 
     def _rest(self) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self.over, RETRY_S)
+            self._changed.wait_for(lambda: self.over, PAUSE)
 
     def _next_message(self, name: str) -> Message | None:
         """Wait until there is something to say to a replica; None once the term is over."""
@@ -175,8 +174,8 @@ class PrimaryTerm:
             or self._confirmed.get(name, 0) < self._asked
         )
 
-    def _heed(self, name: str, message: Message, answer: Message) -> None:
-        """Take a replica's answer in."""
+    def _take_answer(self, name: str, message: Message, answer: Message) -> None:
+        """Update what is known of a replica from its answer."""
         what = answer["is"]
         if what == "refused":
             self.end()

@@ -21,11 +21,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rumpus.recipes.outcomes import NotDone
+
 Entry = tuple[int, Any]
 """The epoch in which it was first accepted, and a value that JSON can carry."""
 
 
-class Refused(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class Refused(NotDone):
     """A higher epoch has been promised: whoever asks has been deposed."""
 
     def __init__(self, promised: int) -> None:
@@ -105,12 +107,7 @@ class ReplicatedLog:
         self.promise(epoch)
         if at > len(self.entries) or self.epoch_before(at) != after:
             return False
-        known = 0
-        for mine, theirs in zip(self.entries[at:], entries, strict=False):
-            if mine[0] != theirs[0]:
-                break
-            known += 1
-        self._put(at + known, entries[known:])
+        self._take_over(at, entries)
         return True
 
     def append(self, epoch: int, values: Sequence[Any]) -> None:
@@ -124,12 +121,16 @@ class ReplicatedLog:
 
     def adopt(self, entries: Sequence[Entry]) -> None:
         """Make the log this one; it must be the best that a majority has."""
+        self._take_over(0, entries)
+
+    def _take_over(self, at: int, entries: Sequence[Entry]) -> None:
+        """Put what is not there yet of a piece that begins at a position."""
         known = 0
-        for mine, theirs in zip(self.entries, entries, strict=False):
+        for mine, theirs in zip(self.entries[at:], entries, strict=False):
             if mine[0] != theirs[0]:
                 break
             known += 1
-        self._put(known, entries[known:])
+        self._put(at + known, entries[known:])
 
     def _put(self, at: int, entries: Sequence[Entry]) -> None:
         if entries:

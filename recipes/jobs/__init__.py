@@ -1,5 +1,6 @@
 """Jobs that are done once each."""
 
-from rumpus.recipes.jobs.job_queue import ClaimLost, Jobs
+from rumpus.recipes.jobs.job_queue import Jobs
+from rumpus.recipes.outcomes import ClaimLost
 
 __all__ = ["ClaimLost", "Jobs"]

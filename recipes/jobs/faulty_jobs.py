@@ -3,29 +3,27 @@
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from kazoo.client import KazooClient, TransactionRequest
+from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from rumpus.recipes.contests.endless_call import EndlessErrand
 from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
     TICKETS,
+    Change,
     Claim,
-    ClaimLost,
     Jobs,
-    JobUnknown,
     Ticket,
     _written,
 )
+from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 TIDYING_S: Final = 0.1
 """What passes between an effect and its completion where they are not one."""
@@ -35,97 +33,49 @@ STALE_S: Final = 0.3
 
 
 class PersistentClaimJobs(Jobs):
-    """Its claims are not ephemeral."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the claim is persistent: the job of a worker that has died is nobody else's ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-job"})
-
-    def _commit_claim(self, errand: Errand, job: str, payload: bytes, version: int) -> None:
+    def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode())
         multi.set_data(self._node(JOBS, job), payload, version)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
 
 class UncheckedCompletionJobs(Jobs):
-    """Its completion does not look whether the job is still its own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "completes without checking its claim: a worker that was slow has the effect again, after "
-        "the one who got the job from it"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
-
     def _commit_completion(
-        self,
-        errand: Errand,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
         if also is not None:
             also(multi)
-        errand.commit(multi, claim.job)
+        call.commit(multi, claim.job)
         for folder in (JOBS, CLAIMS):
             with suppress(NoNodeError):
-                errand.write(self._client.delete_async, self._node(folder, claim.job))
+                call.write(self._client.delete_async, self._node(folder, claim.job))
 
-    def _completed(
-        self,
-        errand: Errand,  # noqa: ARG002 - the base's
-        claim: Claim,  # noqa: ARG002 - the base's
-        by: str,  # noqa: ARG002 - the base's
-    ) -> bool | None:
+    def _completed(self, call: RetryingCall, claim: Claim, by: str) -> bool | None:
         return None
 
 
 class EffectFirstJobs(Jobs):
-    """The effect first, then the completion, which is checked."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "has the effect before it knows that the job is still its own, and says that it is done "
-        "afterwards: whoever dies or is overtaken between the two leaves the effect to come again"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
-
     def _commit_completion(
-        self,
-        errand: Errand,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         if also is not None:
             effect = self._client.transaction()
             also(effect)
-            errand.commit(effect, claim.job)
+            call.commit(effect, claim.job)
             time.sleep(TIDYING_S)
-        super()._commit_completion(errand, claim, ticket, None)
+        super()._commit_completion(call, claim, ticket, None)
 
 
 class WatchOnlyJobs(Jobs):
-    """Its submitters learn of the end by the event of one watch."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the submitter leaves a watch when it hands the job in and waits for its event, without "
-        "ever looking: when the connection is lost the watch is too"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unnotified-submitter"})
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._changed: dict[str, threading.Event] = {}
 
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
-        name = super()._hand_in(errand, job, payload)
+    def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
+        name = super()._hand_in(call, job, payload)
         if name is not None and name not in self._changed:
             changed = threading.Event()
 
@@ -133,13 +83,12 @@ class WatchOnlyJobs(Jobs):
                 if event.type == EventType.CHANGED:
                     changed.set()
 
-            if errand.read(self._client.exists_async, self._node(TICKETS, name), news).version:
+            if call.read(self._client.exists_async, self._node(TICKETS, name), news).version:
                 changed.set()
             self._changed[name] = changed
         return name
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """Wait for the event; None when the time is over, whatever the ticket says."""
         deadline = Deadline(timeout)
         if job not in self._changed or not self._changed[job].wait(deadline.left()):
             return None
@@ -147,65 +96,23 @@ class WatchOnlyJobs(Jobs):
 
 
 class SubmitsAgainJobs(Jobs):
-    """Its submission is made again, under another name, if the answer is lost."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "hands a job in again under another name when it got no answer, without looking for the "
-        "first: the job is done twice"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"repeated-effect"})
-
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
-        name = f"{job}-{uuid.uuid4().hex[:8]}" if errand.unsure else job
-        return super()._hand_in(errand, name, payload)
-
-
-class IgnoresTimeoutJobs(Jobs):
-    """Its waiters do not give up."""
-
-    errand = EndlessErrand
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "claim and result take a timeout and wait for ever"
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
+    def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
+        name = f"{job}-{uuid.uuid4().hex[:8]}" if call.unsure else job
+        return super()._hand_in(call, name, payload)
 
 
 class SwallowsLossJobs(Jobs):
-    """It says that it is done whether or not it was."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a completion that was refused, or got no answer, for done: a worker whose job went "
-        "to another believes that its own effect came"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
-
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
-        """The same, and nothing about what went wrong."""
-        with suppress(ClaimLost, JobUnknown):
+        with suppress(ClaimLost, OutcomeUnknown):
             super().complete(claim, result, also=also, timeout=timeout)
 
 
 class TellsLatestResultJobs(Jobs):
-    """It keeps one result for all jobs."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "keeps the result that it was told last and hands it out once more, whichever job is asked "
-        "about: the submitter learns of another's work"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"false-completion"})
     _told: str | None = None
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """The one before, from the second on."""
         found = super().result(job, timeout)
         if found is None:
             return None
@@ -214,18 +121,11 @@ class TellsLatestResultJobs(Jobs):
 
 
 class CountsClaimsJobs(Jobs):
-    """Its tokens are each worker's own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "the token is how many jobs this worker has claimed"
-    expected: ClassVar[frozenset[str]] = frozenset({"token-regression"})
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._tokens: list[int] = []
 
     def claim(self, timeout: float | None = None) -> Claim | None:
-        """With the worker's own number for a token."""
         claim = super().claim(timeout)
         if claim is None:
             return None
@@ -233,18 +133,11 @@ class CountsClaimsJobs(Jobs):
         return replace(claim, token=len(self._tokens))
 
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
-        """By the version behind that number."""
         super().complete(self._versioned(claim), result, also=also, timeout=timeout)
 
     def give_back(self, claim: Claim, timeout: float | None = None) -> None:
-        """By the version behind that number."""
         super().give_back(self._versioned(claim), timeout)
 
     def _versioned(self, claim: Claim) -> Claim:
@@ -252,42 +145,20 @@ class CountsClaimsJobs(Jobs):
 
 
 class EvictingJobs(Jobs):
-    """It has no patience with others' claims."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "removes a claim that it has seen for a while, taking its worker for dead: it is only slow"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"freed-live-holder"})
-
     def __init__(self, client: KazooClient, path: str, **options: Any) -> None:
         super().__init__(client, path, **options)
         self._seen: dict[int, float] = {}
 
-    def _free(self, errand: Errand) -> list[str]:
-        free = super()._free(errand)
+    def _free(self, call: RetryingCall) -> list[str]:
+        free = super()._free(call)
         claims = f"{self._path}/{CLAIMS}"
         with suppress(NoNodeError):  # somebody was quicker
-            for job in errand.read(self._client.get_children_async, claims):
-                stat = errand.read(self._client.exists_async, f"{claims}/{job}")
+            for job in call.read(self._client.get_children_async, claims):
+                stat = call.read(self._client.exists_async, f"{claims}/{job}")
                 if stat is None:
                     continue
                 first = self._seen.setdefault(stat.czxid, time.monotonic())
-                if time.monotonic() - first > STALE_S and not errand.session.owns(stat):
-                    errand.write(self._client.delete_async, f"{claims}/{job}")
+                if time.monotonic() - first > STALE_S and not call.session.owns(stat):
+                    call.write(self._client.delete_async, f"{claims}/{job}")
                     free.append(job)
         return free
-
-
-class UnsyncedJobs(Jobs):
-    """It believes any server that there is no such job."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "says that there is no such job without a sync: a server that is behind has not heard of "
-        "it yet"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"denied-job"})
-
-    def _catch_up(self, errand: Errand) -> None:
-        """Nothing: the mistake."""

@@ -37,24 +37,17 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 JOBS: Final = "jobs"
 CLAIMS: Final = "claims"
 TICKETS: Final = "tickets"
 
-
-class JobUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody could say in time: a request may have taken effect, or may yet.
-
-    After ``submit``: call it again with the same name. After ``claim``, ``complete`` or
-    ``give_back``: call ``claim``, which begins with the job that is in hand, if it still is.
-    """
-
-
-class ClaimLost(Exception):  # noqa: N818 - a state, not a fault of the program
-    """The job is no longer this worker's, and was not completed by it."""
+Change = Callable[[TransactionRequest], None]
+"""Adds to a multi what else is to change with it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class Ticket:
     by: str = ""
 
 
-class Jobs:
+class Jobs(Recipe):
     """One client's side: it may submit jobs, and do them.
 
     Args:
@@ -104,10 +97,7 @@ class Jobs:
             "resource checks the job's tokens."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    errand: ClassVar[type[Errand]] = Errand
+    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
         self._client = client
@@ -117,11 +107,6 @@ class Jobs:
         self._in_hand: str | None = None
         self._one_call = threading.Lock()
 
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return
-
     # The submitter's side.
 
     def submit(
@@ -130,13 +115,14 @@ class Jobs:
         """Hand in a job; its name. The same name again is the same job, until ``forget``.
 
         Raises:
-            JobUnknown: it may have been handed in, or may be yet.
+            OutcomeUnknown: it may have been handed in, or may be yet. Call again with the same
+                name.
         """
         job = job or uuid.uuid4().hex
-        with self.errand(self._client, timeout, self._grace) as errand:
-            name = errand.rounds(lambda: self._hand_in(errand, job, payload))
+        with self._call_class(self._client, timeout, self._grace) as call:
+            name = call.rounds(lambda: self._hand_in(call, job, payload))
             if name is None:
-                raise JobUnknown(f"{self._path}: no answer, job {job} may have been handed in")
+                raise OutcomeUnknown(f"{self._path}: no answer, job {job} may have been handed in")
             return name
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
@@ -145,50 +131,50 @@ class Jobs:
         Raises:
             KeyError: there is no such job: it was never handed in, or has been forgotten.
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> str | None:
-                errand.session.wake.clear()
+                call.session.wake.clear()
                 try:
-                    ticket = self._ticket(errand, job, watch=True)
+                    ticket = self._ticket(call, job, watch=True)
                 except NoNodeError as error:
-                    self._catch_up(errand)
-                    if errand.read(self._client.exists_async, self._node(TICKETS, job)) is None:
+                    self._catch_up(call)
+                    if call.read(self._client.exists_async, self._node(TICKETS, job)) is None:
                         raise KeyError(job) from error
                     return None
                 if ticket.done:
                     return ticket.result
-                errand.wait()
+                call.wait()
                 return None
 
-            found: str | None = errand.rounds(one)
+            found: str | None = call.rounds(one)
             return found
 
-    def _catch_up(self, errand: Errand) -> None:
+    def _catch_up(self, call: RetryingCall) -> None:
         """See to it that the next look shows all jobs that were handed in before this call.
 
         Another client may have handed one in, and our server may be behind.
         """
-        errand.settle(self._node(TICKETS, uuid.uuid4().hex))
+        call.settle(self._node(TICKETS, uuid.uuid4().hex))
 
     def forget(self, job: str, timeout: float | None = None) -> None:
         """Remove the ticket of a job that is done: its name means nothing any more.
 
         Raises:
             ValueError: it is not done, so that its result has nowhere else to go.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time.
         """
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> bool:
                 with suppress(NoNodeError):  # an earlier try's answer was lost
-                    if not self._ticket(errand, job).done:
+                    if not self._ticket(call, job).done:
                         raise ValueError(f"{self._path}: job {job} is not done")
-                    errand.write(self._client.delete_async, self._node(TICKETS, job))
+                    call.write(self._client.delete_async, self._node(TICKETS, job))
                 return True
 
-            if errand.rounds(one) is None:
-                raise JobUnknown(f"{self._path}: no answer, the ticket of {job} may be there")
+            if call.rounds(one) is None:
+                raise OutcomeUnknown(f"{self._path}: no answer, the ticket of {job} may be there")
 
     # The worker's side: one job at a time for each object.
 
@@ -199,33 +185,31 @@ class Jobs:
         at all if it is no longer ours.
 
         Raises:
-            JobUnknown: no answer in time; we may have claimed one.
+            OutcomeUnknown: no answer in time; we may have claimed one. Call again: the next claim
+                begins with the job in hand.
         """
-        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> Claim | None:
-                errand.session.wake.clear()
-                claim = self._take(errand, self._in_hand) if self._in_hand else None
-                for job in [] if claim else self._free(errand):
-                    claim = self._take(errand, job)
+                call.session.wake.clear()
+                claim = self._take(call, self._in_hand) if self._in_hand else None
+                for job in [] if claim else self._free(call):
+                    claim = self._take(call, job)
                     if claim is not None:
                         break
                 if claim is None:
-                    errand.wait()
+                    call.wait()
                 return claim
 
-            claim = errand.rounds(one)
+            claim = call.rounds(one)
             if claim is None and self._in_hand:
-                raise JobUnknown(f"{self._path}: no answer, {self._in_hand} may be in our hands")
+                raise OutcomeUnknown(
+                    f"{self._path}: no answer, {self._in_hand} may be in our hands"
+                )
             return claim
 
     def complete(
-        self,
-        claim: Claim,
-        result: str,
-        *,
-        also: Callable[[TransactionRequest], None] | None = None,
-        timeout: float | None = None,
+        self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
         """Say that a job is done, and have its effect.
 
@@ -237,29 +221,29 @@ class Jobs:
 
         Raises:
             ClaimLost: nothing was changed: the job went, or goes, to another worker.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time. Call ``claim``, which begins with the job in hand.
             ZookeeperError: what a part of ``also`` was answered; nothing was changed.
         """
-        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
             by = f"{self._mark}-{claim.token}"
 
             def one() -> bool | None:
-                if errand.unsure:
-                    done = self._completed(errand, claim, by)
+                if call.unsure:
+                    done = self._completed(call, claim, by)
                     if done is not None:
                         return done
                 try:
-                    self._commit_completion(errand, claim, Ticket(True, result, by), also)
+                    self._commit_completion(call, claim, Ticket(True, result, by), also)
                 except (NoNodeError, BadVersionError):
-                    done = self._completed(errand, claim, by)
+                    done = self._completed(call, claim, by)
                     if done is None:
                         raise  # a part of ``also`` was refused
                     return done
                 return True
 
-            done = errand.rounds(one)
+            done = call.rounds(one)
             if done is None:
-                raise JobUnknown(f"{self._path}: no answer, {claim.job} may be done")
+                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be done")
             self._in_hand = None
             if not done:
                 raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
@@ -269,102 +253,96 @@ class Jobs:
 
         Raises:
             ClaimLost: it was no longer ours.
-            JobUnknown: no answer in time.
+            OutcomeUnknown: no answer in time. Call ``claim``, as after ``complete``.
         """
-        with self._one_call, self.errand(self._client, timeout, self._grace) as errand:
+        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> bool:
                 try:
-                    self._commit_return(errand, claim)
+                    self._commit_return(call, claim)
                 except (NoNodeError, BadVersionError):
-                    return errand.unsure
+                    return call.unsure
                 return True
 
-            given = errand.rounds(one)
+            given = call.rounds(one)
             if given is None:
-                raise JobUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
+                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
             self._in_hand = None
             if not given:
                 raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
 
     # Requests.
 
-    def _hand_in(self, errand: Errand, job: str, payload: bytes) -> str | None:
+    def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
         """Create a job and its ticket; its name, or None if that has to be tried again."""
         try:
-            self._commit_job(errand, job, payload)
+            self._commit_job(call, job, payload)
         except NodeExistsError:
             return job  # by an earlier try
         except NoNodeError:
-            self._lay_out(errand)
+            self._lay_out(call)
             return None
         return job
 
-    def _commit_job(self, errand: Errand, job: str, payload: bytes) -> None:
+    def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
         multi.create(self._node(TICKETS, job), _written(Ticket()))
         multi.create(self._node(JOBS, job), payload)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
-    def _commit_return(self, errand: Errand, claim: Claim) -> None:
+    def _commit_return(self, call: RetryingCall, claim: Claim) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
         multi.check(self._node(JOBS, claim.job), claim.token)
-        errand.commit(multi, claim.job)
+        call.commit(multi, claim.job)
 
-    def _free(self, errand: Errand) -> list[str]:
+    def _free(self, call: RetryingCall) -> list[str]:
         """Jobs that nobody is at, in any order; watches for changes are left."""
         try:
-            jobs = errand.read(self._client.get_children_async, f"{self._path}/{JOBS}", errand.news)
-            claims = errand.read(
-                self._client.get_children_async, f"{self._path}/{CLAIMS}", errand.news
-            )
+            jobs = call.read(self._client.get_children_async, f"{self._path}/{JOBS}", call.news)
+            claims = call.read(self._client.get_children_async, f"{self._path}/{CLAIMS}", call.news)
         except NoNodeError:
-            self._lay_out(errand)
-            errand.news()
+            self._lay_out(call)
+            call.news()
             return []
         free = sorted(set(jobs) - set(claims))
         random.shuffle(free)  # so that workers that look at once do not all want the same
         return free
 
-    def _take(self, errand: Errand, job: str) -> Claim | None:
+    def _take(self, call: RetryingCall, job: str) -> Claim | None:
         """Claim a job, or find that it is claimed by us; None if somebody was quicker."""
         node = self._node(JOBS, job)
         try:
-            payload, stat = errand.read(self._client.get_async, node)
+            payload, stat = call.read(self._client.get_async, node)
             self._in_hand = job
-            self._commit_claim(errand, job, payload, stat.version)
+            self._commit_claim(call, job, payload, stat.version)
             return Claim(job, payload, stat.version + 1)
         except NodeExistsError:
-            claim = self._claimed(errand, job)
+            claim = self._claimed(call, job)
         except (NoNodeError, BadVersionError):
             claim = None
         self._in_hand = job if claim else None
         return claim
 
-    def _commit_claim(self, errand: Errand, job: str, payload: bytes, version: int) -> None:
+    def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.create(self._node(CLAIMS, job), self._mark.encode(), ephemeral=True)
         multi.set_data(self._node(JOBS, job), payload, version)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
-    def _claimed(self, errand: Errand, job: str) -> Claim | None:
+    def _claimed(self, call: RetryingCall, job: str) -> Claim | None:
         """Our claim, if it is ours that stands there: an answer was lost."""
         try:
-            mark, stat = errand.read(self._client.get_async, self._node(CLAIMS, job))
-            if mark != self._mark.encode() or not errand.session.owns(stat):
+            mark, stat = call.read(self._client.get_async, self._node(CLAIMS, job))
+            if mark != self._mark.encode() or not call.session.owns(stat):
                 return None
-            payload, stat = errand.read(self._client.get_async, self._node(JOBS, job))
+            payload, stat = call.read(self._client.get_async, self._node(JOBS, job))
         except NoNodeError:
             return None
         return Claim(job, payload, stat.version)
 
     def _commit_completion(
-        self,
-        errand: Errand,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
@@ -372,35 +350,35 @@ class Jobs:
         multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
         if also is not None:
             also(multi)
-        errand.commit(multi, claim.job)
+        call.commit(multi, claim.job)
 
-    def _completed(self, errand: Errand, claim: Claim, by: str) -> bool | None:
+    def _completed(self, call: RetryingCall, claim: Claim, by: str) -> bool | None:
         """Whether a claim was completed; None if it was not and still may be.
 
         Raises:
-            JobUnknown: the job was done and forgotten, so that nobody can say who did it.
+            OutcomeUnknown: the job was done and forgotten, so that nobody can say who did it.
         """
-        errand.settle(self._node(TICKETS, uuid.uuid4().hex))
+        call.settle(self._node(TICKETS, uuid.uuid4().hex))
         try:
-            ticket = self._ticket(errand, claim.job)
+            ticket = self._ticket(call, claim.job)
         except NoNodeError as error:
-            raise JobUnknown(f"{self._path}: {claim.job} has been forgotten") from error
+            raise OutcomeUnknown(f"{self._path}: {claim.job} has been forgotten") from error
         if ticket.done:
             return ticket.by == by
-        held = errand.read(self._client.exists_async, self._node(CLAIMS, claim.job))
-        if held is None or not errand.session.owns(held):
+        held = call.read(self._client.exists_async, self._node(CLAIMS, claim.job))
+        if held is None or not call.session.owns(held):
             return False
-        job = errand.read(self._client.exists_async, self._node(JOBS, claim.job))
+        job = call.read(self._client.exists_async, self._node(JOBS, claim.job))
         return None if job is not None and job.version == claim.token else False
 
-    def _ticket(self, errand: Errand, job: str, *, watch: bool = False) -> Ticket:
-        news = errand.news if watch else None
-        data = errand.read(self._client.get_async, self._node(TICKETS, job), news)[0]
+    def _ticket(self, call: RetryingCall, job: str, *, watch: bool = False) -> Ticket:
+        news = call.news if watch else None
+        data = call.read(self._client.get_async, self._node(TICKETS, job), news)[0]
         return Ticket(**json.loads(data))
 
-    def _lay_out(self, errand: Errand) -> None:
+    def _lay_out(self, call: RetryingCall) -> None:
         for folder in (JOBS, CLAIMS, TICKETS):
-            errand.read(self._client.ensure_path_async, f"{self._path}/{folder}")
+            call.read(self._client.ensure_path_async, f"{self._path}/{folder}")
 
     def _node(self, folder: str, job: str) -> str:
         return f"{self._path}/{folder}/{job}"

@@ -1,128 +1,108 @@
 """Asynchronous jobs as a document prints them: an ephemeral node that goes when the job is done."""
 
-from collections.abc import Callable
-from typing import ClassVar
 from uuid import uuid4
 
-from kazoo.client import TransactionRequest
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
 from rumpus.recipes.jobs.job_queue import (
     CLAIMS,
     JOBS,
     TICKETS,
+    Change,
     Claim,
     Jobs,
     Ticket,
     _written,
 )
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class _GoneIsDone(Jobs):
     """That the job's node is gone says that it is done."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 4.3"
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-job", "false-completion"})
-
     def result(self, job: str, timeout: float | None = None) -> str | None:
         """Wait until the node is gone, and fetch the result, whatever it is."""
-        with self.errand(self._client, timeout, self._grace) as errand:
+        with self._call_class(self._client, timeout, self._grace) as call:
 
             def one() -> str | None:
-                errand.session.wake.clear()
-                errand.settle(self._node(TICKETS, uuid4().hex))  # the look is not to be blamed
-                if self._going(errand, job):
-                    errand.wait()
+                call.session.wake.clear()
+                call.settle(self._node(TICKETS, uuid4().hex))  # the look is not to be blamed
+                if self._going(call, job):
+                    call.wait()
                     return None
-                return self._ticket(errand, job).result
+                return self._ticket(call, job).result
 
-            found: str | None = errand.rounds(one)
+            found: str | None = call.rounds(one)
             return found
 
-    def _going(self, errand: Errand, job: str) -> bool:
+    def _going(self, call: RetryingCall, job: str) -> bool:
         """Whether the job's node is there; leaves a watch on it."""
         node = self._node(JOBS, job)
-        return errand.read(self._client.exists_async, node, errand.news) is not None
+        return call.read(self._client.exists_async, node, call.news) is not None
 
 
 class EphemeralJobs(_GoneIsDone):
     """The job's node is the submitter's ephemeral one."""
 
-    mistake: ClassVar[str] = (
-        "the job's node is ephemeral, and that it is gone means done: when the submitter's session "
-        "ends nobody does the job, and the submitter is told that it was done"
-    )
-
-    def _commit_job(self, errand: Errand, job: str, payload: bytes) -> None:
+    def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
         multi.create(self._node(TICKETS, job), _written(Ticket()))
         multi.create(self._node(JOBS, job), payload, ephemeral=True)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
 
 class EphemeralWorkJobs(_GoneIsDone):
     """The job's node becomes the worker's ephemeral one when it begins."""
 
-    mistake: ClassVar[str] = (
-        "the worker takes the job off the board and has an ephemeral node while it works; that it "
-        "is gone means done: a worker's death looks like its success, and nobody does the job"
-    )
-
-    def _going(self, errand: Errand, job: str) -> bool:
+    def _going(self, call: RetryingCall, job: str) -> bool:
         """Whether the job is on the board, or a worker at it; leaves watches."""
         nodes = [self._node(folder, job) for folder in (JOBS, CLAIMS, JOBS)]  # it may be given back
         return any(
-            errand.read(self._client.exists_async, node, errand.news) is not None for node in nodes
+            call.read(self._client.exists_async, node, call.news) is not None for node in nodes
         )
 
-    def _take(self, errand: Errand, job: str) -> Claim | None:
-        claim = super()._take(errand, job)
-        if claim is None and errand.unsure:
-            claim = self._claimed(errand, job)
+    def _take(self, call: RetryingCall, job: str) -> Claim | None:
+        claim = super()._take(call, job)
+        if claim is None and call.unsure:
+            claim = self._claimed(call, job)
             self._in_hand = job if claim else None
         return claim
 
-    def _commit_claim(self, errand: Errand, job: str, payload: bytes, version: int) -> None:
+    def _commit_claim(self, call: RetryingCall, job: str, payload: bytes, version: int) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(JOBS, job), version)
         multi.create(self._node(CLAIMS, job), payload, ephemeral=True)
-        errand.commit(multi, job)
+        call.commit(multi, job)
 
-    def _claimed(self, errand: Errand, job: str) -> Claim | None:
+    def _claimed(self, call: RetryingCall, job: str) -> Claim | None:
         try:
-            payload, stat = errand.read(self._client.get_async, self._node(CLAIMS, job))
+            payload, stat = call.read(self._client.get_async, self._node(CLAIMS, job))
         except NoNodeError:
             return None
-        return Claim(job, payload, 1) if errand.session.owns(stat) else None
+        return Claim(job, payload, 1) if call.session.owns(stat) else None
 
-    def _commit_return(self, errand: Errand, claim: Claim) -> None:
+    def _commit_return(self, call: RetryingCall, claim: Claim) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
         multi.create(self._node(JOBS, claim.job), claim.payload)
         try:
-            errand.commit(multi, claim.job)
+            call.commit(multi, claim.job)
         except NodeExistsError as error:
             raise NoNodeError from error  # it is back already: an earlier try took the claim away
 
     def _commit_completion(
-        self,
-        errand: Errand,
-        claim: Claim,
-        ticket: Ticket,
-        also: Callable[[TransactionRequest], None] | None,
+        self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
         multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
         if also is not None:
             also(multi)
-        errand.commit(multi, claim.job)
+        call.commit(multi, claim.job)
 
-    def _completed(self, errand: Errand, claim: Claim, by: str) -> bool | None:
-        errand.settle(self._node(TICKETS, uuid4().hex))
-        ticket = self._ticket(errand, claim.job)
+    def _completed(self, call: RetryingCall, claim: Claim, by: str) -> bool | None:
+        call.settle(self._node(TICKETS, uuid4().hex))
+        ticket = self._ticket(call, claim.job)
         if ticket.done:
             return ticket.by == by
-        return None if self._claimed(errand, claim.job) else False
+        return None if self._claimed(call, claim.job) else False

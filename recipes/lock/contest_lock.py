@@ -5,7 +5,6 @@ client has at most one node in the line for each lock object.
 """
 
 import threading
-from types import TracebackType
 from typing import ClassVar, Self
 
 from kazoo.client import KazooClient
@@ -50,8 +49,6 @@ class ContestLock(Contender):
         Raises:
             LockUnknown: timed out, and whether something of ours is left cannot be said.
             NotHeld: this thread held it and has lost it; release first.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
         """
         deadline = Deadline(timeout)
         again = self.promises.reentrant and self._owner == threading.get_ident()
@@ -60,8 +57,7 @@ class ContestLock(Contender):
                 raise NotHeld(f"{self._path}: lost while held; release it first")
             self._count += 1
             return True
-        left = deadline.left()
-        if not self._turn.acquire(timeout=-1 if left is None else left):
+        if not deadline.acquire(self._turn):
             return False
         try:
             grant = self._contest.win(deadline.left())
@@ -101,6 +97,9 @@ class ContestLock(Contender):
     def held(self) -> bool:
         """Whether we may believe, right now, that this client holds the lock.
 
+        False while the connection is lost (the session may end any moment), true again if the same
+        session reconnects, never again once that session is lost.
+
         A removal of our node by somebody else is not noticed until the release: it would take
         a watch on the own node, and one more request for each grant.
         """
@@ -110,12 +109,7 @@ class ContestLock(Contender):
         self.acquire()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

@@ -23,10 +23,7 @@ import time
 from typing import ClassVar, Final
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NoNodeError,
-)
+from kazoo.exceptions import BadVersionError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Entry
@@ -34,6 +31,7 @@ from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.transaction import commit, raise_refusal
 
 DELAY: Final = 1.0
@@ -68,8 +66,7 @@ class DelayedContest(FairContest):
         if whose:
             wait = self._to_wait(stat)
             if wait > 0:
-                left = deadline.left()
-                time.sleep(wait if left is None else min(wait, left))
+                pause(deadline, wait)
                 return False
         try:
             self._transact(entry, deadline, entry.mark, stat.version, remove=False)
@@ -131,10 +128,7 @@ class DelayedLock(ContestLock):
     """A fair lock with a lock-delay. See the module.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: seconds by which a call may run over its timeout.
+        client, path, name, grace: see ``recipes.contests.contender``.
         delay: seconds for which nobody gets it after a holder has failed.
     """
 

@@ -1,176 +1,116 @@
-"""Locks with one known mistake each, which the harness must find."""
+"""What locks with one known mistake each have in place of a sound part."""
 
-from typing import ClassVar
+import time
+from typing import Final
 
-from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
+from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Entry
-from rumpus.recipes.contests.fair_contest import FairContest
-from rumpus.recipes.contests.faulty_contenders import (
-    HalvesTimeout,
-    IgnoresTimeout,
-    NeverBelieves,
-    WaitsForItself,
-)
-from rumpus.recipes.contests.faulty_contests import KeepsPlace, PersistentNode, SortsByName
-from rumpus.recipes.contests.unfair_contest import UnfairContest
-from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
+from rumpus.recipes.contests.fair_contest import MARK
+from rumpus.recipes.lock.delayed_lock import DelayedContest
+from rumpus.recipes.lock.fenced_lock import FencedLock
+from rumpus.recipes.lock.fencing import StaleToken, ZooKeeperFence
+from rumpus.recipes.lock.sequencer import Sequencer, Verifier
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.session import Session
+from rumpus.recipes.requests.session_validity import SessionValidity
 
 
-class _NoRecheck(FairContest):
-    def _round(self, entry: Entry, deadline: Deadline) -> bool:
-        self._enter(entry, deadline)
-        ahead = self._ahead(entry, deadline)
-        return not ahead or self._await(self._watched(ahead), entry, deadline)
-
-
-class WatchFirst(_NoRecheck):
-    """Everybody watches whoever is first, and goes ahead when that one vanishes."""
-
-    def _watched(self, blocking: list[str]) -> list[str]:
-        return blocking[:1]
-
-
-class _NoLookup(FairContest):
-    def _find(self, _entry: Entry, _deadline: Deadline) -> str | None:
-        return None
-
-
-class ReleaseByPath(UnfairContest):
-    """Deletes the path in whatever session the client has, whosever node is there."""
-
+class AfterRelease(DelayedContest):
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        if entry.node is None:
-            return super()._take_out(entry, deadline)
-        session = Session(self._client)  # whichever it is by now
-        try:
-            session.ask(deadline, self._client.delete_async, entry.node)
-        except NoNodeError:
-            return False
-        except ConnectionClosedError:
-            raise
-        except SessionExpiredError as error:
-            raise Unanswered("to be tried again, in the next session") from error
-        finally:
-            session.close()
-        return True
+        return super(DelayedContest, self)._take_out(entry, deadline)
 
 
-class PersistentNodeLock(FairLock):
-    """Its node is not ephemeral."""
-
-    contest = PersistentNode
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "the node is persistent: it outlives its holder and its session"
-    expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "orphan-node"})
+class SinceTaken(DelayedContest):
+    def _to_wait(self, stat: ZnodeStat) -> float:
+        taken_for = time.time() - float(stat.mtime) / 1000
+        return self.delay - taken_for
 
 
-class NoRecheckLock(FairLock):
-    """It does not look again."""
+class MemoryOfOne(ZooKeeperFence):
+    _highest = 0
 
-    contest = _NoRecheck
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes the lock when its predecessor vanishes, without looking whether it is first: the "
-        "predecessor may have been a waiter that gave up or died"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})
-
-
-class WatchFirstLock(FairLock):
-    """Everybody watches the holder, and does not look again."""
-
-    contest = WatchFirst
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "all waiters watch the first node, and take the lock when it vanishes, without looking"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"split-brain", "herd"})
+    def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
+        session.ask(deadline, self._client.ensure_path_async, self._path)
+        if token is None or token < self._highest:
+            raise StaleToken(f"{self._path}: token {token}, and {self._highest} has been seen")
+        self._highest = token
+        return -1
 
 
-class ReleaseByPathLock(UnfairLock):
-    """Its release removes whatever node is there."""
+class LookThenWrite(ZooKeeperFence):
+    _admitted: int | None = None
 
-    contest = ReleaseByPath
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "G 7"
-    mistake: ClassVar[str] = (
-        "release deletes the node by path, whoever's it is: a holder whose session has expired "
-        "frees the lock of the next one"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"split-brain"})
+    def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
+        if token is None or token != self._admitted:
+            super()._admit(session, token, deadline)
+            self._admitted = token
+        return -1
 
 
-class NoLookupLock(FairLock):
-    """It creates again when a create got no answer."""
-
-    contest = _NoLookup
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 3.5"
-    mistake: ClassVar[str] = (
-        "does not look for its node after a lost reply: it creates a second one and queues behind "
-        "the first, which nobody removes while its session lives"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"deadlock", "orphan-node"})
+class AlsoEqual(ZooKeeperFence):
+    def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
+        return super()._admit(session, None if token is None else token - 1, deadline)
 
 
-class NeverHeldLock(NeverBelieves, FairLock):
-    """Its holder does not know that it holds."""
+class LocalCounterLock(FencedLock):
+    _grants = 0
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "held is always false: a client that is granted it does nothing with it"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unbelieving-holder"})
+    @property
+    def token(self) -> int | None:
+        return self._grants if self._grant else None
 
-
-class RefusesReentryLock(WaitsForItself, FairLock):
-    """Its holder waits for itself."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a thread that holds the lock and asks for it again waits until its timeout, for itself"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"refused-reentry"})
+    def acquire(self, timeout: float | None = None) -> bool:
+        granted = super().acquire(timeout)
+        self._grants += granted
+        return granted
 
 
-class IgnoresTimeoutLock(IgnoresTimeout, FairLock):
-    """Its waiters do not give up."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "acquire takes a timeout and waits for ever"
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
-
-
-class KeepsPlaceLock(FairLock):
-    """It comes back to its old place."""
-
-    contest = KeepsPlace
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a client whose session ended creates its node anew under the old name, to keep its place "
-        "in the line: the lock has passed on meanwhile"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"double-grant"})
+class ByPath(Verifier):
+    def _stands(self, session: Session, claim: Sequencer, deadline: Deadline) -> bool:
+        self._catch_up(session, claim, deadline)
+        lock = claim.node.rpartition("/")[0]
+        children = session.ask(deadline, self._client.get_children_async, lock)
+        return any(MARK in child for child in children)
 
 
-class SortsByNameLock(FairLock):
-    """Its line is in no order."""
+class Remembering(Verifier):
+    _known: dict[Sequencer, bool] | None = None
 
-    contest = SortsByName
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "sorts the nodes by their whole names, which begin with a random mark, not by their "
-        "sequence numbers"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unfair-grant", "split-brain"})
+    def _stands(self, session: Session, claim: Sequencer, deadline: Deadline) -> bool:
+        known = self._known = {} if self._known is None else self._known
+        if claim not in known:
+            known[claim] = super()._stands(session, claim, deadline)
+        return known[claim]
 
 
-class HalvesTimeoutLock(HalvesTimeout, FairLock):
-    """Its waiters give up too early."""
+TICK: Final = 0.05
+"""Seconds by which a countdown goes down at a time."""
 
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "acquire gives up after half of its timeout"
-    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})
+
+class WhileConnected(SessionValidity):
+    def remaining(self) -> float:
+        session = self._session
+        connected = session is not None and session.connected
+        return self.session_timeout if connected else 0.0
+
+
+class Countdown(SessionValidity):
+    _left = 0.0
+
+    def remaining(self) -> float:
+        session = self._session
+        return 0.0 if session is None or session.lost else max(0.0, self._left)
+
+    def _count_from(self, sent: float) -> None:
+        super()._count_from(sent)
+        self._left = self._until - time.monotonic()
+
+    def _run(self) -> None:
+        self._client.handler.spawn(self._count_down)
+        super()._run()
+
+    def _count_down(self) -> None:
+        while self._beating:
+            time.sleep(TICK)
+            self._left -= TICK

@@ -23,7 +23,7 @@ class FencedLock(ContestLock):
     """
 
     contest = FairContest
-    fence_of: ClassVar[type[ZooKeeperFence]] = ZooKeeperFence
+    _fence_class: ClassVar[type[ZooKeeperFence]] = ZooKeeperFence
     promises: ClassVar[Promises] = Promises(
         prevents=FairLock.promises.prevents | {"stale-action", "refused-sequencer"},
         wakeups=1,
@@ -40,7 +40,7 @@ class FencedLock(ContestLock):
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
         super().__init__(client, path, name=name, grace=grace)
-        self.fence = self.fence_of(client, self.fence_path(path))
+        self.fence = self._fence_class(client, self.fence_path(path))
 
     @staticmethod
     def fence_path(path: str) -> str:

@@ -20,23 +20,16 @@ from collections.abc import Callable
 from typing import Any
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NoNodeError,
-    SessionExpiredError,
-)
+from kazoo.exceptions import BadVersionError, NoNodeError, SessionExpiredError
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.requests.transaction import commit, raise_refusal
 
 
-class StaleToken(Exception):  # noqa: N818 - the fence at work, not a fault of the program
+class StaleToken(NotDone):
     """A higher token has been seen: the lock has passed on. Nothing was done."""
-
-
-class WriteUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nobody can say whether it was done; if it was, its token had not been overtaken."""
 
 
 class MemoryFence:
@@ -90,7 +83,7 @@ class ZooKeeperFence:
 
         Raises:
             StaleToken: a higher token has been seen. Nothing was done.
-            WriteUnknown: no answer in time.
+            OutcomeUnknown: no answer in time. If it was done, its token had not been overtaken.
             KazooException: a request of the change was refused; so nothing was done.
         """
         deadline = Deadline(timeout)
@@ -102,9 +95,9 @@ class ZooKeeperFence:
                     return self._commit(session, token, version, change, deadline)
                 except _Overtaken:
                     if deadline.passed:
-                        raise WriteUnknown(f"{self._path}: no turn among other writers") from None
+                        raise OutcomeUnknown(f"{self._path}: no turn among other writers") from None
         except (Unanswered, SessionExpiredError) as error:
-            raise WriteUnknown(f"{self._path}: no answer in time") from error
+            raise OutcomeUnknown(f"{self._path}: no answer in time") from error
         finally:
             session.close()
 

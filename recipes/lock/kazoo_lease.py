@@ -20,6 +20,7 @@ from rumpus.recipes.contests.contest import Contest, Entry
 from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 DURATION: Final = 2.0
@@ -53,8 +54,7 @@ class LeaseContest(Contest):
         if lease:
             self.ends = began + DURATION
             return True
-        left = deadline.left()
-        time.sleep(BETWEEN if left is None else min(BETWEEN, left))
+        pause(deadline, BETWEEN)
         return False
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:  # noqa: ARG002 - it lapses

@@ -4,7 +4,6 @@ import threading
 from typing import ClassVar
 
 from kazoo.client import KazooClient
-from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.unfair_contest import UnfairContest
@@ -27,20 +26,17 @@ class _WatchesParent(UnfairContest):
 
     def _await(self, entry: Entry, deadline: Deadline) -> bool:
         """True if the node is ours; else wait until the parent's children change."""
-
-        def news(_event: WatchedEvent) -> None:
-            entry.session.wake.set()
-
-        entry.session.wake.clear()
-        entry.session.ask(deadline, self._client.get_children_async, self._parent, news)
-        held = entry.session.ask(deadline, self._client.exists_async, self._path)
+        session = entry.session
+        session.wake.clear()
+        session.ask(deadline, self._client.get_children_async, self._parent, session.watcher())
+        held = session.ask(deadline, self._client.exists_async, self._path)
         if held is None:
             return False
-        data, stat = entry.session.ask(deadline, self._client.get_async, self._path)
+        data, stat = session.ask(deadline, self._client.get_async, self._path)
         if self._ours(entry, data, stat):
             entry.node, entry.token = self._path, stat.czxid
             return True
-        entry.session.wake.wait(deadline.left())
+        session.wake.wait(deadline.left())
         return False
 
 
@@ -48,8 +44,6 @@ class WatchesParentLock(UnfairLock):
     """Everybody tries to make one ephemeral node, and watches the children of its parent."""
 
     contest = _WatchesParent
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "C temporary node"
     promises: ClassVar[Promises] = Promises(
         prevents=FairLock.promises.prevents - {"double-grant", "unfair-grant"},
         wakeups=1,
@@ -57,23 +51,10 @@ class WatchesParentLock(UnfairLock):
         reentrant=True,
         notes=UnfairLock.promises.notes,
     )
-    mistake: ClassVar[str] = (
-        "all waiters watch the children of the parent: every release wakes all of them, and so "
-        "does every other lock that has its node there"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"herd"})
 
 
 class TrustsItsMapLock(FairLock):
     """What a thread holds stands in a map of the client's, and nowhere else."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "C internalLock"
-    mistake: ClassVar[str] = (
-        "a thread that stands in the map of holders is let in again, and believes, without a look "
-        "at its session: it may have ended"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"unaware-holder"})
 
     def acquire(self, timeout: float | None = None) -> bool:
         """At once for a thread in the map."""

@@ -18,12 +18,11 @@ The string is not signed: it protects from mistakes, not from forgers.
 """
 
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError, SessionExpiredError
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
@@ -98,8 +97,7 @@ class Verifier:
     def _catch_up(self, session: Session, claim: Sequencer, deadline: Deadline) -> None:
         """Make what is read next no older than this call."""
         nowhere = f"{claim.node.rpartition('/')[0]}/{uuid.uuid4().hex}"
-        with suppress(NoNodeError):
-            session.ask(deadline, self._client.delete_async, nowhere)
+        session.catch_up(deadline, nowhere)
 
 
 class SequencerLock(ContestLock):

@@ -29,11 +29,11 @@ from rumpus.recipes.requests.session_validity import SessionValidity
 class ValidContest(FairContest):
     """A fair contest that is won once the session is also certain to live on."""
 
-    validity_of: ClassVar[type[SessionValidity]] = SessionValidity
+    _validity_class: ClassVar[type[SessionValidity]] = SessionValidity
 
     def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
         super().__init__(client, path, name, grace)
-        self.validity = self.validity_of(client, path)
+        self.validity = self._validity_class(client, path)
 
     def win(self, timeout: float | None) -> Entry | None:
         """As every contest's; the session's validity counts from here to ``leave``."""
@@ -65,10 +65,7 @@ class ValidityLock(ContestLock):
     """A fair lock with a window of validity. See the module.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: seconds by which a call may run over its timeout.
+        client, path, name, grace: see ``recipes.contests.contender``.
         session_timeout: seconds that the servers grant to the client's sessions; what the client
             asked for by default. They grant less to those who ask for more than 20 ticks.
     """

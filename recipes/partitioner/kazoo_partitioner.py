@@ -35,9 +35,6 @@ class KazooPartitioner:
             "come or go. A failed partitioner is replaced by a new one, as documented."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, parts: Sequence[str], *, name: str = ""
@@ -67,10 +64,7 @@ class KazooPartitioner:
             if self._partitioner is None or self._partitioner.failed:
                 self._forget()
                 self._partitioner = self._client.SetPartitioner(
-                    self._path,
-                    set=self._set,
-                    identifier=self._name,
-                    time_boundary=BOUNDARY,
+                    self._path, set=self._set, identifier=self._name, time_boundary=BOUNDARY
                 )
             elif self._partitioner.release:
                 self._partitioner.release_set()

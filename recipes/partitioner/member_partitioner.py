@@ -16,16 +16,19 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
+
+if TYPE_CHECKING:
+    from rumpus.recipes.contests.contest import Entry
 
 SHARES: Final = frozenset({"shared-partition", "unowned-partition", "partial-share"})
 """Each part has one owner, and who acquires gets its whole share."""
@@ -35,7 +38,7 @@ _GLANCE: Final = 0.3
 
 
 class Part(NamedTuple):
-    """What the owner of a part can tell of it; see ``recipes.contests.interfaces.Grant``."""
+    """What the owner of a part can tell of it; see ``recipes.contests.contender``."""
 
     node: str | None
     token: int | None
@@ -67,9 +70,6 @@ class Partitioner:
             "``changed`` keeps others waiting."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Partitioner:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that we own our share; see ``Lock.held``."""
+        """Whether we may believe, right now, that we own our share; see ``ContestLock.held``."""
         return self._agreed is not None and all(
             entry.session.connected for entry in self._owned.values()
         )

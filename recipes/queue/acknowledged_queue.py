@@ -13,9 +13,10 @@ from typing import ClassVar
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
 
+from rumpus.recipes.outcomes import ClaimLost
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.element_queue import MARK, Catch, ElementQueue, Place
-from rumpus.recipes.queue.interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.ledger import Attempt, Ledger
 from rumpus.recipes.requests.session import Unanswered
@@ -67,7 +68,6 @@ class ElementClaim:
             ClaimLost: the claim had ended; the element comes out again.
             QueueUnknown: no answer in time; or the element is gone, and the session that
                 claimed it has ended: we have removed it, or another consumer.
-            ConnectionClosedError: the client was stopped.
         """
         self._queue.finish(self._catch, self._acknowledging, timeout)
 
@@ -114,17 +114,7 @@ class AcknowledgedQueue(ElementQueue):
         self._put(element, MARK, timeout)
 
     def claim(self, timeout: float | None = None) -> ElementClaim | None:
-        """Wait for an element, for ever or for ``timeout`` seconds, and keep others from it.
-
-        Returns:
-            The claim. None: timed out, and there was nothing that others had not claimed.
-
-        Raises:
-            QueueUnknown: the element named may have been claimed; it is being given back.
-            NothingDone: nothing was claimed; whether there was something cannot be said.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
-        """
+        """As ``ClaimingQueue.claim``."""
         caught = self._next(timeout)
         return None if caught is None else ElementClaim(self, caught)
 

@@ -19,8 +19,9 @@ do harm to the answer "empty": before it is given, a write goes first.
 import re
 import threading
 import uuid
-from abc import ABC, abstractmethod
-from typing import ClassVar, Final, NamedTuple
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import (
@@ -29,18 +30,23 @@ from kazoo.exceptions import (
     NoNodeError,
     SessionExpiredError,
 )
-from kazoo.protocol.states import WatchedEvent
 
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Promises
-from rumpus.recipes.queue.interfaces import Delivery, NothingDone, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.ledger import Attempt, Ledger, pause
+from rumpus.recipes.requests.ledger import Attempt, Ledger
+from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 MARK: Final = "-queue-"
 """Between the unique mark of an element and its priority, if any, and number."""
 
 _ELEMENT: Final = re.compile(re.escape(MARK) + r"(?:(\d+)-)?(-?\d{10})$")
+
+
+Found = TypeVar("Found")
 
 
 class Place(NamedTuple):
@@ -59,7 +65,7 @@ class Catch(NamedTuple):
     ledger: Ledger
 
 
-class ElementQueue(ABC):
+class ElementQueue(Recipe):
     """One client's side of the queue at ``path``.
 
     Args:
@@ -71,11 +77,8 @@ class ElementQueue(ABC):
     promises: ClassVar[Promises]
     delivery: ClassVar[Delivery]
     sees_empty: ClassVar[bool] = True
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
-    ephemeral: ClassVar[bool] = False
+    _ephemeral: ClassVar[bool] = False
     """Whether elements vanish with the session that put them."""
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
@@ -88,11 +91,6 @@ class ElementQueue(ABC):
         self._taking = threading.Lock()
         self._renewing = threading.Lock()
         self._latest: Ledger | None = None
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """None: consumers do not queue."""
-        return
 
     @classmethod
     def elements(cls, path: str) -> str:
@@ -118,7 +116,7 @@ class ElementQueue(ABC):
         node = f"{self._folder}/{mark}{stem}"
         attempt = Attempt(
             lambda transaction: transaction.create(
-                node, element, ephemeral=self.ephemeral, sequence=True
+                node, element, ephemeral=self._ephemeral, sequence=True
             )
         )
         while not attempt.happened:
@@ -143,9 +141,8 @@ class ElementQueue(ABC):
     def _next(self, timeout: float | None) -> Catch | None:
         """Wait for an element and make it ours; see ``take`` and ``claim`` of the interfaces."""
         deadline = self._deadline(timeout)
-        left = deadline.left()
-        if not self._taking.acquire(timeout=-1 if left is None else left):
-            raise NothingDone(f"{self._path}: other threads of this client were waiting")
+        if not deadline.acquire(self._taking):
+            raise NotDone(f"{self._path}: other threads of this client were waiting")
         try:
             return self._wait(deadline)
         finally:
@@ -185,11 +182,9 @@ class ElementQueue(ABC):
         return sorted(map(self._place, self._children(self._folder, ledger, deadline)))
 
     def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
-        def news(_event: WatchedEvent) -> None:
-            ledger.session.wake.set()
-
-        names: list[str] = ledger.session.ask(
-            deadline, self._client.get_children_async, folder, news
+        session = ledger.session
+        names: list[str] = session.ask(
+            deadline, self._client.get_children_async, folder, session.watcher()
         )
         return names
 
@@ -237,21 +232,32 @@ class ElementQueue(ABC):
         Raises:
             QueueUnknown: no answer in time.
         """
+
+        def look(ledger: Ledger) -> list[str]:
+            ledger.touch(deadline)
+            names: list[str] = ledger.session.ask(
+                deadline, self._client.get_children_async, self._folder
+            )
+            return names
+
+        return any(name.startswith(mark) for name in self._keep_asking(deadline, look))
+
+    def _keep_asking(
+        self, deadline: Deadline, attempt: Callable[[Ledger], Found], element: bytes | None = None
+    ) -> Found:
+        """Make attempts until one is answered, each with the present session's ledger.
+
+        Raises:
+            QueueUnknown: no answer in time, about that element.
+        """
         while True:
-            ledger = self._ledger()
             try:
-                ledger.touch(deadline)
-                return any(
-                    name.startswith(mark)
-                    for name in ledger.session.ask(
-                        deadline, self._client.get_children_async, self._folder
-                    )
-                )
+                return attempt(self._ledger())
             except ConnectionClosedError:
                 raise
             except (SessionExpiredError, Unanswered) as error:
                 if deadline.passed:
-                    raise QueueUnknown(f"{self._path}: no answer in time") from error
+                    raise QueueUnknown(f"{self._path}: no answer in time", element) from error
                 pause(deadline)
 
     def _deadline(self, timeout: float | None) -> Deadline:
@@ -259,7 +265,7 @@ class ElementQueue(ABC):
 
     def _rest(self, deadline: Deadline, error: Exception) -> None:
         if deadline.passed:
-            raise NothingDone(f"{self._path}: the ensemble could not be asked in time") from error
+            raise NotDone(f"{self._path}: the ensemble could not be asked in time") from error
         pause(deadline)
 
     def _ledger(self) -> Ledger:

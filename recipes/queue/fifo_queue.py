@@ -34,17 +34,7 @@ class TakingElementQueue(ElementQueue):
     delivery: ClassVar[Delivery] = "at-most-once"
 
     def take(self, timeout: float | None = None) -> bytes | None:
-        """Wait for an element, for ever or for ``timeout`` seconds, and remove it.
-
-        Returns:
-            What was put. None: timed out, and at some moment of the call there was nothing.
-
-        Raises:
-            QueueUnknown: the element named may have been removed.
-            NothingDone: nothing was removed; whether there was something cannot be said.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
-        """
+        """As ``TakingQueue.take``. None: at some moment of the call there was nothing."""
         caught = self._next(timeout)
         return None if caught is None else caught.element
 
@@ -73,8 +63,6 @@ class FifoQueue(TakingElementQueue):
         Raises:
             QueueUnknown: no answer in time; or it is not there, and the session that put it has
                 ended: it was put and taken, or never put.
-            NothingDone: it was not added.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
+            NotDone: it was not added.
         """
         self._put(element, MARK, timeout)

@@ -7,11 +7,12 @@ from kazoo's own callbacks.
 from typing import ClassVar, Literal, Protocol
 
 from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import OutcomeUnknown
 
 Delivery = Literal["at-most-once", "at-least-once"]
 
 
-class QueueUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class QueueUnknown(OutcomeUnknown):
     """Nobody can say: an element may have been put, taken or acknowledged, or may not.
 
     ``element`` is the one that may have been taken, None where that is not known.
@@ -20,14 +21,6 @@ class QueueUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the pr
     def __init__(self, words: str, element: bytes | None = None) -> None:
         super().__init__(words)
         self.element = element
-
-
-class NothingDone(Exception):  # noqa: N818 - an outcome, not a fault of the program
-    """Nothing was put or taken for certain: the ensemble could not be asked in time."""
-
-
-class ClaimLost(Exception):  # noqa: N818 - a state, not a fault of the program
-    """The claim has ended: the element was not acknowledged, and goes to another consumer."""
 
 
 class Claim(Protocol):
@@ -73,7 +66,7 @@ class Queue(Recipe, Protocol):
 
         Raises:
             QueueUnknown: no answer in time, or never.
-            NothingDone: it was not added.
+            NotDone: it was not added.
         """
 
 
@@ -88,7 +81,7 @@ class TakingQueue(Queue, Protocol):
 
         Raises:
             QueueUnknown: the element named may have been removed.
-            NothingDone: nothing was removed; whether there was something cannot be said.
+            NotDone: nothing was removed; whether there was something cannot be said.
         """
 
 
@@ -103,5 +96,5 @@ class ClaimingQueue(Queue, Protocol):
 
         Raises:
             QueueUnknown: the element named may have been claimed; it is being given back.
-            NothingDone: nothing was claimed; whether there was something cannot be said.
+            NotDone: nothing was claimed; whether there was something cannot be said.
         """

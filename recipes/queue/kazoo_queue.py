@@ -13,20 +13,20 @@ is, whatever its timeout.
 """
 
 import time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.recipe.queue import LockingQueue, Queue
 
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import ClaimLost
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.acknowledged_queue import AT_LEAST_ONCE
 from rumpus.recipes.queue.fifo_queue import AT_MOST_ONCE
-from rumpus.recipes.queue.interfaces import ClaimLost, Delivery, QueueUnknown
+from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
-
-POLL_S = 0.05
-"""Seconds between two looks at an empty queue."""
+from rumpus.recipes.requests.retries import PAUSE
 
 USUAL_PRIORITY = 100
 """kazoo's own."""
@@ -37,36 +37,21 @@ _FOUND_NOTHING = (
 )
 
 
-class KazooQueue:
-    """``kazoo.recipe.queue.Queue``; see the module."""
+class _KazooQueue(Recipe):
+    """What the adapters of both share.
 
-    delivery: ClassVar[Delivery] = "at-most-once"
+    Args:
+        client: a started client with kazoo's threading handler.
+        path: the znode that the queue lives below.
+    """
+
     sees_empty: ClassVar[bool] = False
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
-    promises: ClassVar[Promises] = Promises(
-        prevents=AT_MOST_ONCE | {"out-of-order"},
-        notes="An element is removed before its consumer works on it. " + _FOUND_NOTHING,
-    )
+    _queue_class: ClassVar[type[Any]]
 
     def __init__(self, client: KazooClient, path: str) -> None:
-        self._queue = Queue(client, path)
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """None: consumers do not queue."""
-        return
-
-    @classmethod
-    def elements(cls, path: str) -> str:
-        """The znode whose children are the elements: the path itself."""
-        return path
-
-    @classmethod
-    def claims(cls, path: str) -> str | None:  # noqa: ARG003 - the protocol's
-        """None: nobody claims."""
-        return None
+        self._client = client
+        self._path = path
+        self._queue = self._queue_class(client, path)
 
     def put(
         self,
@@ -85,6 +70,28 @@ class KazooQueue:
         except KazooException as error:
             raise QueueUnknown(f"{type(error).__name__}: {error}") from error
 
+
+class KazooQueue(_KazooQueue):
+    """``kazoo.recipe.queue.Queue``; see the module."""
+
+    delivery: ClassVar[Delivery] = "at-most-once"
+    promises: ClassVar[Promises] = Promises(
+        prevents=AT_MOST_ONCE | {"out-of-order"},
+        notes="An element is removed before its consumer works on it. " + _FOUND_NOTHING,
+    )
+
+    _queue_class = Queue
+
+    @classmethod
+    def elements(cls, path: str) -> str:
+        """The znode whose children are the elements: the path itself."""
+        return path
+
+    @classmethod
+    def claims(cls, path: str) -> str | None:  # noqa: ARG003 - the protocol's
+        """None: nobody claims."""
+        return None
+
     def take(self, timeout: float | None = None) -> bytes | None:
         """Ask kazoo over and over; None if there was never anything.
 
@@ -99,7 +106,7 @@ class KazooQueue:
                 raise QueueUnknown(f"{type(error).__name__}: {error}") from error
             if element is not None or deadline.passed:
                 return element
-            time.sleep(POLL_S)
+            time.sleep(PAUSE)
 
 
 class KazooClaim:
@@ -124,28 +131,16 @@ class KazooClaim:
         self._queue.finish("release")
 
 
-class KazooLockingQueue:
+class KazooLockingQueue(_KazooQueue):
     """``kazoo.recipe.queue.LockingQueue``; see the module."""
 
     delivery: ClassVar[Delivery] = "at-least-once"
-    sees_empty: ClassVar[bool] = False
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     promises: ClassVar[Promises] = Promises(
         prevents=AT_LEAST_ONCE,
         notes="A consumer is told to look whether it still holds its lock. " + _FOUND_NOTHING,
     )
 
-    def __init__(self, client: KazooClient, path: str) -> None:
-        self._client = client
-        self._path = path
-        self._queue = LockingQueue(client, path)
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """None: consumers do not queue."""
-        return
+    _queue_class = LockingQueue
 
     @classmethod
     def elements(cls, path: str) -> str:
@@ -156,23 +151,6 @@ class KazooLockingQueue:
     def claims(cls, path: str) -> str | None:
         """The znode whose children are the locks, by their elements' names."""
         return f"{path}{LockingQueue.lock}"
-
-    def put(
-        self,
-        element: bytes,
-        timeout: float | None = None,  # noqa: ARG002 - kazoo knows none
-        *,
-        priority: int = USUAL_PRIORITY,
-    ) -> None:
-        """Let kazoo add an element; blocks until it has an answer.
-
-        Raises:
-            QueueUnknown: whatever kazoo raised.
-        """
-        try:
-            self._queue.put(element, priority)
-        except KazooException as error:
-            raise QueueUnknown(f"{type(error).__name__}: {error}") from error
 
     def claim(self, timeout: float | None = None) -> KazooClaim | None:
         """Let kazoo wait for an element and lock it; None when it timed out.

@@ -38,11 +38,7 @@ class PriorityQueue(TakingElementQueue):
 
         Raises:
             ValueError: there is no such priority.
-            QueueUnknown: no answer in time; or it is not there, and the session that put it has
-                ended: it was put and taken, or never put.
-            NothingDone: it was not added.
-            ConnectionClosedError: the client was stopped.
-            ZookeeperError: the ensemble refused (a missing permission, say).
+            QueueUnknown, NotDone: as ``FifoQueue.put``.
         """
         if not 0 <= priority <= LEAST_URGENT:
             raise ValueError(f"a priority is a number from 0 to {LEAST_URGENT}, not {priority}")

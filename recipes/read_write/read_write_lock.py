@@ -86,10 +86,7 @@ class ReadWriteLock:
     Where several threads of a client read at once each needs a lock object of its own.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the lock is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: see ``recipes.contests.contender.Contender``.
+        client, path, name, grace: see ``recipes.contests.contender``.
     """
 
     reader: ClassVar[type[ContestLock]] = ReadLock
@@ -97,9 +94,6 @@ class ReadWriteLock:
     promises: ClassVar[Promises] = PROMISES
     revocable: ClassVar[bool] = False
     """Whether holders can be asked to let go (``recipes.read_write.revocable_lock``)."""
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
@@ -128,7 +122,7 @@ class ReadWriteLock:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that this client holds it; see ``Lock.held``."""
+        """Whether this client may believe, right now, that it holds; see ``ContestLock.held``."""
         return self._latest.held
 
     @property

@@ -14,11 +14,11 @@ import time
 from typing import ClassVar, Final
 
 from kazoo.exceptions import NoNodeError, SessionExpiredError
-from kazoo.protocol.states import WatchedEvent
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
+from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.read_write.read_write_lock import (
     PROMISES,
@@ -28,6 +28,7 @@ from rumpus.recipes.read_write.read_write_lock import (
     WriteLock,
 )
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 
 UNLOCK: Final = b"unlock"
@@ -39,22 +40,19 @@ REQUEST_PATIENCE: Final = 2.0
 _NUMBER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 
 
-class RevocableReader(ReadLock):
+class _Revocable(ContestLock):
+    @property
+    def entry(self) -> Entry | None:
+        """What stands in the line for the present grant."""
+        return self._grant
+
+
+class RevocableReader(_Revocable, ReadLock):
     """A reader who can be asked."""
 
-    @property
-    def entry(self) -> Entry | None:
-        """What stands in the line for the present grant."""
-        return self._grant
 
-
-class RevocableWriter(WriteLock):
+class RevocableWriter(_Revocable, WriteLock):
     """A writer who can be asked."""
-
-    @property
-    def entry(self) -> Entry | None:
-        """What stands in the line for the present grant."""
-        return self._grant
 
 
 class RevocableReadWriteLock(ReadWriteLock):
@@ -98,12 +96,8 @@ class RevocableReadWriteLock(ReadWriteLock):
     def _look(self, entry: Entry, deadline: Deadline) -> bool:
         """Whether a request stands in our node now; with a watch, so that later ones wake us."""
         session = entry.session
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         session.wake.clear()
-        data, _ = session.ask(deadline, self._client.get_async, entry.node, news)
+        data, _ = session.ask(deadline, self._client.get_async, entry.node, session.watcher())
         return bool(data == UNLOCK)
 
     def revoke(self, timeout: float = 2.0) -> tuple[str, ...]:
@@ -149,7 +143,7 @@ class RevocableReadWriteLock(ReadWriteLock):
 
     def _entry(self) -> Entry:
         side = self._latest
-        entry = side.entry if isinstance(side, (RevocableReader, RevocableWriter)) else None
+        entry = side.entry if isinstance(side, _Revocable) else None
         if entry is None:
             raise NotHeld(f"{self._path}: not held by this client")
         return entry

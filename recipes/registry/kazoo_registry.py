@@ -61,18 +61,6 @@ class KazooServiceTree(KazooTreeView):
         return sorted(node.data.decode() for node in (self.value or {}).values())
 
 
-class ChildrenWatchRegistry(ServiceRegistry):
-    """Our registry, watched by kazoo's ChildrenWatch."""
-
-    view = KazooServiceWatch
-
-
-class TreeCacheRegistry(ServiceRegistry):
-    """Our registry, watched by kazoo's TreeCache."""
-
-    view = KazooServiceTree
-
-
 class KazooMembers:
     """A Party's members: it has no watched view, so each look lists."""
 

@@ -12,7 +12,7 @@ its address; clients list the children with a watch. What makes it hold under fa
   once.
 - **Discovering reads what was committed.** A write of no effect goes first, so that the server
   asked has seen everything that was committed before the call (why ``sync`` would not do:
-  ``recipes.contests.contest``). One list is one moment.
+  ``Session.catch_up``). One list is one moment.
 - **Watching looks again** after every news, see ``recipes.requests.follower``.
 """
 
@@ -24,13 +24,15 @@ from typing import ClassVar, Final, Protocol
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
-from kazoo.protocol.states import WatchedEvent
 
-from rumpus.recipes.contests.contest import PAUSE, Entry
+from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import OutcomeUnknown
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session, Unanswered, started_again
+from rumpus.recipes.requests.retries import PAUSE, started_again
+from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.view.follower_view import Children, ChildrenView
 
 PRESENCE: Final = frozenset({"ghost-entry", "missing-entry", "stale-view", "stuck-waiter"})
@@ -49,7 +51,7 @@ class Registration(FairContest):
         address: what is to be listed.
     """
 
-    reregisters: ClassVar[bool] = True
+    _reregisters: ClassVar[bool] = True
 
     def __init__(self, client: KazooClient, path: str, address: str) -> None:
         super().__init__(client, path, address, grace=2.0)
@@ -120,7 +122,7 @@ class Registration(FairContest):
                 if self._stopped(error):
                     self._note(confirmed=False, over=True)
                     return
-                if not self.reregisters:
+                if not self._reregisters:
                     break
                 self._lost.append(entry.mark)
                 time.sleep(PAUSE)
@@ -162,12 +164,8 @@ class Registration(FairContest):
             self._clear_lost(entry, deadline)
         self._enter(entry, deadline)
         session = entry.session
-
-        def news(_event: WatchedEvent) -> None:
-            session.wake.set()
-
         try:
-            session.ask(deadline, self._client.get_async, entry.node, news)
+            session.ask(deadline, self._client.get_async, entry.node, session.watcher())
         except NoNodeError:
             entry.node = entry.token = None
             return False
@@ -227,7 +225,7 @@ class Watching(Protocol):
         """Those who are there, sorted, as far as told."""
 
 
-class ServiceRegistry:
+class ServiceRegistry(Recipe):
     """Register one address, discover everybody's, watch them.
 
     Args:
@@ -242,12 +240,9 @@ class ServiceRegistry:
             "``discover`` lists was true at one moment of the call, and need not be after it."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     settles: ClassVar[bool] = True
     """Whether ``discover`` lists by everything that was committed before its call."""
-    registration: ClassVar[type[Registration]] = Registration
+    _registration_class: ClassVar[type[Registration]] = Registration
     view: ClassVar[type[Watching]] = ServiceView
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -256,11 +251,6 @@ class ServiceRegistry:
         self._registration: Registration | None = None
         self._withdrawn: list[Registration] = []
         self._watching: Watching | None = None
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return None
 
     @property
     def address(self) -> str | None:
@@ -281,7 +271,7 @@ class ServiceRegistry:
         deadline = Deadline(timeout)
         if self._registration is None:
             self._finish_withdrawals(deadline)
-            self._registration = self.registration(self._client, self._path, address)
+            self._registration = self._registration_class(self._client, self._path, address)
             self._registration.start()
         if self._registration.address != address:
             raise ValueError(f"{self._registration.address} is registered: withdraw it first")
@@ -337,8 +327,7 @@ class ServiceRegistry:
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
         """See to it that the next read shows all that was committed before this call."""
-        with suppress(NoNodeError):  # a write of no effect: see the module
-            session.ask(deadline, self._client.delete_async, f"{self._path}/{uuid.uuid4().hex}")
+        session.catch_up(deadline, f"{self._path}/{uuid.uuid4().hex}")
 
     def watch(self) -> Watching:
         """The addresses, kept up to date from the first call on until ``close``."""
@@ -354,7 +343,7 @@ class ServiceRegistry:
             self._watching = None
 
 
-class RegistrationUnknown(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class RegistrationUnknown(OutcomeUnknown):
     """Nobody can say yet whether an address is listed. What was asked for goes on by itself."""
 
 

@@ -1,5 +1,6 @@
 """A point in time until which something may take."""
 
+import threading
 import time
 
 
@@ -30,3 +31,8 @@ class Deadline:
     def passed(self) -> bool:
         """Whether the time to wait is over."""
         return self._at is not None and time.monotonic() >= self._at
+
+    def acquire(self, lock: threading.Lock) -> bool:
+        """Wait for a lock until then; whether it was acquired."""
+        left = self.left()
+        return lock.acquire(timeout=-1 if left is None else left)

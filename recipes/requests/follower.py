@@ -20,10 +20,8 @@ from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session, Unanswered, started_again
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
+from rumpus.recipes.requests.retries import PAUSE, started_again
+from rumpus.recipes.requests.session import Session, Unanswered
 
 PATIENCE: Final = 5.0
 """Seconds that a look may take before it is begun anew."""
@@ -65,7 +63,7 @@ class Follower(ABC):
 
     def _news(self, session: Session) -> Callable[[WatchedEvent], None]:
         """The watcher to leave with every read."""
-        return lambda _event: session.wake.set()
+        return session.watcher()
 
     def _await_news(self, session: Session) -> None:
         session.wake.wait()

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+
 Message = dict[str, Any]
 Address = tuple[str, int]
 
@@ -20,11 +22,11 @@ IDLE_S: Final = 30.0
 _CHUNK: Final = 1 << 16
 
 
-class Unheard(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class Unheard(NotDone):
     """The question never left: nobody has heard it."""
 
 
-class NoAnswer(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class NoAnswer(OutcomeUnknown):
     """The question left, and no answer came: it may be acted upon, even later, or may never."""
 
 

@@ -12,28 +12,19 @@ was in doubt then is for the caller to find out from what the transaction would 
 """
 
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    BadVersionError,
-    NodeExistsError,
-    RolledBackError,
-    RuntimeInconsistency,
-    SessionExpiredError,
-    ZookeeperError,
-)
+from kazoo.exceptions import BadVersionError, NodeExistsError, SessionExpiredError, ZookeeperError
 from kazoo.interfaces import IAsyncResult
 
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import within_session
 from rumpus.recipes.requests.session import Session, Unanswered
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
+from rumpus.recipes.requests.transaction import raise_refusal
 
 
 class Attempt:
@@ -167,9 +158,7 @@ class Ledger:
         answers = self._insist(deadline, self._send, self._node, attempt)
         if isinstance(answers[0], BadVersionError):
             return False
-        for answer in answers:
-            if isinstance(answer, ZookeeperError) and not isinstance(answer, _ALONG_WITH_OTHERS):
-                raise answer
+        raise_refusal(answers)
         return True
 
     def _send(self, node: str, attempt: Attempt) -> IAsyncResult:
@@ -183,24 +172,10 @@ class Ledger:
         self, deadline: Deadline, method: Callable[..., Any], *args: Any, **options: Any
     ) -> Any:
         """Ask until there is an answer."""
-        while True:
-            try:
-                return self.session.ask(deadline, method, *args, **options)
-            except Unanswered:
-                if deadline.passed:
-                    raise
-                pause(deadline)
-
-
-_ALONG_WITH_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
-"""What kazoo answers for those parts of a refused transaction that are not to blame."""
+        return within_session(
+            deadline, lambda: self.session.ask(deadline, method, *args, **options)
+        )
 
 
 def _nothing(_transaction: TransactionRequest) -> None:
     """Nothing but the entry in the ledger."""
-
-
-def pause(deadline: Deadline) -> None:
-    """Rest before another try, but not beyond the deadline."""
-    left = deadline.left()
-    time.sleep(PAUSE if left is None else min(PAUSE, left))

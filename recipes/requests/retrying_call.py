@@ -5,32 +5,23 @@ and multis that check what they rest on. Such a recipe says what one *round* doe
 a look at how things stand; a round that got no answer is simply made again.
 """
 
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import (
-    ConnectionClosedError,
-    NoNodeError,
-    RolledBackError,
-    RuntimeInconsistency,
-    SessionExpiredError,
-)
+from kazoo.exceptions import SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import over_sessions
 from rumpus.recipes.requests.session import Session, Unanswered
-
-PAUSE: Final = 0.05
-"""Seconds between two rounds after one that got no answer."""
+from rumpus.recipes.requests.transaction import raise_refusal
 
 Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
-class Errand:
+class RetryingCall:
     """One call of a recipe, used as a context.
 
     Args:
@@ -49,12 +40,7 @@ class Errand:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.session.close()
 
     def rounds(self, one: Callable[[], Found | None]) -> Found | None:
@@ -63,24 +49,14 @@ class Errand:
         A lost session is followed by the client's next one.
 
         Raises:
-            ConnectionClosedError: the client was stopped.
             ZookeeperError: the server refused a request, and the round did not expect it.
         """
-        while True:
-            try:
-                found = one()
-                if found is not None:
-                    return found
-            except ConnectionClosedError:
-                raise
-            except SessionExpiredError:
-                self.session.close()
-                self.session = Session(self._client)
-                self._pause()
-            except Unanswered:
-                self._pause()
-            if self.deadline.passed:
-                return None
+
+        def renew() -> None:
+            self.session.close()
+            self.session = Session(self._client)
+
+        return over_sessions(self.deadline, one, renew)
 
     def read(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Ask for something that changes nothing. Raises what ``Session.ask`` does."""
@@ -106,25 +82,18 @@ class Errand:
             return transaction.commit_async()
 
         answers: list[Any] = self.write(multi, what)
-        for answer in answers:
-            innocent = isinstance(answer, (RolledBackError, RuntimeInconsistency))
-            if isinstance(answer, Exception) and not innocent:
-                raise answer
+        raise_refusal(answers)
         return answers
 
     def settle(self, path: str) -> None:
         """Wait until every earlier request of this client has happened or never will.
 
-        The next read sees it then: requests of one session are carried out in order, those of a
-        lost session are refused, and the answer to a write, even to one of no effect, is not
-        given by a server that has not seen what was written before it (``sync`` may be answered
-        by a leader that has been deposed).
+        Those of a lost session are refused; for the rest see ``Session.catch_up``.
 
         Args:
             path: of a node that never exists.
         """
-        with suppress(NoNodeError):
-            self.read(self._client.delete_async, path)
+        self.session.catch_up(self.deadline, path)
 
     def news(self, _event: WatchedEvent | None = None) -> None:
         """A watch: ends ``wait``."""
@@ -135,6 +104,19 @@ class Errand:
         lefts = [left for each in (self.deadline, *until) if (left := each.left()) is not None]
         self.session.wake.wait(min(lefts, default=None))
 
-    def _pause(self) -> None:
-        left = self.deadline.left()
-        time.sleep(PAUSE if left is None else min(PAUSE, left))
+
+def until_answered(
+    client: KazooClient, deadline: Deadline, attempt: Callable[[Session], Answer]
+) -> Answer:
+    """Make attempts until one returns, each in the client's present session.
+
+    Raises:
+        Unanswered: the time is over, and there was no answer.
+        ConnectionClosedError: the client was stopped.
+        ZookeeperError: what else the server answered.
+    """
+    with RetryingCall(client, deadline.left(), grace=0.0) as call:
+        found = call.rounds(lambda: (attempt(call.session),))
+    if found is None:
+        raise Unanswered("no answer in time")
+    return found[0]

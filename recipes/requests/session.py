@@ -9,19 +9,21 @@ enqueue the request", keep every request inside its session: it either fails wit
 """
 
 import threading
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import (
     ConnectionLoss,
+    NoNodeError,
     OperationTimeoutError,
     SessionExpiredError,
     SessionMovedError,
 )
-from kazoo.protocol.states import KazooState, KeeperState, ZnodeStat
+from kazoo.protocol.states import KazooState, KeeperState, WatchedEvent, ZnodeStat
 
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 LONGEST_REQUEST: Final = 10.0
@@ -31,11 +33,7 @@ kazoo may forget a request that is enqueued at the very moment in which a sessio
 """
 
 
-PAUSE: Final = 0.05
-"""Seconds between two looks whether a client that was stopped has been started again."""
-
-
-class Unanswered(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class Unanswered(OutcomeUnknown):
     """A request got no answer: it may have taken effect, or may yet, or may never."""
 
 
@@ -139,16 +137,25 @@ class Session:
             if not self.wake.wait(deadline.left()):
                 raise Unanswered("no connection")
 
+    def catch_up(self, deadline: Deadline, nowhere: str) -> None:
+        """Wait until all that was asked for before has happened, or never will.
 
-def started_again(client: KazooClient, patience: float = LONGEST_REQUEST) -> bool:
-    """Wait until a client that was stopped has been started again; False if it is not in time.
+        The next read sees it, and all that was committed before this call. A write of no effect
+        does it: a session's requests are carried out in order, one left over on an old connection
+        is refused once the session has moved, and a server answers a write once it has applied
+        everything up to it. ``sync`` would not do: a leader that has been deposed and has not
+        noticed answers it by itself, whereas a write needs a quorum.
 
-    To be asked after ``ConnectionClosedError``. (That is a ``SessionExpiredError`` too: whoever
-    tells the two apart has to catch it first.)
-    """
-    deadline = Deadline(patience)
-    while client.client_state == KeeperState.CLOSED:
-        if deadline.passed:
-            return False
-        time.sleep(PAUSE)
-    return True
+        Args:
+            deadline: for the answer.
+            nowhere: the path of a node that never exists.
+
+        Raises:
+            SessionExpiredError, Unanswered: as ``ask``.
+        """
+        with suppress(NoNodeError):
+            self.ask(deadline, self._client.delete_async, nowhere)
+
+    def watcher(self) -> Callable[[WatchedEvent], None]:
+        """A new watch: any event sets ``wake``."""
+        return lambda _event: self.wake.set()

@@ -32,21 +32,18 @@ unless it was configured away (``minSessionTimeout``).
 import threading
 import time
 import uuid
-from contextlib import suppress
 from math import inf
 from typing import Final
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionClosedError, NoNodeError, SessionExpiredError
+from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
 
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 
 DRIFT: Final = 0.05
 """Part of the session's timeout that is given away for clocks of different rates."""
-
-PAUSE: Final = 0.05
-"""Seconds between two tries after a lost connection or session."""
 
 
 class SessionValidity:
@@ -165,6 +162,5 @@ class SessionValidity:
         Raises what ``Session.ask`` does.
         """
         sent = time.monotonic()
-        with suppress(NoNodeError):
-            session.ask(Deadline(self.session_timeout), self._client.delete_async, self._nowhere)
+        session.catch_up(Deadline(self.session_timeout), self._nowhere)
         return sent

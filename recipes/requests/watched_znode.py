@@ -13,12 +13,10 @@ from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
+from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.znodes.register import ABSENT, LocalRegister, Reading
 from rumpus.recipes.znodes.znode_access import Asker, NotAsked
-
-PAUSE = 0.05
-"""Seconds between two looks while there is no connection."""
 
 
 class WatchedZnode(LocalRegister):
@@ -36,21 +34,12 @@ class WatchedZnode(LocalRegister):
     )
 
     def watch(self, key: str) -> Reading:
-        """Look at the node, leaving a watch.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
-        """
+        """Look at the node, leaving a watch."""
         with self._asking() as ask:
             return self._look(ask, key, threading.Event())
 
     def make(self, key: str, *, ephemeral: bool) -> bool:
-        """Create a node; False if it is there, or its parent is not.
-
-        Raises:
-            NotAsked: nothing was made.
-            Unanswered: nobody knows.
-        """
+        """Create a node; False if it is there, or its parent is not."""
         with self._asking() as ask:
             try:
                 ask(self._client.create_async, self._node(key), ephemeral=ephemeral)
@@ -59,11 +48,7 @@ class WatchedZnode(LocalRegister):
             return True
 
     def unmake(self, key: str) -> bool:
-        """Delete a node; False if it is not there, or has children.
-
-        Raises:
-            NotAsked, Unanswered: as ``make``.
-        """
+        """Delete a node; False if it is not there, or has children."""
         with self._asking() as ask:
             try:
                 ask(self._client.delete_async, self._node(key))
@@ -72,11 +57,7 @@ class WatchedZnode(LocalRegister):
             return True
 
     def survey(self, key: str) -> list[str] | None:
-        """Leave a watch of every kind on a node; its children, None if it is not there.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
-        """
+        """Leave a watch of every kind on a node; its children, None if it is not there."""
         with self._asking() as ask:
             node = self._node(key)
             if ask(self._client.exists_async, node, _unheeded) is None:

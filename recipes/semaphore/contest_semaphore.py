@@ -38,11 +38,8 @@ class Semaphore(ContestLock):
     """So many may hold at once; each object takes one permit at a time.
 
     Args:
-        client: a started client with kazoo's threading handler.
-        path: the znode that the semaphore is about; it belongs to this recipe alone.
+        client, path, name, grace: see ``recipes.contests.contender``.
         permits: how many may hold at once; everybody must say the same.
-        name: who we are, written into the own node for people to read.
-        grace: see ``recipes.contests.contender.Contender``.
     """
 
     contest: ClassVar[type[SemaphoreContest]] = SemaphoreContest
@@ -64,8 +61,8 @@ class Semaphore(ContestLock):
         self._permits = permits
         super().__init__(client, path, name=name, grace=grace)
 
-    def _make_contest(self, client: KazooClient, path: str, name: str, grace: float) -> Contest:
-        return self.contest(client, path, name, grace, self._permits)
+    def _make_contest(self) -> Contest:
+        return self.contest(self._client, self._path, self._name, self._grace, self._permits)
 
     @property
     def token(self) -> int | None:

@@ -3,12 +3,11 @@
 from contextlib import suppress
 from dataclasses import replace
 from threading import TIMEOUT_MAX
-from typing import ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     AT_WORK,
     COORDINATOR,
@@ -17,59 +16,41 @@ from rumpus.recipes.two_phase_commit.transaction_nodes import (
     Decision,
     Parties,
     PeerCommit,
+    Progress,
     VotedAlready,
-    _Call,
 )
 
 SITE = "site-"
 
 
 class PiecemealCommit(PeerCommit):
-    """A child for each site, created one after another; the sites are those that are there."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "L 3.8"
-    mistake: ClassVar[str] = (
-        "the coordinator creates the transaction and one node a site in requests of their own, "
-        "and sites decide when every site that has a node has voted: a coordinator that dies "
-        "half-way leaves a transaction that commits without the rest"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"invalid-commit"})
-
-    def _create_transaction(self, errand: Errand, node: str, data: bytes, parties: Parties) -> None:
-        errand.write(self._client.create_async, node, data)
+    def _create_transaction(
+        self, call: RetryingCall, node: str, data: bytes, parties: Parties
+    ) -> None:
+        call.write(self._client.create_async, node, data)
         for site in parties.participants:
-            errand.write(self._client.create_async, f"{node}/{SITE}{site}")
+            call.write(self._client.create_async, f"{node}/{SITE}{site}")
 
-    def _told(self, errand: Errand, transaction: str) -> Parties:
-        children = errand.read(self._client.get_children_async, self._node(transaction))
+    def _told(self, call: RetryingCall, transaction: str) -> Parties:
+        children = call.read(self._client.get_children_async, self._node(transaction))
         sites = [child.removeprefix(SITE) for child in children if child.startswith(SITE)]
-        return replace(super()._told(errand, transaction), participants=sites)
+        return replace(super()._told(call, transaction), participants=sites)
 
 
 class OneByOneCommit(CoordinatedCommit):
-    """A decision for each participant, written one after another."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "whoever decides writes the outcome to one participant after another: if it dies between "
-        "them, the rest decide anew, by votes that have come since"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def _conclude(
         self,
-        errand: Errand,
-        call: _Call,
+        call: RetryingCall,
+        progress: Progress,
         decision: Decision,
         *,
-        absent: str | None = None,  # noqa: ARG002 - the base's
+        absent: str | None = None,
     ) -> Decision | None:
-        assert call.parties is not None
-        for site in dict.fromkeys([*call.parties.participants, self._name]):
-            node = f"{self._node(call.transaction)}/{DECISION}-{site}"
+        assert progress.parties is not None
+        for site in dict.fromkeys([*progress.parties.participants, self._name]):
+            node = f"{self._node(progress.transaction)}/{DECISION}-{site}"
             try:
-                errand.write(self._client.create_async, node, decision.encode())
+                call.write(self._client.create_async, node, decision.encode())
             except NodeExistsError:
                 continue
         return None
@@ -79,147 +60,90 @@ class OneByOneCommit(CoordinatedCommit):
 
 
 class AbortsAloneCommit(PeerCommit):
-    """A participant that has waited long enough aborts, and tells nobody."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "a participant whose patience is over takes the transaction for aborted without writing "
-        "that anywhere, while others commit when the missing vote comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def _conclude(
-        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+        self,
+        call: RetryingCall,
+        progress: Progress,
+        decision: Decision,
+        *,
+        absent: str | None = None,
     ) -> Decision | None:
         if absent is not None:
             return decision
-        return super()._conclude(errand, call, decision)
+        return super()._conclude(call, progress, decision)
 
 
 class WaitsForCoordinatorCommit(CoordinatedCommit):
-    """Its participants wait for the coordinator's decision, and for nothing else."""
-
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "P Two-phased Commit"
-    mistake: ClassVar[str] = (
-        "as printed in textbooks: a participant that has voted waits for its coordinator to decide,"
-        " however long that is silent; one that has died blocks the transaction for ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"blocked-transaction"})
-
-    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:  # noqa: ARG002 - the base's
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
         return parties.coordinator != self._name
 
 
 class NeedsPresenceCommit(PeerCommit):
-    """A vote counts only while its site is at work."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a site without an ephemeral node for dead, though its yes is there: sites that did "
-        "not join, or whose session has ended since, make an abort of what all have agreed to"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def _conclude(
-        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+        self,
+        call: RetryingCall,
+        progress: Progress,
+        decision: Decision,
+        *,
+        absent: str | None = None,
     ) -> Decision | None:
-        assert call.parties is not None
-        node = self._node(call.transaction)
-        children = errand.read(self._client.get_children_async, node)
-        present = all(AT_WORK + site in children for site in call.parties.participants)
+        assert progress.parties is not None
+        node = self._node(progress.transaction)
+        children = call.read(self._client.get_children_async, node)
+        present = all(AT_WORK + site in children for site in progress.parties.participants)
         kept: Decision = decision if present else "abort"
-        return super()._conclude(errand, call, kept, absent=absent)
+        return super()._conclude(call, progress, kept, absent=absent)
 
 
 class OverwritesCommit(PeerCommit):
-    """The decision is data that is set, whatever stands there."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "the decision is written by setData without a version, and a site that waits for votes "
-        "does not look at it again: a vote that comes just as another site loses its patience "
-        "makes it overwrite what others have read already"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"two-decisions"})
-
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
         super().__init__(client, path, name=name, grace=grace)
         self._waiting: set[str] = set()
 
     def _create_transaction(
-        self,
-        errand: Errand,
-        node: str,
-        data: bytes,
-        parties: Parties,  # noqa: ARG002 - the base's
+        self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
         multi = self._client.transaction()
         multi.create(node, data)
         multi.create(f"{node}/{COORDINATOR}", ephemeral=True)
         multi.create(f"{node}/{DECISION}", b"none yet")
-        errand.commit(multi, node)
+        call.commit(multi, node)
 
     def decide(
         self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
-        """As the sound one's, but for the looks after the first."""
         self._waiting.discard(transaction)
         return super().decide(transaction, timeout, patience=patience)
 
     def _read_decision(
-        self, errand: Errand, transaction: str, *, watch: bool = False
+        self, call: RetryingCall, transaction: str, *, watch: bool = False
     ) -> Decision | None:
         if transaction in self._waiting:
             return None
         self._waiting.add(transaction)
-        return super()._read_decision(errand, transaction, watch=watch)
+        return super()._read_decision(call, transaction, watch=watch)
 
     def _conclude(
         self,
-        errand: Errand,
-        call: _Call,
+        call: RetryingCall,
+        progress: Progress,
         decision: Decision,
         *,
-        absent: str | None = None,  # noqa: ARG002 - the base's
+        absent: str | None = None,
     ) -> Decision | None:
-        node = self._decision_node(call.transaction)
-        errand.write(self._client.set_async, node, decision.encode())
+        node = self._decision_node(progress.transaction)
+        call.write(self._client.set_async, node, decision.encode())
         return decision
 
 
 class ExistsIsMineCommit(PeerCommit):
-    """A vote that is there is its own."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes a vote that stands for its own of an earlier try: its yes is acknowledged although "
-        "somebody has cast a no in its name"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"lost-vote"})
-
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
-        """Vote, and take what stands for that."""
         with suppress(VotedAlready):
             super().vote(transaction, ballot, timeout)
 
 
 class IgnoresTimeoutCommit(PeerCommit):
-    """Its sites wait for every vote."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "decide takes a timeout and a patience, and waits for ever until every vote is there: that "
-        "of a site that has died never comes"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
-
     def decide(
-        self,
-        transaction: str,
-        timeout: float | None = None,  # noqa: ARG002 - that is the mistake
-        *,
-        patience: float = 5.0,  # noqa: ARG002 - that is the mistake
+        self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
-        """Wait for ever."""
         return super().decide(transaction, None, patience=TIMEOUT_MAX)

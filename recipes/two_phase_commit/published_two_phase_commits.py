@@ -1,17 +1,17 @@
 """Two-phase commit as documents print it: a node a site, made by the coordinator, for its vote."""
 
 from contextlib import suppress
-from typing import ClassVar, Final
+from typing import Final
 
 from kazoo.exceptions import NodeExistsError
 
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     Decision,
     InDoubt,
     Parties,
     PeerCommit,
-    _Call,
+    Progress,
 )
 
 SITE: Final = "s_"
@@ -22,26 +22,19 @@ UNDEFINED: Final = b""
 class SiteNodesCommit(PeerCommit):
     """Votes are the data of the sites' nodes; all sites read and watch all of them."""
 
-    faulty: ClassVar[bool] = True
-    printed: ClassVar[str] = "P Two-phased Commit"
-    mistake: ClassVar[str] = (
-        "the coordinator makes the transaction and a node for each site one after another, and "
-        "sites decide when every node there holds a vote: some commit before all nodes are made; "
-        "and a site that dies without a vote leaves the others waiting for ever"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"invalid-commit", "blocked-transaction"})
-
-    def _create_transaction(self, errand: Errand, node: str, data: bytes, parties: Parties) -> None:
+    def _create_transaction(
+        self, call: RetryingCall, node: str, data: bytes, parties: Parties
+    ) -> None:
         with suppress(NodeExistsError):  # ours: an earlier answer was lost, and we go on
-            errand.write(self._client.create_async, node, data)
+            call.write(self._client.create_async, node, data)
         for site in parties.participants:
             with suppress(NodeExistsError):
-                errand.write(self._client.create_async, f"{node}/{SITE}{site}", UNDEFINED)
+                call.write(self._client.create_async, f"{node}/{SITE}{site}", UNDEFINED)
 
     def join(self, transaction: str, timeout: float | None = None) -> list[str]:
         """The sites that have nodes; nothing shows that this one is at work."""
-        with Errand(self._client, timeout, self._grace) as errand:
-            sites = self._asked(transaction, errand, lambda: self._sites(errand, transaction))
+        with RetryingCall(self._client, timeout, self._grace) as call:
+            sites = self._asked(transaction, call, lambda: self._sites(call, transaction))
         if sites is None:
             raise InDoubt(f"{self._node(transaction)}: no answer")
         return sites
@@ -55,30 +48,30 @@ class SiteNodesCommit(PeerCommit):
         """
         node = f"{self._node(transaction)}/{SITE}{self._name}"
         mine = b"commit" if ballot else b"abort"
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> bool:
-                errand.write(self._client.set_async, node, mine)
+                call.write(self._client.set_async, node, mine)
                 return True
 
-            if self._asked(transaction, errand, one) is None:
+            if self._asked(transaction, call, one) is None:
                 raise InDoubt(f"{node}: no answer, or no such node yet")
 
-    def _round(self, errand: Errand, call: _Call) -> Decision | None:
+    def _round(self, call: RetryingCall, progress: Progress) -> Decision | None:
         """Read every site's node, with a watch; decide once all have voted, or one said abort."""
-        errand.session.wake.clear()
-        node = self._node(call.transaction)
+        call.session.wake.clear()
+        node = self._node(progress.transaction)
         votes = [
-            errand.read(self._client.get_async, f"{node}/{SITE}{site}", errand.news)[0]
-            for site in self._sites(errand, call.transaction)
+            call.read(self._client.get_async, f"{node}/{SITE}{site}", call.news)[0]
+            for site in self._sites(call, progress.transaction)
         ]
         if b"abort" in votes:
             return "abort"
         if votes and UNDEFINED not in votes:
             return "commit"
-        errand.wait()
+        call.wait()
         return None
 
-    def _sites(self, errand: Errand, transaction: str) -> list[str]:
-        names = errand.read(self._client.get_children_async, self._node(transaction), errand.news)
+    def _sites(self, call: RetryingCall, transaction: str) -> list[str]:
+        names = call.read(self._client.get_children_async, self._node(transaction), call.news)
         return sorted(name.removeprefix(SITE) for name in names)

@@ -24,7 +24,7 @@ participant finishes. A transaction of which nobody knows is never begun.
 
 import json
 import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -33,9 +33,11 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.requests.retrying_call import RetryingCall
 
 Decision = Literal["commit", "abort"]
 
@@ -49,15 +51,15 @@ _DECISIONS: Final[dict[bytes, Decision]] = {b"commit": "commit", b"abort": "abor
 Found = TypeVar("Found")
 
 
-class InDoubt(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class InDoubt(OutcomeUnknown):
     """Nobody could say in time: a request may have taken effect, or may yet. Ask again."""
 
 
-class NoTransaction(Exception):  # noqa: N818 - a state, not a fault of the program
+class NoTransaction(NotDone):
     """There is no such transaction."""
 
 
-class VotedAlready(Exception):  # noqa: N818 - a state, not a fault of the program
+class VotedAlready(NotDone):
     """This site's vote stands, and is another one: its own, or a no in its name by ``author``."""
 
     def __init__(self, message: str, *, ballot: bool, author: str) -> None:
@@ -75,7 +77,7 @@ class Parties:
 
 
 @dataclass
-class _Call:
+class Progress:
     """What one call of ``decide`` has found out; none of it changes on the server."""
 
     transaction: str
@@ -85,7 +87,7 @@ class _Call:
     at_work: set[str] = field(default_factory=set)
 
 
-class TwoPhaseCommit(ABC):
+class TwoPhaseCommit(Recipe):
     """One site's part in the transactions below ``path``.
 
     Args:
@@ -113,9 +115,6 @@ class TwoPhaseCommit(ABC):
             "``forget``."
         ),
     )
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
         if not name or "/" in name:
@@ -124,11 +123,6 @@ class TwoPhaseCommit(ABC):
         self._path = path
         self._name = name
         self._grace = grace
-
-    @classmethod
-    def line(cls, path: str) -> None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return
 
     def begin(
         self,
@@ -153,20 +147,20 @@ class TwoPhaseCommit(ABC):
         node = self._node(transaction)
         parties = Parties(self._name, list(participants))
         data = json.dumps(asdict(parties)).encode()
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> bool | None:
                 try:
-                    self._create_transaction(errand, node, data, parties)
+                    self._create_transaction(call, node, data, parties)
                 except NodeExistsError:
-                    if errand.read(self._client.get_async, node)[0] != data:
+                    if call.read(self._client.get_async, node)[0] != data:
                         raise
                 except NoNodeError:
-                    errand.write(self._client.ensure_path_async, self._path)
+                    call.write(self._client.ensure_path_async, self._path)
                     return None
                 return True
 
-            if errand.rounds(one) is None:
+            if call.rounds(one) is None:
                 raise InDoubt(f"{node}: no answer, it may have begun")
         return transaction
 
@@ -181,17 +175,17 @@ class TwoPhaseCommit(ABC):
             InDoubt: no answer in time.
         """
         node = self._node(transaction)
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> list[str]:
                 here = f"{node}/{AT_WORK}{self._name}"
                 # There already: ours, of this session or of the one before. Then others may be
                 # quick to give us up, and no more.
                 with suppress(NodeExistsError):
-                    errand.read(self._client.create_async, here, ephemeral=True)
-                return self._told(errand, transaction).participants
+                    call.read(self._client.create_async, here, ephemeral=True)
+                return self._told(call, transaction).participants
 
-            participants = self._asked(transaction, errand, one)
+            participants = self._asked(transaction, call, one)
             if participants is None:
                 raise InDoubt(f"{node}: no answer")
             return participants
@@ -207,16 +201,16 @@ class TwoPhaseCommit(ABC):
         """
         node = f"{self._node(transaction)}/{VOTE}{self._name}"
         mine = _ballot(ballot=ballot, author=self._name)
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> tuple[bool, str]:
                 try:
-                    errand.write(self._client.create_async, node, mine)
+                    call.write(self._client.create_async, node, mine)
                 except NodeExistsError:
-                    return self._read_vote(errand, transaction, self._name)
+                    return self._read_vote(call, transaction, self._name)
                 return ballot, self._name
 
-            cast = self._asked(transaction, errand, one)
+            cast = self._asked(transaction, call, one)
         if cast is None:
             raise InDoubt(f"{node}: no answer, the vote may have been cast")
         if cast[0] != ballot:
@@ -242,14 +236,14 @@ class TwoPhaseCommit(ABC):
             NoTransaction: as for ``join``.
             InDoubt: the servers did not answer, and we may have decided.
         """
-        with Errand(self._client, timeout, self._grace) as errand:
-            call = _Call(transaction, Deadline(patience))
+        with RetryingCall(self._client, timeout, self._grace) as call:
+            progress = Progress(transaction, Deadline(patience))
 
             def one() -> Decision | None:
-                return self._round(errand, call)
+                return self._round(call, progress)
 
-            found: Decision | None = self._asked(transaction, errand, one)
-            if found is None and errand.unsure:
+            found: Decision | None = self._asked(transaction, call, one)
+            if found is None and call.unsure:
                 raise InDoubt(f"{self._node(transaction)}: no answer, we may have decided")
             return found
 
@@ -259,19 +253,19 @@ class TwoPhaseCommit(ABC):
         Raises:
             InDoubt: no answer in time.
         """
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> list[str]:
-                errand.settle(f"{self._path}/{uuid.uuid4().hex}")
+                call.settle(f"{self._path}/{uuid.uuid4().hex}")
                 try:
-                    return sorted(errand.read(self._client.get_children_async, self._path))
+                    return sorted(call.read(self._client.get_children_async, self._path))
                 except NoNodeError:
                     return []
 
-            names = errand.rounds(one)
-            if names is None:
+            found = call.rounds(one)
+            if found is None:
                 raise InDoubt(f"{self._path}: no answer")
-            return names
+            return found
 
     def forget(self, transaction: str, timeout: float | None = None) -> None:
         """Remove a transaction. Only once it is decided and every participant has done its part.
@@ -280,33 +274,33 @@ class TwoPhaseCommit(ABC):
             InDoubt: no answer in time.
         """
         node = self._node(transaction)
-        with Errand(self._client, timeout, self._grace) as errand:
+        with RetryingCall(self._client, timeout, self._grace) as call:
 
             def one() -> bool | None:
                 try:
-                    children = errand.read(self._client.get_children_async, node)
+                    children = call.read(self._client.get_children_async, node)
                     multi = self._client.transaction()
                     for child in children:
                         multi.delete(f"{node}/{child}")
                     multi.delete(node)
-                    errand.commit(multi, node)
+                    call.commit(multi, node)
                 except NotEmptyError:
                     return None  # somebody was late: look again
                 except NoNodeError:
                     # A child, or all: look again, by all that has been written.
-                    return True if errand.read(self._client.exists_async, node) is None else None
+                    return True if call.read(self._client.exists_async, node) is None else None
                 return True
 
-            if errand.rounds(one) is None:
+            if call.rounds(one) is None:
                 raise InDoubt(f"{node}: no answer, it may still be there")
 
     @abstractmethod
-    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
         """Whether it is another site's to collect the votes; if so, leaves a watch on it."""
 
     def _create_transaction(
         self,
-        errand: Errand,
+        call: RetryingCall,
         node: str,
         data: bytes,
         parties: Parties,  # noqa: ARG002 - for those that make a node of each
@@ -314,84 +308,89 @@ class TwoPhaseCommit(ABC):
         multi = self._client.transaction()
         multi.create(node, data)
         multi.create(f"{node}/{COORDINATOR}", ephemeral=True)
-        errand.commit(multi, node)
+        call.commit(multi, node)
 
-    def _round(self, errand: Errand, call: _Call) -> Decision | None:
+    def _round(self, call: RetryingCall, progress: Progress) -> Decision | None:
         """Look how things stand, and decide if that is possible; else wait for news."""
-        errand.session.wake.clear()
-        if call.parties is None:
-            call.parties = self._told(errand, call.transaction)
-        if self._stands_by(errand, call, call.parties):
-            decision = self._read_decision(errand, call.transaction, watch=True)
+        call.session.wake.clear()
+        if progress.parties is None:
+            progress.parties = self._told(call, progress.transaction)
+        if self._stands_by(call, progress, progress.parties):
+            decision = self._read_decision(call, progress.transaction, watch=True)
             if decision is None:
-                errand.wait(call.patience)
+                call.wait(progress.patience)
             return decision
-        node = self._node(call.transaction)
-        children = set(errand.read(self._client.get_children_async, node, errand.news))
-        decided = self._decision_node(call.transaction).rpartition("/")[2] in children
-        if decided and (decision := self._read_decision(errand, call.transaction)):
+        node = self._node(progress.transaction)
+        children = set(call.read(self._client.get_children_async, node, call.news))
+        decided = self._decision_node(progress.transaction).rpartition("/")[2] in children
+        if decided and (decision := self._read_decision(call, progress.transaction)):
             return decision
-        participants = call.parties.participants
+        participants = progress.parties.participants
         for site in participants:
-            if site not in call.votes and VOTE + site in children:
-                call.votes[site] = self._read_vote(errand, call.transaction, site)[0]
-        if not all(call.votes.values()):
-            return self._conclude(errand, call, "abort")
-        missing = [site for site in participants if site not in call.votes]
+            if site not in progress.votes and VOTE + site in children:
+                progress.votes[site] = self._read_vote(call, progress.transaction, site)[0]
+        if not all(progress.votes.values()):
+            return self._conclude(call, progress, "abort")
+        missing = [site for site in participants if site not in progress.votes]
         if not missing:
-            return self._conclude(errand, call, "commit")
-        gone = [s for s in missing if s in call.at_work and AT_WORK + s not in children]
-        if gone or call.patience.passed:
-            return self._conclude(errand, call, "abort", absent=(gone or missing)[0])
-        call.at_work |= {site for site in missing if AT_WORK + site in children}
-        errand.wait(call.patience)
+            return self._conclude(call, progress, "commit")
+        gone = [s for s in missing if s in progress.at_work and AT_WORK + s not in children]
+        if gone or progress.patience.passed:
+            return self._conclude(call, progress, "abort", absent=(gone or missing)[0])
+        progress.at_work |= {site for site in missing if AT_WORK + site in children}
+        call.wait(progress.patience)
         return None
 
     def _conclude(
-        self, errand: Errand, call: _Call, decision: Decision, *, absent: str | None = None
+        self,
+        call: RetryingCall,
+        progress: Progress,
+        decision: Decision,
+        *,
+        absent: str | None = None,
     ) -> Decision | None:
         """Create the decision; None if somebody was quicker: with it, or with the missing vote.
 
         Args:
-            errand: the call.
-            call: what is known.
+            call: that of ``decide``.
+            progress: what is known.
             decision: what to decide.
             absent: whose missing vote is cast as a no with it.
         """
-        node = self._node(call.transaction)
+        node = self._node(progress.transaction)
         multi = self._client.transaction()
         if absent is not None:
             multi.create(f"{node}/{VOTE}{absent}", _ballot(ballot=False, author=self._name))
-        multi.create(self._decision_node(call.transaction), decision.encode())
+        multi.create(self._decision_node(progress.transaction), decision.encode())
         try:
-            errand.commit(multi, node)
+            call.commit(multi, node)
         except NodeExistsError:
             return None
         return decision
 
     def _read_decision(
-        self, errand: Errand, transaction: str, *, watch: bool = False
+        self, call: RetryingCall, transaction: str, *, watch: bool = False
     ) -> Decision | None:
         """What was decided; None if nothing was, and then the watch is left if asked for."""
         node = self._decision_node(transaction)
-        if watch and errand.read(self._client.exists_async, node, errand.news) is None:
+        if watch and call.read(self._client.exists_async, node, call.news) is None:
             return None
-        return _DECISIONS.get(errand.read(self._client.get_async, node)[0])
+        return _DECISIONS.get(call.read(self._client.get_async, node)[0])
 
-    def _read_vote(self, errand: Errand, transaction: str, site: str) -> tuple[bool, str]:
+    def _read_vote(self, call: RetryingCall, transaction: str, site: str) -> tuple[bool, str]:
         """A vote that is there, and whose hand it is."""
         node = f"{self._node(transaction)}/{VOTE}{site}"
-        return read_ballot(errand.read(self._client.get_async, node)[0])
+        return read_ballot(call.read(self._client.get_async, node)[0])
 
-    def _told(self, errand: Errand, transaction: str) -> Parties:
+    def _told(self, call: RetryingCall, transaction: str) -> Parties:
         """What the transaction's node says."""
-        data = errand.read(self._client.get_async, self._node(transaction))[0]
+        data = call.read(self._client.get_async, self._node(transaction))[0]
         return Parties(**json.loads(data))
 
     def _asked(
-        self, transaction: str, errand: Errand, one: Callable[[], Found | None]
+        self, transaction: str, call: RetryingCall, one: Callable[[], Found | None]
     ) -> Found | None:
-        """The errand's rounds; raises NoTransaction if they find that there is none."""
+        """The call's rounds; raises NoTransaction if they find that there is none."""
         node = self._node(transaction)
 
         def checked() -> Found | None:
@@ -399,12 +398,12 @@ class TwoPhaseCommit(ABC):
                 return one()
             except NoNodeError as error:
                 # Or its server is behind: a new session may see less than the one before.
-                errand.settle(f"{node}/{uuid.uuid4().hex}")
-                if errand.read(self._client.exists_async, node) is None:
+                call.settle(f"{node}/{uuid.uuid4().hex}")
+                if call.read(self._client.exists_async, node) is None:
                     raise NoTransaction(node) from error
                 return None
 
-        return errand.rounds(checked)
+        return call.rounds(checked)
 
     def _node(self, transaction: str) -> str:
         return f"{self._path}/{transaction}"
@@ -419,7 +418,7 @@ class PeerCommit(TwoPhaseCommit):
     One round trip less than with a collector; each vote wakes everybody: n squared messages.
     """
 
-    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:  # noqa: ARG002 - the base's
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:  # noqa: ARG002 - the base's
         return False
 
 
@@ -430,11 +429,11 @@ class CoordinatedCommit(TwoPhaseCommit):
     patience with it, a participant collects.
     """
 
-    def _stands_by(self, errand: Errand, call: _Call, parties: Parties) -> bool:
-        if parties.coordinator == self._name or call.patience.passed:
+    def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
+        if parties.coordinator == self._name or progress.patience.passed:
             return False
-        node = f"{self._node(call.transaction)}/{COORDINATOR}"
-        return errand.read(self._client.exists_async, node, errand.news) is not None
+        node = f"{self._node(progress.transaction)}/{COORDINATOR}"
+        return call.read(self._client.exists_async, node, call.news) is not None
 
 
 def read_ballot(data: bytes) -> tuple[bool, str]:

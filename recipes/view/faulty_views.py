@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from typing import ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
@@ -18,8 +17,6 @@ SAVED_EACH = 5
 
 
 class NotifiedOnly(Follower):
-    """Looks again when the server tells it to, and not when the connection has come back."""
-
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)  # type: ignore[call-arg]  # mixed into views
         self._notified = threading.Event()
@@ -42,35 +39,7 @@ class NotifiedOnly(Follower):
         self._notified.wait()
 
 
-class NotifiedOnlyDataView(NotifiedOnly, DataView):
-    """Misses what changed while it was not connected, and all that comes after."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "looks again on a notification only: what changes while the connection is lost is never "
-        "told, and its watches are gone with the connection"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
-
-
-class NotifiedOnlyChildrenView(NotifiedOnly, ChildrenView):
-    """The same mistake with children."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = NotifiedOnlyDataView.mistake
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
-
-
 class WatchAfterReadDataView(DataView):
-    """Reads, then watches."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "leaves its watch after the read instead of with it: what changes in between is missed "
-        "until the next change"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
-
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:
             data, stat = session.ask(deadline, self._client.get_async, self._path)
@@ -82,12 +51,6 @@ class WatchAfterReadDataView(DataView):
 
 
 class WatchAfterReadChildrenView(ChildrenView):
-    """Lists, then watches."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = WatchAfterReadDataView.mistake
-    expected: ClassVar[frozenset[str]] = frozenset({"stale-view"})
-
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:
             names, stat = session.ask(
@@ -100,19 +63,8 @@ class WatchAfterReadChildrenView(ChildrenView):
 
 
 class FallsBackDataView(DataView):
-    """It falls back to an old copy."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "shows the copy that it saved last while the connection is lost, which is older than what "
-        "it has shown already"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"session-order"})
-
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)
-        self._saved: Data | None = None
-        self._shown = 0
+    _saved: Data | None = None
+    _shown = 0
 
     def _look(self, session: Session, deadline: Deadline) -> None:
         try:

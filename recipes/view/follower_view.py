@@ -11,7 +11,8 @@ from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.follower import Follower
 from rumpus.recipes.requests.session import Session
@@ -42,7 +43,7 @@ class Children(NamedTuple):
     zxid: int
 
 
-class View(Follower, Generic[Value]):
+class View(Follower, Recipe, Generic[Value]):
     """What stands at ``path``, kept up to date between ``open`` and ``close``.
 
     Args:
@@ -51,9 +52,6 @@ class View(Follower, Generic[Value]):
     """
 
     promises: ClassVar[Promises] = VIEW_PROMISES
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
     follows: ClassVar[Literal["data", "children", "tree"]]
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -61,11 +59,6 @@ class View(Follower, Generic[Value]):
         self._path = path
         self._value: Value | None = None
         self._change = threading.Condition()
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues for a view."""
-        return None
 
     @property
     def value(self) -> Value | None:

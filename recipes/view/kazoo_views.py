@@ -4,14 +4,16 @@ Thin: each is made when the view is opened and keeps what it is told. Making one
 at once and blocks until they answer; that is kazoo's doing, so it happens on a thread.
 """
 
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 from kazoo.client import KazooClient
 from kazoo.protocol.states import ZnodeStat
 from kazoo.recipe.cache import TreeCache
 from kazoo.recipe.watchers import ChildrenWatch, DataWatch
 
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.view.follower_view import VIEW_PROMISES, Children, Data
 
 PROMISES = Promises(
@@ -20,21 +22,23 @@ PROMISES = Promises(
 )
 
 
-class _KazooView:
+class _KazooView(Recipe):
     promises: ClassVar[Promises] = PROMISES
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
+    _watch_class: ClassVar[type[Any]]
+    _told: Callable[..., bool]
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client
         self._path = path
         self._closed = False
 
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues for a view."""
-        return None
+    def open(self) -> None:
+        """Make the watch."""
+        self._client.handler.spawn(self._watch_class, self._client, self._path, self._told)
+
+    def close(self) -> None:
+        """End it at its next call."""
+        self._closed = True
 
     @property
     def connected(self) -> bool:
@@ -46,18 +50,11 @@ class KazooDataView(_KazooView):
     """``kazoo.recipe.watchers.DataWatch``."""
 
     follows: ClassVar[Literal["data"]] = "data"
+    _watch_class = DataWatch
 
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
         self.value: Data | None = None
-
-    def open(self) -> None:
-        """Make the watch."""
-        self._client.handler.spawn(DataWatch, self._client, self._path, self._told)
-
-    def close(self) -> None:
-        """End it at its next call."""
-        self._closed = True
 
     def _told(self, data: bytes | None, stat: ZnodeStat | None) -> bool:
         self.value = None if stat is None else Data(data or b"", stat.mzxid, stat.version)
@@ -68,18 +65,11 @@ class KazooChildrenView(_KazooView):
     """``kazoo.recipe.watchers.ChildrenWatch``; the node must be there before."""
 
     follows: ClassVar[Literal["children"]] = "children"
+    _watch_class = ChildrenWatch
 
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
         self.value: Children | None = None
-
-    def open(self) -> None:
-        """Make the watch."""
-        self._client.handler.spawn(ChildrenWatch, self._client, self._path, self._told)
-
-    def close(self) -> None:
-        """End it at its next call."""
-        self._closed = True
 
     def _told(self, names: list[str]) -> bool:
         self.value = Children(frozenset(names), 0)

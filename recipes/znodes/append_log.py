@@ -18,22 +18,13 @@ class AppendLog(ZnodeAccess):
     )
 
     def append(self, key: str, piece: str) -> None:
-        """Put a piece at the end of a log.
-
-        Raises:
-            NotAsked: nothing was appended.
-            Unanswered: nobody knows.
-        """
+        """Put a piece at the end of a log."""
         with self._asking() as ask:
             while not self._try(ask, self._node(key), piece):
                 pass
 
     def read(self, key: str) -> list[str]:
-        """All pieces, in order.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
-        """
+        """All pieces, in order."""
         with self._asking() as ask:
             ask.catch_up()
             return self._look(ask, self._node(key))[0]

@@ -23,12 +23,7 @@ class EphemeralNodes(ZnodeAccess):
     )
 
     def create(self, name: str) -> int | None:
-        """Make the node; the session (signed 64 bits) that it lives with, None if it was there.
-
-        Raises:
-            NotAsked: nothing was made.
-            Unanswered: nobody knows.
-        """
+        """Make the node; the session (signed 64 bits) that it lives with, None if it was there."""
         with self._asking() as ask:
             try:
                 self._create(ask, f"{self._path}/{name}")
@@ -37,11 +32,7 @@ class EphemeralNodes(ZnodeAccess):
             return ask.session
 
     def remove(self, name: str) -> bool:
-        """Remove a node of the present session; False if there is none.
-
-        Raises:
-            NotAsked, Unanswered: as ``create``.
-        """
+        """Remove a node of the present session; False if there is none."""
         with self._asking() as ask:
             node = f"{self._path}/{name}"
             stat = self._stat(ask, node)
@@ -57,9 +48,6 @@ class EphemeralNodes(ZnodeAccess):
         """All nodes by what was committed before the call, and the session that looked.
 
         Shape: name -> session (signed 64 bits), 0 for one that is not ephemeral.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
         """
         with self._asking() as ask:
             ask.catch_up()

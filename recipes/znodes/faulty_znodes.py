@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -25,12 +24,8 @@ CACHED_S = 0.2
 """For so long a cached answer is given."""
 
 
-class _FirstSessionOnly(ZnodeAccess):
-    """Asks in its first session for ever."""
-
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)
-        self._first: Session | None = None
+class FirstSessionOnly(ZnodeAccess):
+    _first: Session | None = None
 
     @contextmanager
     def _asking(self) -> Iterator[Asker]:
@@ -42,35 +37,17 @@ class _FirstSessionOnly(ZnodeAccess):
         yield Asker(self._client, self._first, identity, self._path)
 
 
-class _UnsyncedAsker(Asker):
+class UnsyncedAsker(Asker):
     def catch_up(self) -> None:
         """Nothing: the mistake."""
 
 
-class _Unsynced(ZnodeAccess):
-    """Reads what its server has."""
-
-    @contextmanager
-    def _asking(self) -> Iterator[Asker]:
-        session = Session(self._client)
-        try:
-            identity = session.id
-            if identity is None:
-                raise NotAsked("no connection")
-            yield _UnsyncedAsker(self._client, session, identity, self._path)
-        finally:
-            session.close()
-
-
-class _CachesReads(LocalRegister):
-    """Reads from a cache that its own writes do not reach."""
-
+class CachesReads(LocalRegister):
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
         self._cache: dict[str, tuple[float, Reading]] = {}
 
     def read(self, key: str) -> Reading:
-        """What was read a moment ago, or is there now."""
         now = time.monotonic()
         cached = self._cache.get(key)
         if cached is None or now - cached[0] > CACHED_S:
@@ -78,107 +55,7 @@ class _CachesReads(LocalRegister):
         return cached[1]
 
 
-class FirstSessionRegister(_FirstSessionOnly, LinearizableRegister):
-    """It never leaves its first session."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "keeps its first session for ever: once that has expired no call comes through, although "
-        "the client has a new one"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"stuck-waiter"})
-
-
-class FirstSessionAppendLog(_FirstSessionOnly, AppendLog):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class FirstSessionWatch(_FirstSessionOnly, WatchedZnode):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class FirstSessionNodes(_FirstSessionOnly, EphemeralNodes):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class FirstSessionSequence(_FirstSessionOnly, SequentialNodes):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class FirstSessionWrite(_FirstSessionOnly, MultiWrite):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class FirstSessionZnodes(_FirstSessionOnly, GuardedZnodes):
-    """As ``FirstSessionRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = FirstSessionRegister.mistake
-    expected: ClassVar[frozenset[str]] = FirstSessionRegister.expected
-
-
-class UnsyncedRegister(_Unsynced, LinearizableRegister):
-    """It reads what its server has."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "reads without a write before it: a server that is behind answers"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
-
-class UnsyncedAppendLog(_Unsynced, AppendLog):
-    """As ``UnsyncedRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = UnsyncedRegister.mistake
-    expected: ClassVar[frozenset[str]] = UnsyncedRegister.expected
-
-
-class CachesReadsRegister(_CachesReads, LocalRegister):
-    """It reads from a cache."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "answers reads from a cache that its own writes do not reach: it reads what it has "
-        "overwritten itself"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"session-order"})
-
-
-class CachesReadsWatch(_CachesReads, WatchedZnode):
-    """As ``CachesReadsRegister``."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = CachesReadsRegister.mistake
-    expected: ClassVar[frozenset[str]] = CachesReadsRegister.expected
-
-
 class IgnoresVersionRegister(LinearizableRegister):
-    """It compares, then sets."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "compares first and sets then, whatever is there by then"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def _set(self, ask: Asker, key: str, value: str, version: int) -> Reading | None:
         if version != -1:
             stat = ask(self._client.exists_async, self._node(key))
@@ -188,32 +65,12 @@ class IgnoresVersionRegister(LinearizableRegister):
 
 
 class OverwritesRegister(LinearizableRegister):
-    """It takes a register that was absent for one that still is."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "compares nothing where the register was absent: what somebody has created meanwhile is "
-        "overwritten"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def cas(self, key: str, version: int, value: str) -> Reading | None:
-        """A write, if the register was absent."""
         return self.write(key, value) if version == ABSENT else super().cas(key, version, value)
 
 
 class RetriesCasRegister(LinearizableRegister):
-    """It tries a compare-and-set again that got no answer."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "tries a compare-and-set again whose reply was lost, and takes the refusal of its own "
-        "success for another's"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def cas(self, key: str, version: int, value: str) -> Reading | None:
-        """The same, twice if need be."""
         try:
             return super().cas(key, version, value)
         except Unanswered:
@@ -221,25 +78,12 @@ class RetriesCasRegister(LinearizableRegister):
 
 
 class BlindAppendLog(AppendLog):
-    """It does not look whether another was quicker."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "sets what it has read and appended to without naming the version"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def _put(self, ask: Asker, node: str, data: bytes, version: int | None) -> None:
         super()._put(ask, node, data, None if version is None else -1)
 
 
 class RetriesAppendLog(AppendLog):
-    """It appends again when it got no answer."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "appends again when the reply was lost, without looking"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
     def append(self, key: str, piece: str) -> None:
-        """The same, twice if need be."""
         try:
             super().append(key, piece)
         except Unanswered:
@@ -247,16 +91,7 @@ class RetriesAppendLog(AppendLog):
 
 
 class CountsChildrenSequence(SequentialNodes):
-    """It numbers its nodes itself."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "takes the number after the highest among the children for its own, without making it so"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-sequence", "sequence-regression"})
-
     def generate(self) -> int:
-        """One more than the highest."""
         with self._asking() as ask:
             names = ask(self._client.get_children_async, self._path)
             number = max((int(name.rpartition("-")[2]) for name in names), default=-1) + 1
@@ -268,14 +103,7 @@ class CountsChildrenSequence(SequentialNodes):
 
 
 class ReadsThenSetsSequence(VersionNumbers):
-    """It reads a number, and writes the next one."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "reads a number and writes the next one without naming the version"
-    expected: ClassVar[frozenset[str]] = frozenset({"duplicate-sequence", "sequence-regression"})
-
     def generate(self) -> int:
-        """One more than what was read."""
         with self._asking() as ask:
             data, _ = ask(self._client.get_async, self._path)
             number = int(data or b"0") + 1
@@ -284,26 +112,11 @@ class ReadsThenSetsSequence(VersionNumbers):
 
 
 class PersistentNodes(EphemeralNodes):
-    """Its nodes stay."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "forgets the flag: the nodes outlive their sessions"
-    expected: ClassVar[frozenset[str]] = frozenset({"lingering-ephemeral"})
-
     def _create(self, ask: Asker, node: str) -> None:
         ask(self._client.create_async, node)
 
 
 class TidiesUpNodes(EphemeralNodes):
-    """It tidies up after others."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "removes a node that stands in its way, for it takes it to be left by an earlier session "
-        "of its own"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"early-removal"})
-
     def _create(self, ask: Asker, node: str) -> None:
         try:
             super()._create(ask, node)
@@ -313,52 +126,24 @@ class TidiesUpNodes(EphemeralNodes):
 
 
 class OneByOneWrite(MultiWrite):
-    """It writes node by node."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "writes one node after the other"
-    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi"})
-
     def write(self, value: str) -> int:
-        """Put a value into all nodes."""
         with self._asking() as ask:
             stats = [ask(self._client.set_async, self._node(n), value.encode()) for n in NAMES]
             return int(stats[-1].version)
 
 
 class IgnoresVersionWrite(MultiWrite):
-    """It writes whatever version is there."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "compares no version: what was to be written on a condition always is"
-    expected: ClassVar[frozenset[str]] = frozenset({"not-linearizable"})
-
-    def write_if(self, value: str, version: int) -> int | None:  # noqa: ARG002 - not compared
-        """The same as ``write``."""
+    def write_if(self, value: str, version: int) -> int | None:
         return self.write(value)
 
 
 class UncheckedReadWrite(MultiWrite):
-    """It reads node by node."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "takes what it reads node by node for what was there at one moment"
-    expected: ClassVar[frozenset[str]] = frozenset({"torn-multi"})
-
-    def _stood(self, ask: Asker, versions: dict[str, int]) -> bool:  # noqa: ARG002 - not asked
+    def _stood(self, ask: Asker, versions: dict[str, int]) -> bool:
         return True
 
 
 class EventOnlyWatch(WatchedZnode):
-    """It looks again when it is told of a change, and only then."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "waits for the event of its watch alone, which is gone once the connection was"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"missed-event"})
-
-    def _signal(self, session: Session) -> threading.Event:  # noqa: ARG002 - not heeded
+    def _signal(self, session: Session) -> threading.Event:
         return threading.Event()
 
     def _is_news(self, event: WatchedEvent) -> bool:
@@ -366,14 +151,6 @@ class EventOnlyWatch(WatchedZnode):
 
 
 class WatchesOnceWatch(WatchedZnode):
-    """It leaves one watch for each znode."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "leaves a watch with its first look only, as if it stayed when it has fired"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"missed-event"})
-
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
         self._watched: set[str] = set()
@@ -386,15 +163,6 @@ class WatchesOnceWatch(WatchedZnode):
 
 
 class AnyNewsWatch(WatchedZnode):
-    """It takes any news for the change."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = (
-        "comes back at the first news, without looking again: it may have told that the connection "
-        "was lost"
-    )
-    expected: ClassVar[frozenset[str]] = frozenset({"false-event"})
-
     def _wait_once(
         self, session: Session, key: str, version: int, deadline: Deadline
     ) -> Reading | None:
@@ -407,26 +175,12 @@ class AnyNewsWatch(WatchedZnode):
 
 
 class UnguardedZnodes(GuardedZnodes):
-    """It makes its nodes open to everybody."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "forgets the access control list when it creates a znode"
-    expected: ClassVar[frozenset[str]] = frozenset({"unauthorised-access"})
-
-    def make(self, name: str, value: str, acl: Sequence[Entry]) -> Sight:  # noqa: ARG002 - forgotten
-        """The same, open to everybody."""
+    def make(self, name: str, value: str, acl: Sequence[Entry]) -> Sight:
         return super().make(name, value, [(31, "world", "anyone")])
 
 
 class CountsVersionsZnodes(GuardedZnodes):
-    """It takes the Stat before a change, and counts the change itself."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "reads the Stat before a change, and adds the change to it by itself"
-    expected: ClassVar[frozenset[str]] = frozenset({"wrong-stat"})
-
     def write(self, name: str, value: str) -> Sight:
-        """The same, with a Stat of its own making."""
         with self._asking() as ask:
             stat = ask(self._client.exists_async, self._node(name))
         super().write(name, value)
@@ -436,36 +190,15 @@ class CountsVersionsZnodes(GuardedZnodes):
 
 
 class ListsOnParentZnodes(GuardedZnodes):
-    """It takes a list to hold for all below its node, and gives it to the children."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "gives children a list that lets nobody but their maker in"
-    expected: ClassVar[frozenset[str]] = frozenset({"refused-access"})
-
     def grow(self, name: str, child: str) -> None:
-        """The same, for the maker alone."""
         self._create(f"{name}/{child}", "", [(31, "auth", "")])
 
 
 class HalvesTimeoutWatch(WatchedZnode):
-    """Its waiters give up too early."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "await_change gives up after half of its timeout"
-    expected: ClassVar[frozenset[str]] = frozenset({"early-timeout"})
-
     def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
-        """Wait for half of the time."""
         return super().await_change(key, version, timeout / 2)
 
 
 class IgnoresTimeoutWatch(WatchedZnode):
-    """Its waiters do not give up."""
-
-    faulty: ClassVar[bool] = True
-    mistake: ClassVar[str] = "await_change takes a timeout and waits until there is a change"
-    expected: ClassVar[frozenset[str]] = frozenset({"overdue-call"})
-
-    def await_change(self, key: str, version: int, timeout: float) -> Reading | None:  # noqa: ARG002 - that is the mistake
-        """Wait for ever."""
+    def await_change(self, key: str, version: int, timeout: float) -> Reading | None:
         return super().await_change(key, version, threading.TIMEOUT_MAX)

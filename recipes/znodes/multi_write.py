@@ -22,22 +22,13 @@ class MultiWrite(ZnodeAccess):
     )
 
     def prepare(self) -> None:
-        """See that the nodes are there.
-
-        Raises:
-            NotAsked, Unanswered: as every operation.
-        """
+        """See that the nodes are there."""
         with self._asking() as ask:
             for name in NAMES:
                 ask(self._client.ensure_path_async, self._node(name))
 
     def write(self, value: str) -> int:
-        """Put a value into all nodes; the version that the last of them has by it.
-
-        Raises:
-            NotAsked: nothing was written.
-            Unanswered: nobody knows; all of it or nothing was.
-        """
+        """Put a value into all nodes; the version that the last of them has by it."""
         with self._asking() as ask:
             transaction = self._client.transaction()
             for name in NAMES:
@@ -47,11 +38,7 @@ class MultiWrite(ZnodeAccess):
             return int(results[-1].version)
 
     def write_if(self, value: str, version: int) -> int | None:
-        """The same if the last of the nodes has that version; None if it had another.
-
-        Raises:
-            NotAsked, Unanswered: as ``write``.
-        """
+        """The same if the last of the nodes has that version; None if it had another."""
         with self._asking() as ask:
             transaction = self._client.transaction()
             for name in NAMES[:-1]:
@@ -64,9 +51,6 @@ class MultiWrite(ZnodeAccess):
         """What the nodes hold at one moment, and the version of the last.
 
         Shape: name -> value; None where nothing was written yet.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
         """
         with self._asking() as ask:
             ask.catch_up()

@@ -40,11 +40,7 @@ class LocalRegister(ZnodeAccess):
     )
 
     def read(self, key: str) -> Reading:
-        """What a register holds.
-
-        Raises:
-            NotAsked, Unanswered: there is no telling.
-        """
+        """What a register holds."""
         with self._asking() as ask:
             self._freshen(ask, key)
             try:
@@ -54,12 +50,7 @@ class LocalRegister(ZnodeAccess):
             return Reading(data.decode(), stat.version, stat.mzxid, ask.session)
 
     def write(self, key: str, value: str) -> Reading:
-        """Write a value, whatever is there.
-
-        Raises:
-            NotAsked: nothing was written.
-            Unanswered: nobody knows.
-        """
+        """Write a value, whatever is there."""
         with self._asking() as ask:
             while True:
                 written = self._set(ask, key, value, version=-1) or self._create(ask, key, value)
@@ -67,11 +58,7 @@ class LocalRegister(ZnodeAccess):
                     return written
 
     def cas(self, key: str, version: int, value: str) -> Reading | None:
-        """Write a value if the register has that version; None if it had another.
-
-        Raises:
-            NotAsked, Unanswered: as ``write``.
-        """
+        """Write a value if the register has that version; None if it had another."""
         with self._asking() as ask:
             if version == ABSENT:
                 return self._create(ask, key, value)

@@ -20,11 +20,7 @@ class SequentialNodes(ZnodeAccess):
     promises: ClassVar[Promises] = _PROMISES
 
     def generate(self) -> int:
-        """The next number, larger than all that were given out before the call.
-
-        Raises:
-            NotAsked, Unanswered: there is none.
-        """
+        """The next number, larger than all that were given out before the call."""
         with self._asking() as ask:
             node = ask(self._client.create_async, f"{self._path}/n-", ephemeral=True, sequence=True)
             with suppress(NoNodeError):
@@ -38,10 +34,6 @@ class VersionNumbers(ZnodeAccess):
     promises: ClassVar[Promises] = _PROMISES
 
     def generate(self) -> int:
-        """The next number, larger than all that were given out before the call.
-
-        Raises:
-            NotAsked, Unanswered: there is none.
-        """
+        """The next number, larger than all that were given out before the call."""
         with self._asking() as ask:
             return int(ask(self._client.set_async, self._path, b"").version)

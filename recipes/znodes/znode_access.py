@@ -12,7 +12,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.connection import _CONNECTION_DROP
 
-from rumpus.recipes.promises import Line, Promises
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
@@ -20,7 +22,7 @@ PATIENCE: Final = 3.0
 """Seconds that one operation may take."""
 
 
-class NotAsked(Exception):  # noqa: N818 - an outcome, not a fault of the program
+class NotAsked(NotDone):
     """There was no connection: nothing was sent, and nothing happened."""
 
 
@@ -60,8 +62,11 @@ class Asker:
             self(self._client.delete_async, f"{self._path}/nothing")
 
 
-class ZnodeAccess:
+class ZnodeAccess(Recipe):
     """What the recipes on znodes share.
+
+    Every operation may raise ``NotAsked``: there was no connection, and nothing has happened; or
+    ``Unanswered``: all of it has happened, or will, or nothing.
 
     Args:
         client: a started client with kazoo's threading handler.
@@ -69,18 +74,11 @@ class ZnodeAccess:
     """
 
     promises: ClassVar[Promises]
-    faulty: ClassVar[bool] = False
-    mistake: ClassVar[str] = ""
-    expected: ClassVar[frozenset[str]] = frozenset()
+    _asker_class: ClassVar[type[Asker]] = Asker
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client
         self._path = path
-
-    @classmethod
-    def line(cls, path: str) -> Line | None:  # noqa: ARG003 - the protocol's
-        """Nobody queues."""
-        return None
 
     @contextmanager
     def _asking(self) -> Iterator[Asker]:
@@ -94,7 +92,7 @@ class ZnodeAccess:
             identity = session.id
             if identity is None:
                 raise NotAsked("no connection")
-            yield Asker(self._client, session, identity, self._path)
+            yield self._asker_class(self._client, session, identity, self._path)
         finally:
             session.close()
 
@@ -119,10 +117,6 @@ class ZnodeAccess:
                 session.close()
 
     def prepare(self) -> None:
-        """See that the path is there.
-
-        Raises:
-            NotAsked, Unanswered: as every operation.
-        """
+        """See that the path is there."""
         with self._asking() as ask:
             ask(self._client.ensure_path_async, self._path)

@@ -48,20 +48,20 @@ def catalogue() -> dict[str, Any]:
                 "recipes": [
                     {
                         "name": name,
-                        "faulty": recipe.faulty,
-                        "mistake": recipe.mistake,
-                        "expected": sorted(recipe.expected),
+                        "faulty": entry.faulty,
+                        "mistake": entry.mistake,
+                        "expected": sorted(entry.expected),
                         "promises": {
-                            "prevents": sorted(recipe.promises.prevents),
-                            "wakeups": recipe.promises.wakeups,
-                            "tokens": recipe.promises.tokens,
-                            "reentrant": recipe.promises.reentrant,
-                            "fenced": recipe.promises.fenced,
-                            "lock_delay": recipe.promises.lock_delay,
-                            "notes": recipe.promises.notes,
+                            "prevents": sorted(entry.recipe.promises.prevents),
+                            "wakeups": entry.recipe.promises.wakeups,
+                            "tokens": entry.recipe.promises.tokens,
+                            "reentrant": entry.recipe.promises.reentrant,
+                            "fenced": entry.recipe.promises.fenced,
+                            "lock_delay": entry.recipe.promises.lock_delay,
+                            "notes": entry.recipe.promises.notes,
                         },
                     }
-                    for name, recipe in workload.recipes.items()
+                    for name, entry in workload.catalogue.items()
                 ],
             }
             for workload in WORKLOADS.values()

@@ -83,11 +83,11 @@ def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
             raise UsageError(f"there are no mutant servers that the workload {family} shows")
         return mutants
     mutants = [
-        Mutant(workload.name, name, recipe.expected)
+        Mutant(workload.name, name, entry.expected)
         for workload in WORKLOADS.values()
         if family in (None, workload.name)
-        for name, recipe in workload.recipes.items()
-        if recipe.faulty
+        for name, entry in workload.catalogue.items()
+        if entry.faulty
     ]
     if not mutants:
         raise UsageError(f"the family {family} has no mutants")

@@ -254,7 +254,7 @@ def judge_evidence(
     if questions or open_questions:
         checks = [*questions, *verdict.checks, *open_questions]
         verdict = judge(checks, promised, strict=evidence.strict)
-    made = workload.recipes.get(recipe)
+    made = workload.catalogue.get(recipe)
     if workload.plain and made is not None and not made.faulty:
         verdict.blamed = "servers"
     verdict.measures = measure(

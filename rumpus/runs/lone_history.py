@@ -137,7 +137,7 @@ def _promises(family: Workload, recipe: str | None) -> Promises:
                 f"{', '.join(family.recipes)}"
             )
         return family.recipes[recipe].promises
-    made = [each.promises for each in family.recipes.values() if not each.faulty]
+    made = [each.recipe.promises for each in family.catalogue.values() if not each.faulty]
     return Promises(
         prevents=frozenset().union(*(promises.prevents for promises in made)),
         wakeups=min((p.wakeups for p in made if p.wakeups is not None), default=None),

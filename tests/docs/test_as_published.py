@@ -15,8 +15,8 @@ MOST_STEPS = 5
 PRINTED = {
     (workload.name, name): recipe
     for workload in WORKLOADS.values()
-    for name, recipe in workload.recipes.items()
-    if getattr(recipe, "printed", "")
+    for name, recipe in workload.catalogue.items()
+    if recipe.printed
 }
 SECTIONS = {
     (family, name): text.partition("\n## ")[0]
@@ -47,7 +47,7 @@ def test_a_section_says_what_the_recipe_says(which):
     assert re.fullmatch(words, commands[0])
     instead = re.search(r"^\*\*Instead:\*\* (.*)", section, re.MULTILINE | re.DOTALL)
     names = set(re.findall(r"`([^`]+)`", instead[1]))
-    sound = {each for each, recipe in WORKLOADS[family].recipes.items() if not recipe.faulty}
+    sound = {each for each, recipe in WORKLOADS[family].catalogue.items() if not recipe.faulty}
     assert names & sound
 
 
@@ -70,4 +70,4 @@ def test_the_page_of_the_family_links_to_it(family):
 def test_sound_recipes_that_it_names_exist():
     after = PAGE.partition("## What holds as printed")[2]
     for name, family in re.findall(r"`(\S+)`\s+of\s+`(\S+)`", after):
-        assert not WORKLOADS[family].recipes[name].faulty, (family, name)
+        assert not WORKLOADS[family].catalogue[name].faulty, (family, name)

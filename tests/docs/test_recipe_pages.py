@@ -19,7 +19,7 @@ def test_each_family_has_a_page_that_is_up_to_date(workload):
         "python -m docs.generators.recipe_pages docs/recipes"
     )
     prose = page[: page.index("<!-- promises -->")] + page[page.index("<!-- /promises -->") :]
-    sound = [name for name, recipe in workload.recipes.items() if not recipe.faulty]
+    sound = [name for name, recipe in workload.catalogue.items() if not recipe.faulty]
     untold = [name for name in sound if name not in prose.lower()]
     assert not untold, "what is in the table only is not explained"
 
@@ -30,7 +30,7 @@ def test_no_page_is_of_a_family_that_is_gone():
 
 def test_a_table_names_recipes_promises_anomalies_and_mutants():
     made = table(LOCK)
-    for name, recipe in LOCK.recipes.items():
+    for name, recipe in LOCK.catalogue.items():
         assert f"| `{name}` |" in made
         assert recipe.mistake in made
     assert "`split-brain`" in made
@@ -40,6 +40,6 @@ def test_a_table_names_recipes_promises_anomalies_and_mutants():
 def test_the_readme_counts_the_recipes_and_mutants_that_there_are():
     page = (PAGES.parents[1] / "README.md").read_text(encoding="utf-8")
     assert with_families(page) == page, "python -m docs.generators.recipe_pages docs/recipes"
-    mutants = sum(recipe.faulty for recipe in LOCK.recipes.values())
+    mutants = sum(recipe.faulty for recipe in LOCK.catalogue.values())
     assert f"| {LOCK.summary} |" in page
     assert re.search(rf"^\| \[`lock`\].* \| {mutants} \|$", page, re.MULTILINE)

@@ -1,5 +1,7 @@
 """Every promise is broken by some mutant: else no run has shown that anything judges it."""
 
+from dataclasses import replace
+
 import pytest
 
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
@@ -8,15 +10,15 @@ from rumpus.workloads.registry import WORKLOADS
 
 def unbroken(family):
     """Sound recipe -> the anomalies that it promises to prevent and no mutant has for its own."""
-    recipes = WORKLOADS[family].recipes
+    recipes = WORKLOADS[family].catalogue
     broken = {kind for each in recipes.values() if each.faulty for kind in each.expected}
     for mutant in SERVER_MUTANTS.values():
         if mutant.workload == family:
             broken |= mutant.expected
     missing = {
-        name: sorted(recipe.promises.prevents - broken)
-        for name, recipe in recipes.items()
-        if not recipe.faulty
+        name: sorted(entry.recipe.promises.prevents - broken)
+        for name, entry in recipes.items()
+        if not entry.faulty
     }
     return {name: kinds for name, kinds in missing.items() if kinds}
 
@@ -27,12 +29,12 @@ def test_every_promise_has_a_mutant(family):
 
 
 def test_a_promise_without_a_mutant_is_seen(monkeypatch):
-    recipes = WORKLOADS["counter"].recipes
-    for recipe in recipes.values():
-        if recipe.faulty:
-            monkeypatch.setattr(recipe, "expected", frozenset())
+    recipes = WORKLOADS["counter"].catalogue
+    for name, entry in [*recipes.items()]:
+        if entry.faulty:
+            monkeypatch.setitem(recipes, name, replace(entry, expected=frozenset()))
     assert unbroken("counter") == {
-        name: sorted(recipe.promises.prevents)
-        for name, recipe in recipes.items()
-        if not recipe.faulty
+        name: sorted(entry.recipe.promises.prevents)
+        for name, entry in recipes.items()
+        if not entry.faulty
     }

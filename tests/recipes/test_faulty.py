@@ -6,16 +6,10 @@ import time
 import pytest
 
 from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.election.catalogue import ELECTIONS
 from rumpus.recipes.election.contest_election import FairElection
-from rumpus.recipes.election.faulty_elections import BelievesAfterLostElection
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
-from rumpus.recipes.lock.faulty_locks import (
-    NoLookupLock,
-    NoRecheckLock,
-    PersistentNodeLock,
-    ReleaseByPathLock,
-    WatchFirstLock,
-)
 
 
 class Waiter:
@@ -52,7 +46,9 @@ def queue(crowd, eventually, kind, path, timeouts):
     return holder, waiters
 
 
-@pytest.mark.parametrize(("kind", "is_free"), [(PersistentNodeLock, False), (FairLock, True)])
+@pytest.mark.parametrize(
+    ("kind", "is_free"), [(LOCKS["persistent-node"].recipe, False), (FairLock, True)]
+)
 def test_a_persistent_node_outlives_its_session(crowd, path, kind, is_free):
     lock, other = (kind(crowd[number], path) for number in (0, 1))
     assert lock.acquire()
@@ -63,7 +59,7 @@ def test_a_persistent_node_outlives_its_session(crowd, path, kind, is_free):
     assert other.acquire(timeout=1) is is_free
 
 
-@pytest.mark.parametrize(("kind", "split"), [(NoRecheckLock, True), (FairLock, False)])
+@pytest.mark.parametrize(("kind", "split"), [(LOCKS["no-recheck"].recipe, True), (FairLock, False)])
 def test_no_recheck_grants_when_a_waiter_in_the_middle_gives_up(
     crowd, path, eventually, kind, split
 ):
@@ -76,7 +72,7 @@ def test_no_recheck_grants_when_a_waiter_in_the_middle_gives_up(
     assert last.result()
 
 
-@pytest.mark.parametrize(("kind", "woken"), [(WatchFirstLock, 3), (FairLock, 1)])
+@pytest.mark.parametrize(("kind", "woken"), [(LOCKS["watch-first"].recipe, 3), (FairLock, 1)])
 def test_watch_first_grants_to_all_waiters_at_once(crowd, path, eventually, kind, woken):
     holder, waiters = queue(crowd, eventually, kind, path, (20, 20, 20))
     crowd.links.watch_events()
@@ -90,7 +86,7 @@ def test_watch_first_grants_to_all_waiters_at_once(crowd, path, eventually, kind
 
 
 @pytest.mark.parametrize(
-    ("kind", "leads"), [(BelievesAfterLostElection, True), (FairElection, False)]
+    ("kind", "leads"), [(ELECTIONS["believes-after-lost"].recipe, True), (FairElection, False)]
 )
 def test_believes_after_lost_still_leads_beside_its_successor(crowd, path, eventually, kind, leads):
     election, successor = (kind(crowd[number], path) for number in (0, 1))
@@ -105,7 +101,9 @@ def test_believes_after_lost_still_leads_beside_its_successor(crowd, path, event
     successor.resign()
 
 
-@pytest.mark.parametrize(("kind", "split"), [(ReleaseByPathLock, True), (UnfairLock, False)])
+@pytest.mark.parametrize(
+    ("kind", "split"), [(LOCKS["release-by-path"].recipe, True), (UnfairLock, False)]
+)
 def test_release_by_path_frees_the_next_holders_lock(crowd, path, kind, split):
     stale, holder, third = (kind(crowd[number], path) for number in (0, 1, 2))
     assert stale.acquire()
@@ -121,7 +119,7 @@ def test_release_by_path_frees_the_next_holders_lock(crowd, path, kind, split):
     assert holder.held
 
 
-@pytest.mark.parametrize(("kind", "found"), [(NoLookupLock, False), (FairLock, True)])
+@pytest.mark.parametrize(("kind", "found"), [(LOCKS["no-lookup"].recipe, False), (FairLock, True)])
 def test_no_lookup_queues_behind_itself(crowd, path, kind, found):
     crowd.bystander.ensure_path(path)
     lock = kind(crowd[0], path)

@@ -2,9 +2,10 @@ import time
 
 import pytest
 
+from rumpus.recipes.outcomes import ClaimLost, NotDone
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue
-from rumpus.recipes.queue.interfaces import ClaimLost, NothingDone, QueueUnknown
+from rumpus.recipes.queue.interfaces import QueueUnknown
 from rumpus.recipes.queue.kazoo_queue import KazooLockingQueue, KazooQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 from rumpus.recipes.requests.deadline import Deadline
@@ -31,7 +32,7 @@ def take_at_once(queue):
     while True:
         try:
             return take(queue, 0)
-        except NothingDone:
+        except NotDone:
             pass
 
 
@@ -175,9 +176,9 @@ def test_nothing_is_done_while_no_server_is_in_reach(crowd, path, kind, eventual
     queue.put(b"it")
     crowd.links.cut(0, "reset")
     eventually(lambda: not crowd[0].connected)
-    with pytest.raises((NothingDone, QueueUnknown)):
+    with pytest.raises((NotDone, QueueUnknown)):
         queue.take(timeout=0.2)
-    with pytest.raises((NothingDone, QueueUnknown)):
+    with pytest.raises((NotDone, QueueUnknown)):
         queue.put(b"other", timeout=0.2)
     crowd.links.heal(0)
     assert take(queue) == b"it"
@@ -232,7 +233,7 @@ def test_a_claim_of_unknown_outcome_is_given_back(crowd, path):
     one, other = AcknowledgedQueue(crowd[0], path, grace=0.5), AcknowledgedQueue(crowd[1], path)
     one.put(b"it")
     crowd.links.cut(0, "to-client")
-    with pytest.raises((QueueUnknown, NothingDone)):
+    with pytest.raises((QueueUnknown, NotDone)):
         one.claim(0.2)
     crowd.links.cut(0, "reset")
     crowd.links.heal(0)

@@ -5,7 +5,7 @@ from kazoo.exceptions import ConnectionClosedError
 from kazoo.protocol.states import KeeperState
 
 from rumpus.recipes.registry.service_registry import Registration
-from rumpus.recipes.requests import session
+from rumpus.recipes.requests import retries
 from rumpus.recipes.requests.follower import Follower
 
 MOST = 20
@@ -46,8 +46,8 @@ class Looks(Follower):
 
 @pytest.fixture
 def client(monkeypatch):
-    monkeypatch.setattr(session, "PAUSE", 0.001)
-    monkeypatch.setattr(session.started_again, "__defaults__", (0.01,))
+    monkeypatch.setattr(retries, "PAUSE", 0.001)
+    monkeypatch.setattr(retries.started_again, "__defaults__", (0.01,))
     return StoppedClient()
 
 
@@ -80,10 +80,10 @@ def test_a_follower_goes_on_with_a_client_that_is_started_again(client, monkeypa
 
 
 def test_a_client_that_is_started_again_is_waited_for(client, monkeypatch):
-    assert not session.started_again(client)
+    assert not retries.started_again(client)
 
     def sleep(_seconds):
         client.client_state = KeeperState.CONNECTING
 
-    monkeypatch.setattr(session.time, "sleep", sleep)
-    assert session.started_again(client)
+    monkeypatch.setattr(retries.time, "sleep", sleep)
+    assert retries.started_again(client)

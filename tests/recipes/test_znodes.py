@@ -29,7 +29,7 @@ def two(crowd, path):
 
 @pytest.mark.parametrize("name", SOUND_REGISTERS)
 def test_a_register(two, name):
-    one, other = two(REGISTERS[name])
+    one, other = two(REGISTERS[name].recipe)
     assert one.read("r")[:3] == (None, -1, None)
     written = one.write("r", "a")
     assert (written.value, written.version) == ("a", 0)
@@ -42,7 +42,7 @@ def test_a_register(two, name):
 
 
 def test_a_linearizable_read_sees_what_others_have_written(two):
-    one, other = two(REGISTERS["linearizable"])
+    one, other = two(REGISTERS["linearizable"].recipe)
     for number in range(10):
         one.write("r", str(number))
         assert other.read("r").value == str(number)
@@ -59,7 +59,7 @@ def test_a_log(two):
 
 @pytest.mark.parametrize("name", SOUND_SEQUENCES)
 def test_a_sequence(two, name):
-    one, other = two(SEQUENCES[name])
+    one, other = two(SEQUENCES[name].recipe)
     drawn = [each.generate() for each in (one, other) * 4]
     assert drawn == sorted(set(drawn))
 
@@ -109,7 +109,7 @@ def test_a_change_is_not_missed_though_the_connection_was_lost(crowd, two):
 
 
 def test_without_a_connection_nothing_is_asked_or_nobody_knows(crowd, two):
-    one, _ = two(REGISTERS["linearizable"])
+    one, _ = two(REGISTERS["linearizable"].recipe)
     crowd.links.cut(0, "reset")
     with pytest.raises((NotAsked, Unanswered)):
         one.write("r", "a")

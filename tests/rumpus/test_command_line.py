@@ -8,6 +8,7 @@ from rumpus.commands import list_command
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.registry import FAULTS
+from rumpus.recipes.catalogue_entry import sound
 from rumpus.version import __version__
 from rumpus.workloads.registry import WORKLOADS
 
@@ -116,7 +117,7 @@ def test_fencing_needs_tokens(rumpus, monkeypatch):
     recipe = WORKLOADS["lock"].recipes["fair"]
     tokenless = type("Tokenless", (recipe,), {})
     tokenless.promises = type(recipe.promises)(prevents=frozenset(), tokens=False)
-    monkeypatch.setitem(WORKLOADS["lock"].recipes, "tokenless", tokenless)
+    monkeypatch.setitem(WORKLOADS["lock"].catalogue, "tokenless", sound(tokenless))
     answer = rumpus("run", "lock", "--recipe", "tokenless", "--fencing")
     refused(answer, 2, "tokenless", "no fencing tokens")
 

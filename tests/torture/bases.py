@@ -30,8 +30,8 @@ def bases(place: Path, families: list[str]) -> list[Base]:
     found = []
     for name in families:
         family = WORKLOADS[name]
-        sound = [name for name, recipe in family.recipes.items() if not recipe.faulty][:1]
-        faulty = [name for name, recipe in family.recipes.items() if recipe.faulty]
+        sound = [name for name, recipe in family.catalogue.items() if not recipe.faulty][:1]
+        faulty = [name for name, recipe in family.catalogue.items() if recipe.faulty]
         valid = _run(place, family, sound, 0)
         broken = _run(place, family, faulty, 1)
         found += [

@@ -224,7 +224,7 @@ def test_sound_recipes_in_the_simulation(tmp_path, recipe):
 
 
 @pytest.mark.parametrize(
-    "recipe", [name for name, recipe in BREAKING.recipes.items() if recipe.faulty]
+    "recipe", [name for name, recipe in BREAKING.catalogue.items() if recipe.faulty]
 )
 def test_faulty_recipes_in_the_simulation(tmp_path, recipe):
     seed, kinds, seconds = SETTINGS.get(recipe, (1, (), 12.0))
@@ -232,4 +232,4 @@ def test_faulty_recipes_in_the_simulation(tmp_path, recipe):
         seed, workload="breaking", recipe=recipe, kinds=kinds, seconds=seconds
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & BREAKING.recipes[recipe].expected, verdict.reasons
+    assert found & BREAKING.catalogue[recipe].expected, verdict.reasons

@@ -5,7 +5,8 @@ import pytest
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
-from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
+from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting
@@ -135,7 +136,7 @@ class Scripted:
         return amount
 
     def read(self, _timeout):
-        raise TotalUnknown("no answer")
+        raise NotDone("no answer")
 
 
 def test_an_unknown_addition_is_tried_again_under_its_key():

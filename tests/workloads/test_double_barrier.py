@@ -10,8 +10,8 @@ from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting
@@ -222,11 +222,11 @@ def test_who_believes_that_it_is_in_without_a_connection_lingers(connected, insi
     [
         ("enter", True, "ok"),
         ("enter", False, "fail"),
-        ("enter", BarrierUnknown("no answer"), "info"),
+        ("enter", OutcomeUnknown("no answer"), "info"),
         ("leave", True, "ok"),
         ("leave", False, "info"),
         ("leave", NotInside("not entered"), "fail"),
-        ("leave", BarrierUnknown("no answer"), "info"),
+        ("leave", OutcomeUnknown("no answer"), "info"),
     ],
 )
 def test_outcomes_are_told_as_they_are(f, answer, outcome):

@@ -71,4 +71,4 @@ def test_faulty_elections_in_the_simulation(tmp_path, recipe, kinds, seconds):
         1, workload="election", recipe=recipe, kinds=kinds, seconds=seconds
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert found & ELECTION.recipes[recipe].expected, verdict.reasons
+    assert found & ELECTION.catalogue[recipe].expected, verdict.reasons

@@ -200,7 +200,11 @@ def test_of_a_hold_whose_end_nobody_knows_any_answer_may_be_right():
 
 def setting(recipe):
     return Setting(
-        seed=Seed(3), recipe=LOCKS[recipe], clients=4, session_timeout=2.0, until=5_000_000_000
+        seed=Seed(3),
+        recipe=LOCKS[recipe].recipe,
+        clients=4,
+        session_timeout=2.0,
+        until=5_000_000_000,
     )
 
 

@@ -332,4 +332,4 @@ def test_some_mistakes_need_no_faults_to_be_seen(runs, workload, recipe):
     verdict = judged(runs, recipe, 1, workload=workload, seconds=19.0, faults=())
     assert verdict.outcome == "violation"
     promised = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
-    assert promised & WORKLOADS[workload].recipes[recipe].expected
+    assert promised & WORKLOADS[workload].catalogue[recipe].expected

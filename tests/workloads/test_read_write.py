@@ -14,7 +14,7 @@ CLIENTS = 3
 def rehearse_load(recipe, behaviour=perfect):
     setting = Setting(
         seed=Seed(1),
-        recipe=READ_WRITE_LOCKS[recipe],
+        recipe=READ_WRITE_LOCKS[recipe].recipe,
         clients=CLIENTS,
         session_timeout=2.0,
         until=2_000_000_000,
@@ -42,7 +42,7 @@ def test_both_modes_are_asked_for_in_the_end_too():
     }
     assert asked == set(MODES)
     setting = Setting(
-        seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"], clients=CLIENTS, session_timeout=2.0
+        seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"].recipe, clients=CLIENTS, session_timeout=2.0
     )
     last = rehearse(on_clients(READ_WRITE.final(setting)), clients=CLIENTS, nemesis=False)
     modes = {}

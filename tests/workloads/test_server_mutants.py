@@ -13,7 +13,7 @@ def test_a_sound_recipe_on_plain_znodes_promises_what_the_mutant_breaks(mutant):
     workload = WORKLOADS[mutant.workload]
     recipe = workload.recipes[mutant.recipe]
     assert workload.plain
-    assert not recipe.faulty
+    assert not workload.catalogue[mutant.recipe].faulty
     assert mutant.expected or mutant.bugs
     assert mutant.expected <= recipe.promises.prevents
     assert mutant.expected <= set(ANOMALIES)

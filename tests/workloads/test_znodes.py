@@ -41,7 +41,7 @@ def test_mistakes_that_need_few_faults_are_caught(workload, recipe, kinds, tmp_p
     _, _, verdict = SimulatedRuns(tmp_path)(
         1, workload=workload, recipe=recipe, seconds=3.0, kinds=kinds
     )
-    expected = WORKLOADS[workload].recipes[recipe].expected
+    expected = WORKLOADS[workload].catalogue[recipe].expected
     assert expected & {each.kind for each in verdict.anomalies if each.promised}
 
 

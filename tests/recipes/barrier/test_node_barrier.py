@@ -3,17 +3,17 @@ import time
 import pytest
 
 from rumpus.recipes.barrier.catalogue import BARRIERS
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
-from rumpus.recipes.requests.retrying_call import Errand
+from rumpus.recipes.outcomes import OutcomeUnknown
+from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.requests.session import Unanswered
 
-OURS = BARRIERS["rechecking"]
+OURS = BARRIERS["rechecking"].recipe
 SOUND = [name for name, recipe in BARRIERS.items() if not recipe.faulty]
 
 
 @pytest.mark.parametrize("name", SOUND)
 def test_it_holds_everybody_until_it_is_removed_again_and_again(crowd, path, name):
-    kind = BARRIERS[name]
+    kind = BARRIERS[name].recipe
     keeper, *waiters = (kind(crowd[number], path) for number in range(3))
     for _ in range(3):
         keeper.create()
@@ -29,7 +29,7 @@ def test_it_holds_everybody_until_it_is_removed_again_and_again(crowd, path, nam
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_wait_that_times_out_says_so(crowd, path, name):
-    barrier = BARRIERS[name](crowd[0], path)
+    barrier = BARRIERS[name].recipe(crowd[0], path)
     barrier.create()
     assert barrier.wait(timeout=0.1) is False
     assert not crowd[0].state_listeners
@@ -70,7 +70,7 @@ def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
     other = OURS(crowd[1], path)
     lost = []
 
-    class LosesItsAnswer(Errand):
+    class LosesItsAnswer(RetryingCall):
         def write(self, method, *args, **options):
             answer = super().write(method, *args, **options)
             if not lost:
@@ -80,7 +80,7 @@ def test_a_removal_whose_answer_was_lost_removes_no_later_barrier(crowd, path):
             return answer
 
     class Interrupted(OURS):
-        errand = LosesItsAnswer
+        _call_class = LosesItsAnswer
 
     other.create()
     first = crowd[1].exists(path).czxid
@@ -96,7 +96,7 @@ def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
     crowd.links.cut(0, "black-hole")
     began = time.monotonic()
     assert barrier.wait(timeout=0.1) is False
-    with pytest.raises(BarrierUnknown, match="no answer in time"):
+    with pytest.raises(OutcomeUnknown, match="no answer in time"):
         barrier.remove(timeout=0.1)
     assert time.monotonic() - began < 3  # their bounds, and slow machines
     crowd.links.heal(0)

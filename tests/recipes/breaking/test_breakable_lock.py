@@ -3,11 +3,7 @@ import threading
 import pytest
 
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
-from rumpus.recipes.breaking.faulty_breakable_locks import (
-    FreesFirstLock,
-    NoIncarnationLock,
-    ReusedPathLock,
-)
+from rumpus.recipes.breaking.catalogue import BREAKABLE_LOCKS
 from rumpus.recipes.contests.interfaces import NotHeld
 
 
@@ -103,7 +99,9 @@ def test_somebody_who_wrote_to_its_node_since_is_not_freed(crowd, path):
     holder.release()
 
 
-@pytest.mark.parametrize("kind", [FreesFirstLock, ReusedPathLock])
+@pytest.mark.parametrize(
+    "kind", [BREAKABLE_LOCKS["frees-first"].recipe, BREAKABLE_LOCKS["reused-path"].recipe]
+)
 def test_the_faulty_ones_free_the_successor(crowd, path, kind):
     dead, heir, supervisor = (kind(crowd[number], path) for number in range(3))
     assert dead.acquire(10)
@@ -116,5 +114,7 @@ def test_the_faulty_ones_free_the_successor(crowd, path, kind):
 
 
 def test_without_incarnations_a_process_that_came_back_passes_for_the_dead(crowd, path):
-    dead, again = (NoIncarnationLock(crowd[0], path, name="host:7") for _ in range(2))
+    dead, again = (
+        BREAKABLE_LOCKS["no-incarnation"].recipe(crowd[0], path, name="host:7") for _ in range(2)
+    )
     assert dead.identity == again.identity

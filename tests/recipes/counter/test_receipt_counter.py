@@ -1,7 +1,8 @@
 import pytest
 
 from rumpus.recipes.counter.catalogue import COUNTERS
-from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter, TotalUnknown
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
+from rumpus.recipes.outcomes import NotDone
 
 SOUND = [name for name, recipe in COUNTERS.items() if not recipe.faulty]
 
@@ -11,14 +12,14 @@ def test_everybodys_additions_are_counted(crowd, path, name):
     def add(counter):
         return [counter.add(amount, 20) for amount in (1, 2, -1, 5)]
 
-    counters = [COUNTERS[name](crowd[number], path) for number in range(4)]
+    counters = [COUNTERS[name].recipe(crowd[number], path) for number in range(4)]
     totals = [crowd.in_thread(add, counter) for counter in counters]
     assert max(max(call.result()) for call in totals) >= 7 * 4
     assert [counter.read(5) for counter in counters] == [28] * 4
 
 
 def test_kazoos_counter_and_ours_read_each_other(crowd, path):
-    ours, theirs = Counter(crowd[0], path), COUNTERS["kazoo"](crowd[1], path)
+    ours, theirs = Counter(crowd[0], path), COUNTERS["kazoo"].recipe(crowd[1], path)
     assert ours.add(3) == 3
     assert theirs.add(4) == 7
     assert ours.add(1) == 8
@@ -40,7 +41,7 @@ def test_an_unknown_addition_is_added_once_under_its_key(crowd, path):
     crowd.links.cut(0, "to-client")
     with pytest.raises(AdditionUnknown) as unknown:
         counter.add(10, timeout=0.1)
-    with pytest.raises(TotalUnknown):
+    with pytest.raises(NotDone):
         counter.read(timeout=0.1)
     crowd.links.heal(0)
     again = Counter(crowd[1], path, name="me")  # another process, under the same name

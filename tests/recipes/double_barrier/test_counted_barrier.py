@@ -2,9 +2,9 @@ import time
 
 import pytest
 
-from rumpus.recipes.barrier.node_barrier import BarrierUnknown
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
+from rumpus.recipes.outcomes import OutcomeUnknown
 
 SOUND = [name for name, recipe in DOUBLE_BARRIERS.items() if not recipe.faulty]
 
@@ -33,7 +33,7 @@ def test_all_go_in_together_and_out_together_round_after_round(crowd, path, name
             assert outside.count(number) == 3
             assert not barrier.inside
 
-    members = barriers(crowd, path, kind=DOUBLE_BARRIERS[name])
+    members = barriers(crowd, path, kind=DOUBLE_BARRIERS[name].recipe)
     for call in [crowd.in_thread(pass_rounds, member) for member in members]:
         call.result()
     assert crowd.children(path) == []
@@ -115,7 +115,7 @@ def test_a_round_that_lost_a_session_on_the_way_in_may_have_counted_it(crowd, pa
     all_enter(crowd, members[1:])
     crowd.end_session(0)
     crowd.let_find_out(0)
-    with pytest.raises(BarrierUnknown, match="session was lost"):
+    with pytest.raises(OutcomeUnknown, match="session was lost"):
         waiting.result()
 
 
@@ -138,7 +138,7 @@ def test_what_got_no_answer_is_carried_through_by_itself(crowd, path, eventually
     members = barriers(crowd, path, grace=0.2)
     all_enter(crowd, members)
     crowd.links.cut(0, "black-hole")
-    with pytest.raises(BarrierUnknown, match="may be inside"):
+    with pytest.raises(OutcomeUnknown, match="may be inside"):
         members[0].leave(0.1)
     assert members[0].enter(0.1) is False
     crowd.links.heal(0)

@@ -40,7 +40,9 @@ def test_one_leader_at_a_time_with_growing_epochs(crowd, path, name):
             leaders.clear()
             election.resign()
 
-    calls = [crowd.in_thread(run, ELECTIONS[name](crowd[number], path)) for number in range(3)]
+    calls = [
+        crowd.in_thread(run, ELECTIONS[name].recipe(crowd[number], path)) for number in range(3)
+    ]
     for call in calls:
         call.result()
     assert len(epochs) == 12
@@ -50,7 +52,7 @@ def test_one_leader_at_a_time_with_growing_epochs(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_the_lead_names_its_node_epoch_and_session(crowd, path, name):
-    election = ELECTIONS[name](crowd[0], path)
+    election = ELECTIONS[name].recipe(crowd[0], path)
     assert election.campaign()
     stat = crowd.stat(election.node)
     assert election.token == stat.czxid
@@ -63,7 +65,7 @@ def test_the_lead_names_its_node_epoch_and_session(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_definite_no_leaves_nothing_in_the_line(crowd, path, name):
-    leader, other = (ELECTIONS[name](crowd[number], path) for number in (0, 1))
+    leader, other = (ELECTIONS[name].recipe(crowd[number], path) for number in (0, 1))
     assert leader.campaign()
     for timeout in (0, 0.3):
         assert other.campaign(timeout) is False
@@ -78,7 +80,7 @@ def test_a_definite_no_leaves_nothing_in_the_line(crowd, path, name):
 def test_a_lost_session_ends_the_lead_and_the_next_has_a_larger_epoch(
     crowd, path, name, eventually
 ):
-    election = ELECTIONS[name](crowd[0], path)
+    election = ELECTIONS[name].recipe(crowd[0], path)
     assert election.campaign()
     before = election.token
     crowd.expire(0)
@@ -95,7 +97,7 @@ def test_a_lost_session_ends_the_lead_and_the_next_has_a_larger_epoch(
 
 @pytest.mark.parametrize("name", SOUND)
 def test_the_lead_pauses_while_the_connection_is_lost(crowd, path, name, eventually):
-    election = ELECTIONS[name](crowd[0], path)
+    election = ELECTIONS[name].recipe(crowd[0], path)
     assert election.campaign()
     epoch = election.token
     crowd.links.cut(0, "reset")
@@ -110,7 +112,7 @@ def test_the_lead_pauses_while_the_connection_is_lost(crowd, path, name, eventua
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_dead_leader_is_succeeded(crowd, path, name):
-    leader, candidate = (ELECTIONS[name](crowd[number], path) for number in (0, 1))
+    leader, candidate = (ELECTIONS[name].recipe(crowd[number], path) for number in (0, 1))
     assert leader.campaign()
     epoch = leader.token
     waiting = crowd.in_thread(reign, candidate)
@@ -120,7 +122,7 @@ def test_a_dead_leader_is_succeeded(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_lost_reply_makes_no_second_candidate(crowd, path, name):
-    election = ELECTIONS[name](crowd[0], path)
+    election = ELECTIONS[name].recipe(crowd[0], path)
     assert reign(election)
     crowd.links.cut(0, "lost-reply")
     assert reign(election)
@@ -130,7 +132,7 @@ def test_a_lost_reply_makes_no_second_candidate(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_an_unknown_campaign_is_settled_once_servers_are_back(crowd, path, name):
-    election, other = (ELECTIONS[name](crowd[number], path, grace=0.5) for number in (0, 1))
+    election, other = (ELECTIONS[name].recipe(crowd[number], path, grace=0.5) for number in (0, 1))
     assert reign(election)
     crowd.links.cut(0, "black-hole")
     with pytest.raises(LockUnknown):
@@ -144,7 +146,7 @@ def test_an_unknown_campaign_is_settled_once_servers_are_back(crowd, path, name)
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_candidate_ends_with_its_client(crowd, path, name):
-    leader, candidate = (ELECTIONS[name](crowd[number], path) for number in (0, 1))
+    leader, candidate = (ELECTIONS[name].recipe(crowd[number], path) for number in (0, 1))
     assert leader.campaign()
     waiting = crowd.in_thread(candidate.campaign)
     time.sleep(0.2)
@@ -156,7 +158,9 @@ def test_a_candidate_ends_with_its_client(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_followers_see_who_leads_and_whether_it_knows(crowd, path, name):
-    election, other = (ELECTIONS[name](crowd[number], path, name=f"c{number}") for number in (0, 1))
+    election, other = (
+        ELECTIONS[name].recipe(crowd[number], path, name=f"c{number}") for number in (0, 1)
+    )
     assert other.leader() is None
     with pytest.raises(NotHeld):
         election.acknowledge()
@@ -174,7 +178,7 @@ def test_followers_see_who_leads_and_whether_it_knows(crowd, path, name):
 
 
 def test_an_acknowledgement_goes_with_its_session_or_its_reign(crowd, path, eventually):
-    election = ELECTIONS["fair"](crowd[0], path)
+    election = ELECTIONS["fair"].recipe(crowd[0], path)
     assert election.campaign(10)
     election.acknowledge()
     assert len(crowd.children(f"{path}-acknowledged")) == 1
@@ -191,7 +195,9 @@ def test_an_acknowledgement_goes_with_its_session_or_its_reign(crowd, path, even
 def test_where_all_reigns_share_one_acknowledgement_the_next_leader_passes_for_acknowledged(
     crowd, path
 ):
-    first, second = (ELECTIONS["untied-acknowledgement"](crowd[number], path) for number in (0, 1))
+    first, second = (
+        ELECTIONS["untied-acknowledgement"].recipe(crowd[number], path) for number in (0, 1)
+    )
     assert first.campaign(10)
     first.acknowledge()
     first.resign()

@@ -3,10 +3,11 @@
 import pytest
 
 from rumpus.harness.clients.home import MemoryHome
-from rumpus.recipes.failover.client import FailoverClient, NoPrimary
+from rumpus.recipes.failover.catalogue import FAILOVER
+from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
-from rumpus.recipes.failover.kazoo_failover import KazooElectionDatabase
 from rumpus.recipes.failover.primary_directory import Primary, PrimaryDirectory
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Caller, LineServer, NoAnswer, Unheard, ask_once
 
@@ -37,7 +38,7 @@ def group(crowd, path):
         member.close()
 
 
-@pytest.mark.parametrize("kind", [FailoverDatabase, KazooElectionDatabase])
+@pytest.mark.parametrize("kind", [FailoverDatabase, FAILOVER["kazoo-election"].recipe])
 def test_what_is_written_survives_its_primary(crowd, path, group, eventually, kind):
     members = [group(number, kind) for number in range(MEMBERS)]
     user = FailoverClient(crowd[5], path)
@@ -59,7 +60,7 @@ def test_what_is_written_survives_its_primary(crowd, path, group, eventually, ki
 
 def test_a_primary_without_a_majority_acknowledges_nothing(crowd, path, group):
     group(0)
-    with pytest.raises(NoPrimary):
+    with pytest.raises(NotDone):
         FailoverClient(crowd[5], path).write("a", 1.0)
 
 

@@ -1,7 +1,8 @@
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from rumpus.recipes.jobs.job_queue import ClaimLost, Jobs, JobUnknown
+from rumpus.recipes.jobs.job_queue import Jobs
+from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_a_lost_connection_changes_nothing(crowd, path, boards, step):
     worker.complete(
         claim, "done", also=lambda m: m.create(f"{path}/effect-", sequence=True), timeout=20
     )
-    worker.complete(claim, "done", timeout=20)  # as after JobUnknown
+    worker.complete(claim, "done", timeout=20)  # as after OutcomeUnknown
     assert worker.submit(b"work", job="j", timeout=20) == name  # done: not anew
     assert other.claim(0.2) is None
     assert len([child for child in crowd.children(path) if child.startswith("effect")]) == 1
@@ -93,7 +94,7 @@ def test_a_lost_connection_changes_nothing(crowd, path, boards, step):
 def test_a_submission_without_servers_is_unknown(crowd, boards):
     boards[0].submit(b"before", timeout=10)
     crowd.links.cut(0, "black-hole")
-    with pytest.raises(JobUnknown, match="may have been handed in"):
+    with pytest.raises(OutcomeUnknown, match="may have been handed in"):
         boards[0].submit(b"work", job="j", timeout=0.2)
     crowd.links.heal(0)
     assert boards[0].submit(b"work", job="j", timeout=20) == "j"

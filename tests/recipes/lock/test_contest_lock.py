@@ -52,17 +52,19 @@ def test_one_holder_at_a_time_with_growing_tokens(crowd, path, name):
             lock.release()
             assert not lock.held
 
-    calls = [crowd.in_thread(contend, LOCKS[name](crowd[number], path)) for number in range(4)]
+    calls = [
+        crowd.in_thread(contend, LOCKS[name].recipe(crowd[number], path)) for number in range(4)
+    ]
     for call in calls:
         call.result()
     assert len(tokens) == 24
     assert tokens == sorted(set(tokens))
-    assert nodes_left(crowd, LOCKS[name], path) == 0
+    assert nodes_left(crowd, LOCKS[name].recipe, path) == 0
 
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_grant_names_its_node_token_and_session(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path, name="me")
+    lock = LOCKS[name].recipe(crowd[0], path, name="me")
     assert (lock.node, lock.token, lock.session, lock.held) == (None, None, None, False)
     assert lock.acquire()
     stat = crowd.stat(lock.node)
@@ -75,11 +77,11 @@ def test_a_grant_names_its_node_token_and_session(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_definite_no_leaves_nothing_in_the_line(crowd, path, name):
-    holder, other = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, other = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     for timeout in (0, 0.3):
         assert other.acquire(timeout) is False
-        assert nodes_left(crowd, LOCKS[name], path) == 1
+        assert nodes_left(crowd, LOCKS[name].recipe, path) == 1
     holder.release()
     assert other.acquire(timeout=5)
     other.release()
@@ -87,7 +89,7 @@ def test_a_definite_no_leaves_nothing_in_the_line(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_listeners_are_taken_off_again(crowd, path, name):
-    holder, other = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, other = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     assert not other.acquire(timeout=0.1)
     assert not crowd[1].state_listeners
@@ -101,14 +103,14 @@ def test_listeners_are_taken_off_again(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_what_is_not_held_cannot_be_released(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     with pytest.raises(NotHeld, match="not held"):
         lock.release()
 
 
 @pytest.mark.parametrize("name", SOUND + BUILT_ON_FAIR)
 def test_a_lost_session_ends_the_belief_and_the_next_grant_has_a_larger_token(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     assert lock.acquire()
     before = lock.token
     crowd.expire(0)
@@ -124,7 +126,7 @@ def test_a_lost_session_ends_the_belief_and_the_next_grant_has_a_larger_token(cr
 
 @pytest.mark.parametrize("name", SOUND)
 def test_belief_pauses_while_the_connection_is_lost(crowd, path, name, eventually):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     assert lock.acquire()
     crowd.links.cut(0, "reset")
     eventually(lambda: not lock.held)
@@ -135,7 +137,7 @@ def test_belief_pauses_while_the_connection_is_lost(crowd, path, name, eventuall
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_waiter_survives_a_lost_connection(crowd, path, name, eventually):
-    holder, waiter = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, waiter = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     waiting = crowd.in_thread(hold_once, waiter)
     time.sleep(0.2)
@@ -150,7 +152,7 @@ def test_a_waiter_survives_a_lost_connection(crowd, path, name, eventually):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_waiter_whose_session_ends_stands_in_line_again(crowd, path, name):
-    holder, waiter = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, waiter = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     waiting = crowd.in_thread(hold_once, waiter)
     time.sleep(0.2)
@@ -161,7 +163,7 @@ def test_a_waiter_whose_session_ends_stands_in_line_again(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_dead_holders_lock_passes_on(crowd, path, name):
-    holder, waiter = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, waiter = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     token = holder.token
     waiting = crowd.in_thread(hold_once, waiter)
@@ -171,22 +173,22 @@ def test_a_dead_holders_lock_passes_on(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_lost_reply_makes_no_second_node(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     assert lock.acquire()
     lock.release()
     crowd.links.cut(0, "lost-reply")
     assert lock.acquire(timeout=20)
     assert not crowd.links.in_force(0)
-    assert nodes_left(crowd, LOCKS[name], path) == 1
+    assert nodes_left(crowd, LOCKS[name].recipe, path) == 1
     assert lock.token == crowd.stat(lock.node).czxid
     lock.release()
-    assert nodes_left(crowd, LOCKS[name], path) == 0
+    assert nodes_left(crowd, LOCKS[name].recipe, path) == 0
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_reentrant_by_thread(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path)
-    other = LOCKS[name](crowd[1], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
+    other = LOCKS[name].recipe(crowd[1], path)
     assert lock.acquire()
     token = lock.token
     assert lock.acquire(timeout=0)
@@ -205,7 +207,7 @@ def test_reentrant_by_thread(crowd, path, name):
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_holder_who_has_lost_it_is_told_so_when_acquiring_again(crowd, path, name, eventually):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     assert lock.acquire()
     crowd.end_session(0)
     eventually(lambda: not lock.held)
@@ -219,7 +221,7 @@ def test_a_holder_who_has_lost_it_is_told_so_when_acquiring_again(crowd, path, n
 
 
 def test_kazoos_lock_is_not_reentrant(crowd, path):
-    lock = LOCKS["kazoo"](crowd[0], path)
+    lock = LOCKS["kazoo"].recipe(crowd[0], path)
     assert lock.acquire()
     assert lock.acquire(timeout=0.1) is False
     lock.release()
@@ -227,7 +229,7 @@ def test_kazoos_lock_is_not_reentrant(crowd, path):
 
 @pytest.mark.parametrize("name", OURS)
 def test_threads_of_one_client_take_turns(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path)
+    lock = LOCKS[name].recipe(crowd[0], path)
     inside = []
 
     def contend():
@@ -243,7 +245,7 @@ def test_threads_of_one_client_take_turns(crowd, path, name):
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_timeout_holds_while_no_server_is_in_reach(crowd, path, name):
-    lock = LOCKS[name](crowd[0], path, grace=1.0)
+    lock = LOCKS[name].recipe(crowd[0], path, grace=1.0)
     assert lock.acquire()
     lock.release()
     crowd.links.cut(0, "black-hole")
@@ -255,7 +257,7 @@ def test_the_timeout_holds_while_no_server_is_in_reach(crowd, path, name):
         lock.release()
     crowd.links.heal(0)
     settle(lock)
-    assert nodes_left(crowd, LOCKS[name], path) == 0
+    assert nodes_left(crowd, LOCKS[name].recipe, path) == 0
     assert lock.acquire(timeout=10)
     lock.release()
 
@@ -274,7 +276,7 @@ def settle(lock, attempts=20):
 
 @pytest.mark.parametrize("name", OURS)
 def test_an_unknown_release_is_carried_through_by_itself(crowd, path, name):
-    lock, other = (LOCKS[name](crowd[number], path, grace=0.5) for number in (0, 1))
+    lock, other = (LOCKS[name].recipe(crowd[number], path, grace=0.5) for number in (0, 1))
     assert lock.acquire()
     token = lock.token
     crowd.links.cut(0, "black-hole")
@@ -354,13 +356,13 @@ def test_a_waiter_in_the_middle_gives_up_and_nobody_is_granted(crowd, path, even
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_node_removed_by_hand_is_known_at_the_release(crowd, path, name):
-    lock, other = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    lock, other = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert lock.acquire()
     crowd.bystander.delete(lock.node)
     assert other.acquire(timeout=5)
     with pytest.raises(NotHeld, match="removed by somebody else"):
         lock.release()
-    assert nodes_left(crowd, LOCKS[name], path) == 1
+    assert nodes_left(crowd, LOCKS[name].recipe, path) == 1
     other.release()
 
 
@@ -390,7 +392,7 @@ def test_a_stale_holders_release_spares_the_next_holders_node(crowd, path):
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_waiter_ends_with_its_client(crowd, path, name):
-    holder, waiter = (LOCKS[name](crowd[number], path) for number in (0, 1))
+    holder, waiter = (LOCKS[name].recipe(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     waiting = crowd.in_thread(waiter.acquire)
     time.sleep(0.2)

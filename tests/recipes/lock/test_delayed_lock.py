@@ -3,8 +3,8 @@ import time
 import pytest
 
 from rumpus.recipes.contests.interfaces import NotHeld
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.delayed_lock import DELAY, DelayedLock
-from rumpus.recipes.lock.faulty_delayed_locks import DelayAfterReleaseLock, DelaySinceTakenLock
 
 
 def seconds_until(acquire):
@@ -13,7 +13,9 @@ def seconds_until(acquire):
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize(("kind", "waits"), [(DelayedLock, False), (DelayAfterReleaseLock, True)])
+@pytest.mark.parametrize(
+    ("kind", "waits"), [(DelayedLock, False), (LOCKS["delay-after-release"].recipe, True)]
+)
 def test_after_a_release_the_next_one_is_granted_at_once(crowd, path, kind, waits):
     first, second = (kind(crowd[number], path) for number in (0, 1))
     assert first.acquire()
@@ -22,7 +24,9 @@ def test_after_a_release_the_next_one_is_granted_at_once(crowd, path, kind, wait
     second.release()
 
 
-@pytest.mark.parametrize(("kind", "waits"), [(DelayedLock, True), (DelaySinceTakenLock, False)])
+@pytest.mark.parametrize(
+    ("kind", "waits"), [(DelayedLock, True), (LOCKS["delay-since-taken"].recipe, False)]
+)
 def test_after_a_failure_the_next_one_waits(crowd, path, kind, waits):
     holder, other = (kind(crowd[number], path) for number in (0, 1))
     assert holder.acquire()

@@ -3,14 +3,10 @@ import threading
 import pytest
 from kazoo.exceptions import BadVersionError, NoNodeError
 
-from rumpus.recipes.lock.faulty_fenced_locks import (
-    LocalCounterLock,
-    LookThenWriteLock,
-    MemoryFenceLock,
-    RefusesEqualLock,
-)
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.fenced_lock import FencedLock
-from rumpus.recipes.lock.fencing import MemoryFence, StaleToken, WriteUnknown, ZooKeeperFence
+from rumpus.recipes.lock.fencing import MemoryFence, StaleToken, ZooKeeperFence
+from rumpus.recipes.outcomes import OutcomeUnknown
 
 
 @pytest.fixture
@@ -96,7 +92,7 @@ def test_without_an_answer_nobody_knows(crowd, path, data):
     fence = ZooKeeperFence(crowd[0], f"{path}/fence")
     fence.write(1, to(data, b"x"))
     crowd.links.cut(0, "black-hole")
-    with pytest.raises(WriteUnknown):
+    with pytest.raises(OutcomeUnknown):
         fence.write(1, to(data, b"y"), timeout=0.3)
 
 
@@ -117,13 +113,15 @@ def test_a_lock_that_has_passed_on_cannot_write(crowd, path, data):
 
 
 def test_a_memory_of_one_knows_nothing_of_others(crowd, path, data):
-    ours, others = (MemoryFenceLock(crowd[number], path).fence for number in (0, 1))
+    ours, others = (LOCKS["memory-fence"].recipe(crowd[number], path).fence for number in (0, 1))
     others.write(34, to(data, b"34"))
     ours.write(33, to(data, b"33"))
     assert crowd.data(data) == b"33"
 
 
-@pytest.mark.parametrize(("kind", "late"), [(LookThenWriteLock, True), (FencedLock, False)])
+@pytest.mark.parametrize(
+    ("kind", "late"), [(LOCKS["look-then-write"].recipe, True), (FencedLock, False)]
+)
 def test_between_a_look_and_a_write_another_may_come(crowd, path, data, kind, late):
     ours, others = (kind(crowd[number], path).fence for number in (0, 1))
     ours.write(33)
@@ -143,14 +141,14 @@ def test_between_a_look_and_a_write_another_may_come(crowd, path, data, kind, la
 
 
 def test_who_compares_with_at_most_refuses_the_holder(crowd, path, data):
-    fence = RefusesEqualLock(crowd[0], path).fence
+    fence = LOCKS["refuses-equal"].recipe(crowd[0], path).fence
     fence.write(33, to(data, b"first"))
     with pytest.raises(StaleToken):
         fence.write(33, to(data, b"second"))
 
 
 def test_counters_of_clients_are_no_tokens(crowd, path):
-    first, second = (LocalCounterLock(crowd[number], path) for number in (0, 1))
+    first, second = (LOCKS["local-counter"].recipe(crowd[number], path) for number in (0, 1))
     tokens = []
     for lock in (first, first, second):
         assert lock.acquire()

@@ -1,7 +1,7 @@
 import pytest
 
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
-from rumpus.recipes.lock.faulty_sequencer_locks import VerifiedByPathLock, VerifiedOnceLock
+from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.sequencer import Sequencer, SequencerLock, Verifier
 
 
@@ -60,7 +60,7 @@ def test_without_an_answer_there_is_no_telling(crowd, path):
     lock.release()
 
 
-@pytest.mark.parametrize("kind", [VerifiedByPathLock, VerifiedOnceLock])
+@pytest.mark.parametrize("kind", [LOCKS["verified-by-path"].recipe, LOCKS["verified-once"].recipe])
 def test_verified_by_the_wrong_thing_it_outlives_its_hold(crowd, path, kind):
     lock, other = (kind(crowd[number], path) for number in (0, 1))
     verifier = kind.verifier(crowd[2])

@@ -20,7 +20,7 @@ def follow(member, eventually):
 
 @pytest.mark.parametrize("name", ["partitioner", "kazoo"])
 def test_members_share_the_set(crowd, path, name, eventually):
-    one, two = members(crowd, path, PARTITIONERS[name], 2)
+    one, two = members(crowd, path, PARTITIONERS[name].recipe, 2)
     assert one.acquire(timeout=20)
     assert sorted(one.parts) == PARTS
     assert one.held

@@ -21,7 +21,7 @@ def hold_once(lock, mode, timeout=30):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_readers_hold_together_and_a_writer_alone(crowd, path, name):
-    one, two, writer = (READ_WRITE_LOCKS[name](crowd[number], path) for number in range(3))
+    one, two, writer = (READ_WRITE_LOCKS[name].recipe(crowd[number], path) for number in range(3))
     assert one.acquire("read", 10)
     assert two.acquire("read", 10)
     assert (one.held, two.held, one.token) == (True, True, None)
@@ -41,7 +41,7 @@ def test_readers_hold_together_and_a_writer_alone(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_reader_does_not_pass_a_writer_who_waits(crowd, path, name, eventually):
-    one, two, writer = (READ_WRITE_LOCKS[name](crowd[number], path) for number in range(3))
+    one, two, writer = (READ_WRITE_LOCKS[name].recipe(crowd[number], path) for number in range(3))
     assert one.acquire("read", 10)
     writing = crowd.in_thread(hold_once, writer, "write")
     eventually(lambda: len(crowd.children(path)) == 2)

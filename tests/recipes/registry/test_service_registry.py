@@ -9,7 +9,7 @@ SOUND = [name for name, recipe in REGISTRIES.items() if not recipe.faulty]
 
 @pytest.mark.parametrize("name", SOUND)
 def test_who_registers_is_discovered_and_watched_until_he_leaves(crowd, path, name, eventually):
-    one, two = (REGISTRIES[name](crowd[number], path) for number in (0, 1))
+    one, two = (REGISTRIES[name].recipe(crowd[number], path) for number in (0, 1))
     crowd.bystander.ensure_path(path)
     watched = two.watch()
     one.register("host:1", timeout=20)

@@ -38,7 +38,7 @@ def test_as_many_as_may_hold_and_no_more(crowd, path, name):
             inside.remove(semaphore)
             semaphore.release()
 
-    kind = SEMAPHORES[name]
+    kind = SEMAPHORES[name].recipe
     calls = [crowd.in_thread(contend, kind(crowd[number], path, 2)) for number in range(5)]
     for call in calls:
         call.result()
@@ -49,7 +49,7 @@ def test_as_many_as_may_hold_and_no_more(crowd, path, name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_definite_no_leaves_nothing(crowd, path, name):
-    one, two, three = (SEMAPHORES[name](crowd[number], path, 2) for number in range(3))
+    one, two, three = (SEMAPHORES[name].recipe(crowd[number], path, 2) for number in range(3))
     assert one.acquire(10)
     assert two.acquire(10)
     assert three.acquire(0.3) is False

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.parametrize("name", SOUND)
 
 @pytest.fixture
 def sites(crowd, path, name):
-    kind = TWO_PHASE_COMMITS[name]
+    kind = TWO_PHASE_COMMITS[name].recipe
     parts = {site: kind(crowd[n], path, name=site, grace=1.0) for n, site in enumerate(NAMES)}
     return SimpleNamespace(**parts)
 
@@ -102,7 +102,7 @@ def test_a_site_that_dies_at_work_is_not_waited_for(crowd, sites):
 @pytest.mark.parametrize("writes", [0, 1, 2])
 def test_a_coordinator_that_dies_leaves_all_or_nothing(crowd, path, sites, name, writes):
     sites.b.begin(["b"], transaction="earlier", timeout=10)
-    mortal = TWO_PHASE_COMMITS[name](MortalClient(crowd[0], writes), path, name="a")
+    mortal = TWO_PHASE_COMMITS[name].recipe(MortalClient(crowd[0], writes), path, name="a")
     try:
         mortal.begin(NAMES, transaction="t", timeout=10)
         for site in (sites.a, sites.b, sites.c):

@@ -19,7 +19,7 @@ def shows(view, data):
 
 @pytest.mark.parametrize("name", DATA)
 def test_a_data_view_follows_a_node_that_comes_and_goes(crowd, folder, name, eventually):
-    view = VIEWS[name](crowd[0], f"{folder}/node")
+    view = VIEWS[name].recipe(crowd[0], f"{folder}/node")
     view.open()
     crowd.bystander.create(f"{folder}/node", b"one")
     eventually(shows(view, b"one"))
@@ -35,7 +35,7 @@ def test_a_data_view_follows_a_node_that_comes_and_goes(crowd, folder, name, eve
 
 @pytest.mark.parametrize("name", CHILDREN)
 def test_a_children_view_follows_a_folder(crowd, folder, name, eventually):
-    view = VIEWS[name](crowd[0], folder)
+    view = VIEWS[name].recipe(crowd[0], folder)
     view.open()
     for child in ("a", "b"):
         crowd.bystander.create(f"{folder}/{child}")

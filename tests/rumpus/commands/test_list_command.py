@@ -19,7 +19,7 @@ def test_the_document_has_every_workload_with_recipes_and_promises(rumpus):
     document = listed(rumpus)
     assert [workload["name"] for workload in document["workloads"]] == list(WORKLOADS)
     for workload in document["workloads"]:
-        recipes = WORKLOADS[workload["name"]].recipes
+        recipes = WORKLOADS[workload["name"]].catalogue
         assert [(recipe["name"], recipe["faulty"]) for recipe in workload["recipes"]] == [
             (name, recipe.faulty) for name, recipe in recipes.items()
         ]
@@ -55,7 +55,7 @@ def test_people_read_the_reason_once_and_lines_keep_their_indent(rumpus):
     for name, entry in MODELS.items():
         assert f"{name}: {' '.join(entry.summary.split())}" in " ".join(answer.out.split())
     for workload in WORKLOADS.values():
-        for recipe in workload.recipes.values():
+        for recipe in workload.catalogue.values():
             assert " ".join(recipe.mistake.split()) in " ".join(answer.out.split())
 
 

@@ -20,7 +20,7 @@ def test_every_faulty_recipe_is_hunted():
     faulty = [
         (workload.name, name)
         for workload in WORKLOADS.values()
-        for name, recipe in workload.recipes.items()
+        for name, recipe in workload.catalogue.items()
         if recipe.faulty
     ]
     assert [(mutant.family, mutant.name) for mutant in chosen(None)] == faulty
