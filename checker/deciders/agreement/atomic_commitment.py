@@ -29,7 +29,7 @@ an abort the first. So minima and counts for each transaction are enough. **Cost
 for sorting by transaction and process.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
-from rumpus.checker.deciders.necessary_rows import MOST, necessary
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     MISSING,
@@ -256,20 +256,16 @@ def _refuse(table: OperationTable, columns: _Columns, group: int, number: int | 
         description = f"{name}{_contradiction(table, rows, number)}"
         return refused(decides, description, minimal=False)
 
-    def kept_rows(kept: Flags) -> list[_Row]:
-        return [
-            row if keep else row._replace(call=MISSING, returned=NEVER, certain=False)
-            for row, keep in zip(rows, kept, strict=True)
+    def wrong(kept: Sequence[int]) -> str | None:
+        forgotten = set(range(len(rows))).difference(kept)
+        vague = [
+            row._replace(call=MISSING, returned=NEVER, certain=False) if at_ in forgotten else row
+            for at_, row in enumerate(rows)
         ]
+        return _contradiction(table, vague, number)
 
-    def refuses(kept: Flags) -> bool:
-        return _contradiction(table, kept_rows(kept), number) is not None
-
-    needed = necessary(np.ones(len(rows), dtype=np.bool_), refuses)
-    kept = np.zeros(len(rows), dtype=np.bool_)
-    kept[needed] = True
-    description = f"{name}{_contradiction(table, kept_rows(kept), number)}"
-    return refused([rows[place].row for place in needed], description)
+    needed, _ = minimise(range(len(rows))[::-1], lambda kept: wrong(kept) is not None)
+    return refused([rows[place].row for place in needed], f"{name}{wrong(needed)}")
 
 
 def _contradiction(table: OperationTable, rows: list[_Row], number: int | None) -> str | None:

@@ -28,7 +28,7 @@ from rumpus.checker.deciders.agreement.barrier import parties
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, dense_sessions, last_evidence
-from rumpus.checker.deciders.necessary_rows import necessary
+from rumpus.checker.deciders.minimal_rows import minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -285,16 +285,19 @@ def _search(table: OperationTable, sequences: _Sequences, number: int, budget: B
     witness = decision.witness
     if witness is None:
         return decision
-    told = np.zeros(len(table), dtype=np.bool_)
-    told[of[witness.operations]] = True
 
-    def refuses(kept: Flags) -> bool:
-        steps, _ = _steps(table, sequences, kept)
-        return check_linearizable(model, steps, budget, explain=False).valid is False
+    def refuses(kept: list[int]) -> bool | None:
+        known = np.zeros(len(table), dtype=np.bool_)
+        known[kept] = True
+        steps, _ = _steps(table, sequences, known)
+        valid = check_linearizable(model, steps, budget, explain=False).valid
+        return None if valid == "unknown" else not valid
 
     # Of the points that contradict each other no operation is whole.
-    witness.operations = necessary(told, refuses)
-    witness.minimal = not budget.spent
+    rows = np.unique(of[witness.operations])
+    witness.operations, doubtful = minimise(rows[::-1].tolist(), refuses)
+    witness.operations.sort()
+    witness.minimal = not doubtful
     witness.prefix = None
     witness.stuck = None if witness.stuck is None else int(of[witness.stuck])
     return decision

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.necessary_rows import MOST
+from rumpus.checker.deciders.minimal_rows import MOST
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,

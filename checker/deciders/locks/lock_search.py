@@ -241,16 +241,14 @@ class _LockSearch:
             return _by_search(accepted())
         if found.witness is None or found.witness.stuck is None:
             return None
-        doubtful = False
         until = self.budget.clock() + LONGEST_S
 
-        def refuses(table: OperationTable) -> bool:
-            nonlocal doubtful
+        def refuses(table: OperationTable) -> bool | None:
             valid = "unknown" if self.budget.clock() > until else self._searched(table)[0].valid
-            doubtful |= valid == "unknown"
-            return valid is False
+            return None if valid == "unknown" else not valid
 
-        rows, minimal = minimal_witness(self.table, range(len(self.table)), refuses)
+        rows, doubtful = minimal_witness(self.table, range(len(self.table)), refuses)
+        rows.sort()
         shown, stuck = self._searched(forgetting(self.table, rows))
         row = rows[-1] if shown.witness is None else stuck
         call, returned = int(self.table.call[row]), int(self.table.returned[row])
@@ -259,7 +257,7 @@ class _LockSearch:
             f"{at(self.table, call, returned)}, returned at {at(self.table, returned, call)}) "
             "fits into no order with the others"
         )
-        return _by_search(refused(rows, words, minimal=minimal and not doubtful))
+        return _by_search(refused(rows, words, minimal=not doubtful))
 
     def _searched(self, table: OperationTable) -> tuple[Decision, int]:
         """The decision of a table of the same rows; and of a refusal the row that cannot follow."""
