@@ -138,7 +138,7 @@ class Interval(msgspec.Struct, kw_only=True, gc=False):
     label: str = ""
 
 
-class Requirement(msgspec.Struct, kw_only=True):
+class Requirement(msgspec.Struct):
     """Something that must have happened for a verdict to mean anything."""
 
     name: str

@@ -151,9 +151,9 @@ def judge(evidence: Evidence) -> Verdict:
         more.append(check_acknowledgements(*known, below, lead=WORDS.work))
         more.append(check_leader_sights(*known, said, observe="observe"))
     observed = Requirement(
-        name="acknowledged leaders observed",
-        needed=LEAST_OBSERVATIONS,
-        observed=seen.stats["of one that had acknowledged"],
+        "acknowledged leaders observed",
+        LEAST_OBSERVATIONS,
+        seen.stats["of one that had acknowledged"],
     )
     return judge_contention(evidence, WORDS, nobody="leaderless", more=more, happened=[observed])
 

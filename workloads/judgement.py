@@ -97,7 +97,7 @@ def judge_contention(
     """
     history, promises = evidence.history, evidence.promises
     holds = extract_holds(history, words)
-    server = _server(evidence, permits)
+    server = view_of_servers(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)
     sessions = server or lives_by_grants(holds)
@@ -130,11 +130,7 @@ def judge_contention(
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="contended handovers",
-                needed=LEAST_HANDOVERS,
-                observed=exclusion.stats["handovers"],
-            ),
+            Requirement("contended handovers", LEAST_HANDOVERS, exclusion.stats["handovers"]),
             accepted_actions(history),
             *happened,
         ],
@@ -175,13 +171,14 @@ def judge_exercised(
 def accepted_actions(history: History) -> Requirement:
     """That holders acted: holds in which nobody does anything say nothing."""
     return Requirement(
-        name="accepted actions of holders",
-        needed=LEAST_ACTIONS,
-        observed=sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
+        "accepted actions of holders",
+        LEAST_ACTIONS,
+        sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
     )
 
 
-def _server(evidence: Evidence, permits: int) -> ServerView | None:
+def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
+    """Who owned what when, by the servers' logs; None when these are not at hand."""
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
         return None
     line = evidence.line

@@ -92,11 +92,7 @@ def _judge(evidence: Evidence) -> Verdict:
         fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
         more.append(fence)
         happened.append(
-            Requirement(
-                name="writes through the fence",
-                needed=LEAST_WRITES,
-                observed=fence.stats["writes"],
-            )
+            Requirement("writes through the fence", LEAST_WRITES, fence.stats["writes"])
         )
     if promises.lock_delay:
         more.append(
@@ -116,9 +112,9 @@ def _judge(evidence: Evidence) -> Verdict:
         more.append(sequencers)
         happened += [
             Requirement(
-                name=f"sequencers that were called {what}",
-                needed=LEAST_ANSWERS,
-                observed=sequencers.stats[f"called_{what}"],
+                f"sequencers that were called {what}",
+                LEAST_ANSWERS,
+                sequencers.stats[f"called_{what}"],
             )
             for what in ("valid", "stale")
         ]

@@ -15,7 +15,7 @@ from itertools import pairwise
 from math import inf
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.mutual_exclusion import (
     CLOCK_SLACK_NS,
@@ -203,17 +203,14 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
     judged if one of them could not.
     """
     result = CheckResult(name="ownership")
-    asked, final = judged_phase(
-        history, result, "members asked what they own once every fault was healed"
-    )
-    if final is None:
+    asked = "members asked what they own once every fault was healed"
+    phase = healed_phase(history, result, asked)
+    if phase is None:
         return result
     answers: dict[int, dict[int, Operation]] = defaultdict(dict)
     leaving: dict[int, bool] = {}
-    for operation in history.operations():
+    for operation in phase.operations:
         call = operation.invoke
-        if call.time < final.time:
-            continue
         client = history.client_of(int(call.process))
         if call.f == "leave":
             leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
@@ -226,7 +223,7 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
                 result.unknown.append(f"{who} could not leave, so that shares may be waited for")
                 break
             answers[number][client] = operation
-    asked.observed = min((len(own) for own in answers.values()), default=0)
+    phase.asked.observed = min((len(own) for own in answers.values()), default=0)
     for own in answers.values():
         if len(own) == history.clients:
             result.anomalies += _dealt_wrongly(own, parts)

@@ -117,21 +117,17 @@ def check_votes(
 def check_ends(history: History) -> CheckResult:
     """Judge the final phase: every transaction that exists has an end, and everybody learns it."""
     result = CheckResult(name="ends")
-    final = healed_phase(history, result)
-    if final is None:
+    phase = healed_phase(history, result)
+    if phase is None:
         return result
-    operations = history.operations()
-    asked = [o for o in operations if o.invoke.f == "outcomes" and o.invoke.time >= final.time]
     begun = {
         str(o.invoke.value["key"]): o
-        for o in operations
+        for o in history.operations()
         if o.invoke.f == "begin" and o.outcome == "ok"
     }
-    cut_short = not history.events("control", "phase-end")
-    for client in sorted({history.client_of(int(o.invoke.process)) for o in asked}):
-        own = [o for o in asked if history.client_of(int(o.invoke.process)) == client]
+    for client, own in phase.tries("outcomes").items():
         told = [o.completion for o in own if o.outcome == "ok" and o.completion is not None]
-        if not told and cut_short:
+        if not told and not phase.ended:
             result.unknown.append(f"the final phase was cut short before c{client} was told")
             continue
         outcomes = told[-1].value["outcomes"] if told else {}

@@ -9,7 +9,7 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 from typing import Any
 
 from rumpus.checker.every_run.exercise import count_lost_sessions
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -22,16 +22,14 @@ def check_convergence(history: History) -> CheckResult:
     throughout leaves a question open.
     """
     result = CheckResult(name="convergence")
-    asked, final = judged_phase(
-        history, result, "views asked to converge once every fault was healed"
-    )
-    if final is None:
+    phase = healed_phase(history, result, "views asked to converge once every fault was healed")
+    if phase is None:
         return result
     told: set[int] = set()
     silent: dict[int, Operation] = {}
     waits: list[float] = []
-    for operation in history.operations():
-        if operation.invoke.f != "converge" or operation.invoke.time < final.time:
+    for operation in phase.operations:
+        if operation.invoke.f != "converge":
             continue
         client = history.client_of(int(operation.invoke.process))
         if operation.outcome != "ok" or operation.completion is None:
@@ -42,7 +40,7 @@ def check_convergence(history: History) -> CheckResult:
         waits.append((operation.completion.time - operation.invoke.time) / 1e6)
         if value["seen"] != value["there"]:
             result.anomalies.append(_stale(client, operation, value))
-    asked.observed = len(told | silent.keys())
+    phase.asked.observed = len(told | silent.keys())
     for client in sorted(silent.keys() - told):
         why = (silent[client].completion or silent[client].invoke).error or "no answer"
         result.unknown.append(f"c{client} could not read what its view should show ({why})")

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
@@ -180,17 +180,14 @@ def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
 def check_presence(history: History) -> CheckResult:
     """Judge the final phase; see the module."""
     result = CheckResult(name="presence")
-    asked, final = judged_phase(
-        history, result, "clients that listed everybody once every fault was healed"
-    )
-    if final is None:
+    asked = "clients that listed everybody once every fault was healed"
+    phase = healed_phase(history, result, asked)
+    if phase is None:
         return result
     there: dict[int, str | None] = {}
     told: set[int] = set()
     silent: dict[int, str] = {}
-    for operation in history.operations():
-        if operation.invoke.time < final.time:
-            continue
+    for operation in phase.operations:
         client, done = _client(history, operation), operation.completion
         why = (done or operation.invoke).error or "no answer"
         if operation.invoke.f in ("register", "deregister"):
@@ -206,7 +203,7 @@ def check_presence(history: History) -> CheckResult:
                 _compare(history, operation, {name for name in there.values() if name}, result)
             else:
                 silent[client] = why
-    asked.observed = len(told | silent.keys())
+    phase.asked.observed = len(told | silent.keys())
     result.unknown += [
         f"c{client} could not list who is there ({silent[client]})"
         for client in sorted(silent.keys() - told)

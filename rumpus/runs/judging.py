@@ -249,7 +249,7 @@ def judge_evidence(
         what = f"without these nobody can rule out {', '.join(untold)}"
         open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
     if final_phase(evidence.history) is None:
-        asked = Requirement(name="final phase, to ask who can proceed", needed=1, observed=0)
+        asked = Requirement("final phase, to ask who can proceed", 1, 0)
         open_questions.append(CheckResult(name="final phase", requirements=[asked]))
     if questions or open_questions:
         checks = [*questions, *verdict.checks, *open_questions]
