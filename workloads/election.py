@@ -11,6 +11,7 @@ other servers too, and one that is behind among them.
 from collections.abc import Callable
 from typing import Any, Final
 
+from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
 from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
@@ -155,7 +156,9 @@ def judge(evidence: Evidence) -> Verdict:
         LEAST_OBSERVATIONS,
         seen.stats["of one that had acknowledged"],
     )
-    return judge_contention(evidence, WORDS, nobody="leaderless", more=more, happened=[observed])
+    return judge_contention(
+        evidence, WORDS, nobody="leaderless", more=more, happened=[observed], model=LEADER_ELECTION
+    )
 
 
 ELECTION = Workload(

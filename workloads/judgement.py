@@ -4,12 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.deciders.decide import ModelEntry
 from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
 from rumpus.checker.exclusion.herd import check_herd
+from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView, check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
 from rumpus.checker.exclusion.session_proofs import lives_by_grants
@@ -81,6 +83,7 @@ def judge_contention(
     more: Sequence[CheckResult] = (),
     happened: Sequence[Requirement] = (),
     dismissed: Collection[str] = (),
+    model: ModelEntry | None = None,
 ) -> Verdict:
     """Judge a run in which clients contended for one thing (a lock, the leadership).
 
@@ -94,6 +97,8 @@ def judge_contention(
         more: what a family's own checks found.
         happened: what must have happened beside contended handovers.
         dismissed: sessions whose clients were asked to let go.
+        model: what holds in which no check finds anything are held against once more; None where
+            they may end before their clients know, though their sessions live.
     """
     history, promises = evidence.history, evidence.promises
     holds = extract_holds(history, words)
@@ -116,6 +121,10 @@ def judge_contention(
     checks = [exclusion]
     if promises.tokens:
         checks.append(check_tokens(history, holds))
+    if model is not None and not any(check.anomalies for check in checks):
+        checks.append(
+            check_holds_by_model(history, holds, model, permits=permits, tokens=promises.tokens)
+        )
     if "unfair-grant" in promises.prevents:
         checks.append(check_order(history, holds, sessions, permits))
     wakeups = promises.wakeups * permits if promises.wakeups is not None else None

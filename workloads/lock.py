@@ -11,6 +11,8 @@ Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, an
 from collections.abc import Callable
 from typing import Any
 
+from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
+from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
@@ -118,7 +120,10 @@ def _judge(evidence: Evidence) -> Verdict:
             )
             for what in ("valid", "stale")
         ]
-    return judge_contention(evidence, WORDS, nobody="deadlock", more=more, happened=happened)
+    model = FENCED_MUTEX if promises.tokens else MUTEX
+    return judge_contention(
+        evidence, WORDS, nobody="deadlock", more=more, happened=happened, model=model
+    )
 
 
 LOCK = Workload(

@@ -33,6 +33,7 @@ class ModelEntry:
         name: as in ``--model``.
         summary: one line.
         functions: the operations it knows, as name -> arguments and results in words.
+        runs: the families whose runs it judges, or why it judges none; in words.
         initial: what ``--initial`` is for this model, in words; None if it takes none.
         algorithms: the table's lines; the first that applies is used.
         decide: table, initial value (None if none was given), budget -> decision. It fills in
@@ -45,6 +46,7 @@ class ModelEntry:
     algorithms: Sequence[Algorithm]
     decide: Callable[[OperationTable, Hashable, Budget], Decision]
     initial: str | None = None
+    runs: str = ""
 
 
 def decide(

@@ -15,8 +15,10 @@ from itertools import pairwise
 from math import inf
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.grants import check_tokens
+from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
 from rumpus.checker.exclusion.mutual_exclusion import (
     CLOCK_SLACK_NS,
     ServerView,
@@ -77,6 +79,8 @@ def check_shares(
             named,
             lateness_matters=lateness_matters,
         )
+        if not result.anomalies:
+            result.anomalies += check_holds_by_model(history, holds, MUTEX).anomalies
         for anomaly in result.anomalies:
             if anomaly.kind in ("split-brain", "double-grant"):
                 anomaly.kind = "shared-partition"

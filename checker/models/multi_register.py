@@ -157,6 +157,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 MULTI_REGISTER = ModelEntry(
     name="multi-register",
     summary="several registers, read and written together in transactions",
+    runs="none: `multi` writes all its registers at once, so they are one versioned register",
     functions={
         "txn": 'list of ["r", key, null] and ["w", key, value] -> the same with what was read',
         "read": "any -> {key: value, ...}",

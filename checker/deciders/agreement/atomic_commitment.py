@@ -337,6 +337,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 ATOMIC_COMMITMENT = ModelEntry(
     name="atomic-commitment",
     summary="all decide a transaction alike, and commit only what everybody voted for",
+    runs="`two-phase-commit`",
     functions={
         "vote": "yes or no (or commit, abort); key is the transaction",
         "decide": "() -> commit or abort; key is the transaction",

@@ -145,6 +145,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 BARRIER = ModelEntry(
     name="barrier",
     summary="nobody passes before N have come; then the next N (a cyclic barrier)",
+    runs="none: those who wait for N also leave together, and `double-barrier` says more",
     functions=dict.fromkeys(("enter", "await", "wait"), "() -> anything, once N have come"),
     initial="N, how many must come",
     algorithms=(_ALGORITHM,),

@@ -359,6 +359,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 DOUBLE_BARRIER = ModelEntry(
     name="double-barrier",
     summary="nobody is in before N have entered, and nobody out before all have left",
+    runs="`double-barrier`, where no outcome is unknown",
     functions={
         "enter": "() -> anything, once N have entered; a session, if members vanish with it",
         "leave": "() -> anything, once nobody is in",

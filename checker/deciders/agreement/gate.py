@@ -173,6 +173,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 GATE = ModelEntry(
     name="gate",
     summary="nobody passes while the gate is there (a barrier that one client sets up)",
+    runs="`barrier`",
     functions={
         "create": "() -> anything: the gate is there",
         "remove": "() -> true if it removed it; it is not there",

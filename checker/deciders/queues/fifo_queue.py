@@ -173,6 +173,7 @@ def _before(table: OperationTable, first: int, second: int) -> str:
 FIFO_QUEUE = ModelEntry(
     name="fifo-queue",
     summary="a queue: first in, first out",
+    runs="`queue`, where the recipe promises an order",
     functions={
         "enqueue": "a value",
         "dequeue": "nothing -> the oldest value, or null: it was empty",

@@ -197,6 +197,7 @@ def _search(table: OperationTable, claims: _Claims, budget: Budget) -> Decision:
 MULTISET_QUEUE = ModelEntry(
     name="queue",
     summary="a queue without an order: nothing lost, nothing twice",
+    runs="none: without an order, what a dead consumer took may come out again",
     functions={
         "enqueue": "a value",
         "dequeue": "nothing -> some value, or null: it was empty",

@@ -318,6 +318,7 @@ def _still_inside(table: OperationTable, link: Elements, priority: Ints) -> str:
 PRIORITY_QUEUE = ModelEntry(
     name="priority-queue",
     summary="a queue that gives out the lowest priority first, equals in order of arrival",
+    runs="`priority-queue`, where the recipe promises an order",
     functions={
         "enqueue": "a value that is its priority, or an object of value and priority",
         "dequeue": "nothing -> the most urgent value, or null: it was empty",

@@ -368,6 +368,7 @@ def _span(table: OperationTable, row: int) -> str:
 COUNTER = ModelEntry(
     name="counter",
     summary="a number that is added to",
+    runs="`counter`",
     functions={
         "add": "how much, 1 if null",
         "increment": "how much, 1 if null",

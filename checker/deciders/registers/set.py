@@ -381,6 +381,7 @@ class _History:
 SET = ModelEntry(
     name="set",
     summary="a set of values",
+    runs="none: what is in a registry or a view leaves it by itself, with its session",
     functions={
         "add": "a value",
         "remove": "a value",

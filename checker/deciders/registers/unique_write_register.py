@@ -227,6 +227,7 @@ _INITIAL = "the value before anything is written (null)"
 REGISTER = ModelEntry(
     name="register",
     summary="one value that is read and written",
+    runs="none: registers of runs answer with versions, and `versioned-register` says more",
     functions=_VOCABULARY,
     initial=_INITIAL,
     algorithms=(_ZONES, _SEARCH),
@@ -235,6 +236,7 @@ REGISTER = ModelEntry(
 CAS_REGISTER = ModelEntry(
     name="cas-register",
     summary="a register with compare-and-set",
+    runs="none: registers of runs answer with versions, and `versioned-register` says more",
     functions={
         **_VOCABULARY,
         "cas": "([old, new]); failed without an error: the value was not the old one",
