@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Operation, final_phase
-from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
+from rumpus.checker.verdict import CheckResult, Requirement
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,12 @@ class FinalPhase:
         last = calls[-1].completion or calls[-1].invoke
         waited = (last.time - calls[0].invoke.time) / 1e9
         self.result.anomalies.append(
-            Anomaly(
-                kind=kind or "stuck-waiter",
-                description=(
-                    f"c{client} {what}, in {waited:.1f} s with every fault healed "
-                    f"({calls[-1].outcome}: {last.error or 'no answer'})"
-                ),
-                ops=[index for call in calls for index in call.indices],
-                clients=[client],
-                start=calls[0].invoke.time,
-                end=last.time,
+            anomaly_of(
+                self.history,
+                kind or "stuck-waiter",
+                f"c{client} {what}, in {waited:.1f} s with every fault healed "
+                f"({calls[-1].outcome}: {last.error or 'no answer'})",
+                *calls,
             )
         )
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.every_run.final_phase import healed_phase
@@ -184,16 +185,12 @@ def check_sizes(
             continue
         client = history.client_of(int(call.process))
         result.anomalies.append(
-            Anomaly(
-                kind="partial-share",
-                description=(
-                    f"c{client} was told that its share was complete with {own} of {len(parts)} "
-                    f"parts, though with at most {at_most} members it was at least {least}"
-                ),
-                ops=operation.indices,
-                clients=[client],
-                start=call.time,
-                end=done.time,
+            anomaly_of(
+                history,
+                "partial-share",
+                f"c{client} was told that its share was complete with {own} of {len(parts)} "
+                f"parts, though with at most {at_most} members it was at least {least}",
+                operation,
             )
         )
     result.stats = {"shares": len(sizes), "empty shares": sizes.count(0)}

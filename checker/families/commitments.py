@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -108,7 +109,7 @@ def check_votes(
         instead = f"{found.author}'s {found.ballot} stands" if found.ballot else "there is none"
         what = f"{call.value['key']}: the {call.value['value']} of {site} was acknowledged"
         result.anomalies.append(
-            _anomaly(history, "lost-vote", f"{what}, and {instead}", [operation])
+            anomaly_of(history, "lost-vote", f"{what}, and {instead}", operation)
         )
     result.stats = {"votes compared": None if standing is None else compared}
     return result
@@ -174,7 +175,7 @@ def _two_decisions(history: History, transaction: _Transaction, result: CheckRes
         for decision, first in zip(transaction.decided, firsts, strict=True)
     ]
     result.anomalies.append(
-        _anomaly(history, "two-decisions", f"{transaction.key}: {' and '.join(words)}", firsts)
+        anomaly_of(history, "two-decisions", f"{transaction.key}: {' and '.join(words)}", *firsts)
     )
 
 
@@ -205,11 +206,13 @@ def _validity(
     if refusals:
         without = f"c{history.client_of(int(refusals[0].invoke.process))}, which voted no"
     result.anomalies.append(
-        _anomaly(
+        anomaly_of(
             history,
             "invalid-commit",
             f"{transaction.key}: committed without a yes of {without}",
-            [begun, *refusals[:1], first],
+            begun,
+            *refusals[:1],
+            first,
         )
     )
 
@@ -245,14 +248,3 @@ def _without_coordinator(
 
 def _returned(operation: Operation) -> int:
     return (operation.completion or operation.invoke).time
-
-
-def _anomaly(history: History, kind: str, description: str, operations: list[Operation]) -> Anomaly:
-    return Anomaly(
-        kind=kind,
-        description=description,
-        ops=sorted(index for operation in operations for index in operation.indices),
-        clients=sorted({history.client_of(int(o.invoke.process)) for o in operations}),
-        start=min(operation.invoke.time for operation in operations),
-        end=max(_returned(operation) for operation in operations),
-    )

@@ -8,6 +8,7 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 
 from typing import Any
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.exercise import count_lost_sessions
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
@@ -39,7 +40,7 @@ def check_convergence(history: History) -> CheckResult:
         value = operation.completion.value
         waits.append((operation.completion.time - operation.invoke.time) / 1e6)
         if value["seen"] != value["there"]:
-            result.anomalies.append(_stale(client, operation, value))
+            result.anomalies.append(_stale(history, operation, value))
     phase.asked.observed = len(told | silent.keys())
     for client in sorted(silent.keys() - told):
         why = (silent[client].completion or silent[client].invoke).error or "no answer"
@@ -50,20 +51,17 @@ def check_convergence(history: History) -> CheckResult:
     return result
 
 
-def _stale(client: int, operation: Operation, value: dict[str, Any]) -> Anomaly:
+def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Anomaly:
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    return Anomaly(
-        kind="stale-view",
-        description=(
-            f"with every fault healed and nobody writing, c{client}'s view still showed "
-            f"{_differing(value['seen'], value['there'])} after {waited:.1f} s"
-        ),
-        ops=operation.indices,
-        clients=[client],
-        start=operation.invoke.time,
-        end=done.time,
+    client = history.client_of(int(operation.invoke.process))
+    return anomaly_of(
+        history,
+        "stale-view",
+        f"with every fault healed and nobody writing, c{client}'s view still showed "
+        f"{_differing(value['seen'], value['there'])} after {waited:.1f} s",
+        operation,
     )
 
 
@@ -105,16 +103,13 @@ def check_view_order(history: History) -> CheckResult:
             before = latest.get((client, view, name))
             if before is not None and zxid < before[0]:
                 result.anomalies.append(
-                    Anomaly(
-                        kind="session-order",
-                        description=(
-                            f"c{client}'s view of {name} went back from zxid 0x{before[0]:x} "
-                            f"to 0x{zxid:x}"
-                        ),
-                        ops=[*before[1].indices, *operation.indices],
-                        clients=[client],
-                        start=before[1].invoke.time,
-                        end=done.time,
+                    anomaly_of(
+                        history,
+                        "session-order",
+                        f"c{client}'s view of {name} went back from zxid 0x{before[0]:x} "
+                        f"to 0x{zxid:x}",
+                        before[1],
+                        operation,
                     )
                 )
             latest[client, view, name] = (zxid, operation)

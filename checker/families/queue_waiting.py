@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.families.queue_accounting import Accounts, Element, taken
@@ -87,7 +88,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
             for since, until in _within(calm, lay.since, lay.until):
                 known = not any(call < until and end > put for call, end in nameless)
                 if until - since > PATIENCE_NS and known:
-                    found.append(_slept(operation, lay.value, client, since, until))
+                    found.append(_slept(history, operation, lay.value, since, until))
                     break
             else:
                 continue
@@ -95,20 +96,17 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
     return found
 
 
-def _slept(operation: Operation, value: Any, client: int, since: int, until: int) -> Anomaly:
+def _slept(history: History, operation: Operation, value: Any, since: int, until: int) -> Anomaly:
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    return Anomaly(
-        kind="stuck-waiter",
-        description=(
-            f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
-            f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected"
-        ),
-        ops=operation.indices,
-        clients=[client],
-        start=operation.invoke.time,
-        end=done.time,
+    client = history.client_of(int(operation.invoke.process))
+    return anomaly_of(
+        history,
+        "stuck-waiter",
+        f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
+        f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected",
+        operation,
     )
 
 

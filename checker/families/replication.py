@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 @dataclass(frozen=True)
@@ -221,19 +222,7 @@ class _Judge:
             )
 
     def _add(self, kind: str, description: str, *operations: Operation) -> None:
-        ends = [(operation.completion or operation.invoke).time for operation in operations]
-        self._result.anomalies.append(
-            Anomaly(
-                kind=kind,
-                description=description,
-                ops=sorted({index for operation in operations for index in operation.indices}),
-                clients=sorted(
-                    {self._history.client_of(int(o.invoke.process)) for o in operations}
-                ),
-                start=min(operation.invoke.time for operation in operations),
-                end=max(ends),
-            )
-        )
+        self._result.anomalies.append(anomaly_of(self._history, kind, description, *operations))
 
 
 def check_recovery(history: History) -> CheckResult:
