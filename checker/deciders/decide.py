@@ -25,6 +25,16 @@ class Algorithm:
     source: str
 
 
+def searched(when: str, name: str = "windowed search") -> Algorithm:
+    """The table's line of the general search."""
+    return Algorithm(
+        name=name,
+        when=when,
+        cost="exponential in the operations that are open at once, else linear",
+        source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+    )
+
+
 @dataclass(frozen=True)
 class ModelEntry:
     """A model under its name: what its operations are, and what decides it.

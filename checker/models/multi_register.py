@@ -8,7 +8,7 @@ by itself.
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry
+from rumpus.checker.deciders.decide import ModelEntry, searched
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -163,14 +163,7 @@ MULTI_REGISTER = ModelEntry(
         "read": "any -> {key: value, ...}",
         "write": "{key: value, ...}",
     },
-    algorithms=(
-        Algorithm(
-            name="windowed search",
-            when="always; each group of registers that operations connect by itself",
-            cost="exponential in the number of concurrent and unknown operations at worst",
-            source="Wing and Gong, JPDC 1993; Lowe, CCPE 2017; Horn and Kroening, FORTE 2015",
-        ),
-    ),
+    algorithms=(searched("always; each group of registers that operations connect by itself"),),
     decide=_decide,
     initial="an object of keys and values; registers that it does not name are null",
 )

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumpus.checker.deciders.agreement.barrier import parties
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, dense_sessions, last_evidence
 from rumpus.checker.deciders.minimal_rows import minimise
@@ -51,12 +51,7 @@ _ROUNDS = Algorithm(
     cost="O(n log n)",
     source="common points of intervals (Helly); ZooKeeper's recipe of a double barrier",
 )
-_SEARCH = Algorithm(
-    name="windowed search",
-    when="otherwise, each operation as two",
-    cost="exponential in the number of open operations",
-    source="Lowe, Testing for linearizability, CCPE 2017",
-)
+_SEARCH = searched("otherwise, each operation as two")
 
 _COME, _IN, _GO, _OUT, _VANISH = range(5)
 _STEPS = ("come", "in", "go", "out", "vanish")

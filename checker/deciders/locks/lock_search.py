@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm
+from rumpus.checker.deciders.decide import searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.forgetting import forgetting, minimal_witness
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
@@ -54,11 +54,8 @@ MOST_ROWS = 1_000
 LONGEST_S = 2.0
 """How long a lock is searched, and how long for a minimal witness."""
 
-LOCK_SEARCH = Algorithm(
-    name="windowed search",
-    when=f"up to {MOST_ROWS:,} operations that overlap leaves open, for {LONGEST_S:g} s",
-    cost="exponential in the operations that are open at once, else linear",
-    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+LOCK_SEARCH = searched(
+    f"up to {MOST_ROWS:,} operations that overlap leaves open, for {LONGEST_S:g} s"
 )
 """How locks are decided where holds alone do not tell, for the table of algorithms."""
 

@@ -27,7 +27,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, Witness, accepted, undecided
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import (
@@ -211,12 +211,7 @@ MULTISET_QUEUE = ModelEntry(
             "O(n log n)",
             "Jepsen, jepsen.checker/total-queue; Henzinger, Sezgin, Vafeiadis, CONCUR 2013",
         ),
-        Algorithm(
-            "windowed search",
-            "values enqueued again, overlapping, and the queue found empty",
-            "exponential in the number of concurrent operations",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017",
-        ),
+        searched("values enqueued again, overlapping, and the queue found empty"),
     ),
     decide=decide_multiset_queue,
 )

@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -51,12 +51,7 @@ _ZONES = Algorithm(
     cost="O(n log n)",
     source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
 )
-_SEARCH = Algorithm(
-    name="windowed search",
-    when="otherwise",
-    cost="exponential in the operations that are open at once, else linear",
-    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
-)
+_SEARCH = searched("otherwise")
 
 
 def decide_unique_writes(table: OperationTable, initial: Hashable = None) -> Decision | None:
