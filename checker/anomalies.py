@@ -13,7 +13,7 @@ def anomaly_of(history: History, kind: str, description: str, *operations: Opera
         kind=kind,
         description=description,
         ops=sorted({index for operation in operations for index in operation.indices}),
-        clients=sorted({history.client_of(int(each.invoke.process)) for each in operations}),
+        clients=sorted({history.caller(each) for each in operations}),
         start=min(each.invoke.time for each in operations),
         end=max((each.completion or each.invoke).time for each in operations),
     )

@@ -33,7 +33,7 @@ class FinalPhase:
         found: dict[int, list[Operation]] = {}
         for operation in self.operations:
             if operation.invoke.f == function:
-                client = self.history.client_of(int(operation.invoke.process))
+                client = self.history.caller(operation)
                 found.setdefault(client, []).append(operation)
         return dict(sorted(found.items()))
 

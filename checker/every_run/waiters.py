@@ -53,7 +53,7 @@ def _left_over(phase: FinalPhase, call: Operation) -> list[Anomaly]:
     waiting = done.value["waiting"]
     if not waiting:
         return []
-    client = phase.history.client_of(int(call.invoke.process))
+    client = phase.history.caller(call)
     return [
         Anomaly(
             kind="stuck-waiter",

@@ -273,7 +273,7 @@ def _epoch(life: ZnodeLife) -> int | None:
 
 
 def _client(history: History, told: _Told) -> int:
-    return history.client_of(int(told.operation.invoke.process))
+    return history.caller(told.operation)
 
 
 def _at(history: History, time: int) -> str:

@@ -171,7 +171,7 @@ def _transactions(history: History) -> dict[str, _Transaction]:
 def _two_decisions(history: History, transaction: _Transaction, result: CheckResult) -> None:
     firsts = [operations[0] for operations in transaction.decided.values()]
     words = [
-        f"c{history.client_of(int(first.invoke.process))} learned {decision}"
+        f"c{history.caller(first)} learned {decision}"
         for decision, first in zip(transaction.decided, firsts, strict=True)
     ]
     result.anomalies.append(
@@ -191,7 +191,7 @@ def _validity(
     yes: set[int] = set()
     refusals: list[Operation] = []
     for vote in transaction.votes:
-        client = history.client_of(int(vote.invoke.process))
+        client = history.caller(vote)
         ballot = vote.invoke.value["value"]
         if ballot == "no" and vote.outcome == "ok":
             refusals.append(vote)
@@ -204,7 +204,7 @@ def _validity(
         return
     without = ", ".join(f"c{client}" for client in missing)
     if refusals:
-        without = f"c{history.client_of(int(refusals[0].invoke.process))}, which voted no"
+        without = f"c{history.caller(refusals[0])}, which voted no"
     result.anomalies.append(
         anomaly_of(
             history,
@@ -242,7 +242,7 @@ def _without_coordinator(
         begun = transactions[key].begun if key in transactions else None
         writers = {clients.get(each.session) for each in decisions} - {None}
         if begun is not None and writers:
-            count += history.client_of(int(begun.invoke.process)) not in writers
+            count += history.caller(begun) not in writers
     return count
 
 

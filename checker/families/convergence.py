@@ -32,7 +32,7 @@ def check_convergence(history: History) -> CheckResult:
     for operation in phase.operations:
         if operation.invoke.f != "converge":
             continue
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         if operation.outcome != "ok" or operation.completion is None:
             silent[client] = operation
             continue
@@ -55,7 +55,7 @@ def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Ano
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    client = history.client_of(int(operation.invoke.process))
+    client = history.caller(operation)
     return anomaly_of(
         history,
         "stale-view",
@@ -92,7 +92,7 @@ def check_view_order(history: History) -> CheckResult:
             continue
         done = operation.completion
         assert done is not None
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         view = done.value["view"]
         nodes: dict[str, int | None] = done.value["nodes"] or {}
         news += shown.get((client, view), {}) != nodes

@@ -109,4 +109,4 @@ def _words(history: History, step: _Step) -> str:
 
 
 def _client(history: History, step: _Step) -> int:
-    return history.client_of(int(step.operation.invoke.process))
+    return history.caller(step.operation)

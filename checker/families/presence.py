@@ -189,7 +189,7 @@ def check_presence(history: History) -> CheckResult:
     told: set[int] = set()
     silent: dict[int, str] = {}
     for operation in phase.operations:
-        client, done = _client(history, operation), operation.completion
+        client, done = history.caller(operation), operation.completion
         why = (done or operation.invoke).error or "no answer"
         if operation.invoke.f in ("register", "deregister"):
             if operation.outcome == "ok" and done is not None:
@@ -225,14 +225,10 @@ def _compare(history: History, gathered: Operation, there: set[str], result: Che
         result.anomalies.append(anomaly_of(history, "missing-entry", what, gathered))
     if seen not in (there, listed):
         what = (
-            f"c{_client(history, gathered)}'s view still showed {_names(seen - there)} that had "
+            f"c{history.caller(gathered)}'s view still showed {_names(seen - there)} that had "
             f"gone, and did not show {_names(there - seen)}"
         )
         result.anomalies.append(anomaly_of(history, "stale-view", what, gathered))
-
-
-def _client(history: History, operation: Operation) -> int:
-    return history.client_of(int(operation.invoke.process))
 
 
 def _names(addresses: Iterable[str]) -> str:

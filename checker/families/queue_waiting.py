@@ -80,7 +80,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
         begun, ended = operation.invoke.time, operation.completion.time
         if ended - begun <= PATIENCE_NS:
             continue
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         calm = _calm(_within(connections.get(client, []), begun, ended), troubles)
         own = _lay(books.elements.get(taken(operation)), left, ended, but=operation)
         for lay in lying if own is None else [*lying, own]:
@@ -100,7 +100,7 @@ def _slept(history: History, operation: Operation, value: Any, since: int, until
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    client = history.client_of(int(operation.invoke.process))
+    client = history.caller(operation)
     return anomaly_of(
         history,
         "stuck-waiter",

@@ -140,7 +140,7 @@ def _revived(pair: Operation, done: Op, session: str, ended: int, history: Histo
             "servers had ended that session"
         ),
         ops=pair.indices,
-        clients=[history.client_of(int(pair.invoke.process))],
+        clients=[history.caller(pair)],
         start=ended,
         end=done.time,
     )
