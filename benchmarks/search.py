@@ -112,10 +112,11 @@ def measure(scale: Scale) -> Table:
                 took = rounds(histories, verdict, scale.rounds(5))
                 label = backend + (", with witness" if explain else "")
                 _row(table, name, label, took, baseline, "" if explain else target)
-    for explain in (False, True):
-        label = "c, with witness" if explain else "c"
-        took = rounds(hard, windowed(CasRegister, "auto", explain=explain), 1)
-        _row(table, "hard", label if C else label.replace("c", "python"), took, [], "1,000 each")
+    for backend in BACKENDS:
+        took = rounds(hard, windowed(CasRegister, backend, explain=False), 1)
+        _row(table, "hard", backend, took, [], "1,000 each")
+    took = rounds(hard, windowed(CasRegister, "auto", explain=True), 1)
+    _row(table, "hard", f"{BACKENDS[-1]}, with witness", took, [], "")
     for round_length, kind in ((None, ""), (ROUND, ", repeated")):
         for operations in (250, 2_500) if scale.quick else (250, 500, 1_000, 2_500, 5_000, 10_000):
             histories = [

@@ -155,6 +155,10 @@ class History(Sequence[Op]):
         """The client that ran a process."""
         return process % self.clients if self.clients else process
 
+    def caller(self, operation: Operation) -> int:
+        """The client that called an operation."""
+        return self.client_of(int(operation.invoke.process))
+
     def clients_of_sessions(self) -> dict[str, int]:
         """Session (hexadecimal) -> the client that had it, as far as the records tell."""
         if self._owners is None:

@@ -139,7 +139,7 @@ class Interval(msgspec.Struct, kw_only=True, gc=False):
     token: int | None = None
 
 
-class Requirement(msgspec.Struct, kw_only=True):
+class Requirement(msgspec.Struct):
     """Something that must have happened for a verdict to mean anything."""
 
     name: str

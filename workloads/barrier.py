@@ -337,11 +337,7 @@ def judge_barrier(evidence: Evidence) -> Verdict:
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="waiters that were held up and passed",
-                needed=LEAST_PASSES,
-                observed=held_up(history),
-            )
+            Requirement("waiters that were held up and passed", LEAST_PASSES, held_up(history))
         ],
         expiries=evidence.expiries,
         expired="expired sessions",

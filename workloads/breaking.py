@@ -231,7 +231,7 @@ def judge(evidence: Evidence) -> Verdict:
         silent = CheckResult(name="removals")
         if named or removed:
             silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
-        quick = Requirement(name=QUICK, needed=LEAST_QUICK, observed=len(named) + len(removed))
+        quick = Requirement(QUICK, LEAST_QUICK, len(named) + len(removed))
         return judge_contention(
             evidence,
             WORDS,
@@ -261,7 +261,7 @@ def judge(evidence: Evidence) -> Verdict:
         WORDS,
         "deadlock",
         more=checks,
-        happened=[Requirement(name=QUICK, needed=LEAST_QUICK, observed=quickly)],
+        happened=[Requirement(QUICK, LEAST_QUICK, quickly)],
         tolerance=TOLD_NS,
         dismissed=_listed(evidence.truth, line.path),
     )

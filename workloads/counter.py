@@ -198,11 +198,11 @@ def judge_counter(evidence: Evidence) -> Verdict:
         evidence,
         checks,
         happened=[
-            Requirement(name="additions", needed=LEAST_ADDITIONS, observed=added),
+            Requirement("additions", LEAST_ADDITIONS, added),
             Requirement(
-                name="counters read by everybody at the end",
-                needed=COUNTERS_IN_TURN * history.clients,
-                observed=final_reads(history),
+                "counters read by everybody at the end",
+                COUNTERS_IN_TURN * history.clients,
+                final_reads(history),
             ),
         ],
         expiries=evidence.expiries,

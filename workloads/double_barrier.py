@@ -313,11 +313,7 @@ def judge_double_barrier(evidence: Evidence) -> Verdict:
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="rounds that were passed",
-                needed=LEAST_ROUNDS,
-                observed=left // max(1, history.clients),
-            )
+            Requirement("rounds that were passed", LEAST_ROUNDS, left // max(1, history.clients))
         ],
         expiries=evidence.expiries,
         expired="expired sessions",

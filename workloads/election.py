@@ -11,6 +11,7 @@ other servers too, and one that is behind among them.
 from collections.abc import Callable
 from typing import Any, Final
 
+from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
 from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
@@ -151,11 +152,13 @@ def judge(evidence: Evidence) -> Verdict:
         more.append(check_acknowledgements(*known, below, lead=WORDS.work))
         more.append(check_leader_sights(*known, said, observe="observe"))
     observed = Requirement(
-        name="acknowledged leaders observed",
-        needed=LEAST_OBSERVATIONS,
-        observed=seen.stats["of one that had acknowledged"],
+        "acknowledged leaders observed",
+        LEAST_OBSERVATIONS,
+        seen.stats["of one that had acknowledged"],
     )
-    return judge_contention(evidence, WORDS, nobody="leaderless", more=more, happened=[observed])
+    return judge_contention(
+        evidence, WORDS, nobody="leaderless", more=more, happened=[observed], model=LEADER_ELECTION
+    )
 
 
 ELECTION = Workload(

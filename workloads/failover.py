@@ -24,7 +24,6 @@ from rumpus.checker.exclusion.unasked_holds import unasked_holds
 from rumpus.checker.families.replication import check_recovery, check_replication
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
 from rumpus.harness.clients.client_body import ClientContext, Leaves, Outcome
 from rumpus.harness.generators.combinators import (
@@ -43,7 +42,7 @@ from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.judgement import Evidence, judge_exercised, view_of_servers
 from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="", work="", release="", thing="role of the primary")
@@ -261,18 +260,12 @@ def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], Fa
 def judge_failover(evidence: Evidence) -> Verdict:
     """Judge a run: the writes, the reads, the role, and the final phase."""
     history, promises = evidence.history, evidence.promises
-    server = None
-    if evidence.truth is not None and evidence.clock is not None and evidence.line is not None:
-        line = evidence.line
-        server = server_view(
-            evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
-        )
     replication = check_replication(history)
     checks = [
         check_exclusion(
             history,
             unasked_holds(history),
-            server,
+            view_of_servers(evidence),
             WORDS,
             lateness_matters="unaware-holder" in promises.prevents,
         ),
@@ -284,11 +277,7 @@ def judge_failover(evidence: Evidence) -> Verdict:
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="acknowledged writes",
-                needed=LEAST_WRITES,
-                observed=replication.stats["acknowledged"],
-            )
+            Requirement("acknowledged writes", LEAST_WRITES, replication.stats["acknowledged"])
         ],
         expiries=replication.stats["primaries"] - 1,
         expired="fail-overs",

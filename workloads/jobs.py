@@ -340,8 +340,8 @@ def judge_jobs(evidence: Evidence) -> Verdict:
         taken = removals(truth, evidence.clock, f"{evidence.path}/{BOARD}/claims")
         checks.append(check_removals(evidence.history, taken, {}))
     happened = [
-        Requirement(name="effects", needed=LEAST_EFFECTS, observed=effects.stats["effects"]),
-        Requirement(name="told", needed=LEAST_TOLD, observed=effects.stats["told"]),
+        Requirement("effects", LEAST_EFFECTS, effects.stats["effects"]),
+        Requirement("told", LEAST_TOLD, effects.stats["told"]),
     ]
     return judge_exercised(
         evidence,

@@ -4,12 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.deciders.decide import ModelEntry
 from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
 from rumpus.checker.every_run.liveness import check_liveness
 from rumpus.checker.every_run.timeouts import check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
 from rumpus.checker.exclusion.herd import check_herd
+from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView, check_exclusion
 from rumpus.checker.exclusion.overdue import check_overdue
 from rumpus.checker.exclusion.session_proofs import lives_by_grants
@@ -89,6 +91,7 @@ def judge_contention(
     more: Sequence[CheckResult] = (),
     happened: Sequence[Requirement] = (),
     dismissed: Collection[str] = (),
+    model: ModelEntry | None = None,
 ) -> Verdict:
     """Judge a run in which clients contended for one thing (a lock, the leadership).
 
@@ -102,10 +105,12 @@ def judge_contention(
         more: what a family's own checks found.
         happened: what must have happened beside contended handovers.
         dismissed: sessions whose clients were asked to let go.
+        model: what holds in which no check finds anything are held against once more; None where
+            they may end before their clients know, though their sessions live.
     """
     history, promises = evidence.history, evidence.promises
     holds = evidence.holds(words)
-    server = _server(evidence, permits)
+    server = view_of_servers(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)
     sessions = server or lives_by_grants(holds)
@@ -124,6 +129,10 @@ def judge_contention(
     checks = [exclusion]
     if promises.tokens:
         checks.append(check_tokens(history, holds))
+    if model is not None and not any(check.anomalies for check in checks):
+        checks.append(
+            check_holds_by_model(history, holds, model, permits=permits, tokens=promises.tokens)
+        )
     if "unfair-grant" in promises.prevents:
         checks.append(check_order(history, holds, sessions, permits))
     wakeups = promises.wakeups * permits if promises.wakeups is not None else None
@@ -138,11 +147,7 @@ def judge_contention(
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="contended handovers",
-                needed=LEAST_HANDOVERS,
-                observed=exclusion.stats["handovers"],
-            ),
+            Requirement("contended handovers", LEAST_HANDOVERS, exclusion.stats["handovers"]),
             accepted_actions(history),
             *happened,
         ],
@@ -183,13 +188,14 @@ def judge_exercised(
 def accepted_actions(history: History) -> Requirement:
     """That holders acted: holds in which nobody does anything say nothing."""
     return Requirement(
-        name="accepted actions of holders",
-        needed=LEAST_ACTIONS,
-        observed=sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
+        "accepted actions of holders",
+        LEAST_ACTIONS,
+        sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
     )
 
 
-def _server(evidence: Evidence, permits: int) -> ServerView | None:
+def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
+    """Who owned what when, by the servers' logs; None when these are not at hand."""
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
         return None
     line = evidence.line

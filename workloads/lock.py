@@ -11,6 +11,8 @@ Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, an
 from collections.abc import Callable
 from typing import Any
 
+from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
+from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
@@ -92,11 +94,7 @@ def _judge(evidence: Evidence) -> Verdict:
         fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
         more.append(fence)
         happened.append(
-            Requirement(
-                name="writes through the fence",
-                needed=LEAST_WRITES,
-                observed=fence.stats["writes"],
-            )
+            Requirement("writes through the fence", LEAST_WRITES, fence.stats["writes"])
         )
     if promises.lock_delay:
         more.append(
@@ -116,13 +114,16 @@ def _judge(evidence: Evidence) -> Verdict:
         more.append(sequencers)
         happened += [
             Requirement(
-                name=f"sequencers that were called {what}",
-                needed=LEAST_ANSWERS,
-                observed=sequencers.stats[f"called_{what}"],
+                f"sequencers that were called {what}",
+                LEAST_ANSWERS,
+                sequencers.stats[f"called_{what}"],
             )
             for what in ("valid", "stale")
         ]
-    return judge_contention(evidence, WORDS, nobody="deadlock", more=more, happened=happened)
+    model = FENCED_MUTEX if promises.tokens else MUTEX
+    return judge_contention(
+        evidence, WORDS, nobody="deadlock", more=more, happened=happened, model=model
+    )
 
 
 LOCK = Workload(

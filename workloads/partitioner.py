@@ -292,11 +292,7 @@ def judge_partitioner(evidence: Evidence) -> Verdict:
         evidence,
         checks,
         happened=[
-            Requirement(
-                name="parts that got another owner",
-                needed=LEAST_HANDOVERS,
-                observed=shares.stats["handovers"],
-            ),
+            Requirement("parts that got another owner", LEAST_HANDOVERS, shares.stats["handovers"]),
             accepted_actions(history),
         ],
         expiries=shares.stats["expiries_while_holding"] if evidence.truth else None,

@@ -61,15 +61,11 @@ def judge_queue(evidence: Evidence, model: ModelEntry) -> Verdict:
         evidence,
         checks,
         happened=[
+            Requirement("elements that came out", LEAST_ELEMENTS, accounted.stats["came out"]),
             Requirement(
-                name="elements that came out",
-                needed=LEAST_ELEMENTS,
-                observed=accounted.stats["came out"],
-            ),
-            Requirement(
-                name="elements that somebody waited for",
-                needed=LEAST_AWAITED,
-                observed=_awaited(books.elements.values()),
+                "elements that somebody waited for",
+                LEAST_AWAITED,
+                _awaited(books.elements.values()),
             ),
         ],
         expiries=evidence.expiries,

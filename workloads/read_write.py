@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.revocation import check_revocations
 from rumpus.checker.history import Op, Process
@@ -203,7 +204,13 @@ def _judge(evidence: Evidence) -> Verdict:
         patience = int(LEARNING_S * 1e9)
         more.append(check_revocations(evidence.history, WORDS, patience))
     return judge_contention(
-        evidence, WORDS, nobody="deadlock", prompt=True, tolerance=CUT_OFF_NS, more=more
+        evidence,
+        WORDS,
+        nobody="deadlock",
+        prompt=True,
+        tolerance=CUT_OFF_NS,
+        more=more,
+        model=READ_WRITE_LOCK,
     )
 
 

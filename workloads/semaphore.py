@@ -7,6 +7,7 @@ actions on the witness, each after a look whether the permit is still held; ``re
 from collections.abc import Callable
 from typing import Final
 
+from rumpus.checker.deciders.locks.semaphore import SEMAPHORE as MODEL
 from rumpus.checker.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
@@ -57,7 +58,13 @@ SEMAPHORE = Workload(
     final=lambda setting: final(WORDS, setting, permits=PERMITS),
     cleanup={WORDS.acquire: WORDS.release},
     judge=lambda evidence: judge_contention(
-        evidence, WORDS, nobody="deadlock", permits=PERMITS, prompt=True, tolerance=CUT_OFF_NS
+        evidence,
+        WORDS,
+        nobody="deadlock",
+        permits=PERMITS,
+        prompt=True,
+        tolerance=CUT_OFF_NS,
+        model=MODEL,
     ),
     contended=True,
     timed_actions=True,

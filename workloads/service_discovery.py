@@ -237,7 +237,7 @@ def judge_registry(evidence: Evidence) -> Verdict:
     return judge_exercised(
         evidence,
         checks,
-        happened=[Requirement(name="registrations", needed=LEAST_CHANGES, observed=came)],
+        happened=[Requirement("registrations", LEAST_CHANGES, came)],
         expiries=count_expiries(history, evidence.truth),
         expired="sessions of clients that expired",
     )

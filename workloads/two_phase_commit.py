@@ -375,10 +375,10 @@ def judge_commits(evidence: Evidence) -> Verdict:
     checks.append(check_ends(history))
     stats = commitments.stats
     happened = [
-        Requirement(name="commits", needed=LEAST_COMMITS, observed=stats["commits"]),
-        Requirement(name="aborts", needed=LEAST_ABORTS, observed=stats["aborts"]),
+        Requirement("commits", LEAST_COMMITS, stats["commits"]),
+        Requirement("aborts", LEAST_ABORTS, stats["aborts"]),
         *(
-            Requirement(name=name, needed=1, observed=stats[name])
+            Requirement(name, 1, stats[name])
             for name in ("coordinators dead to the end", "decided without the coordinator")
             if stats[name] is not None
         ),

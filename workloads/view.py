@@ -322,9 +322,7 @@ def judge_view(evidence: Evidence) -> Verdict:
         checks,
         happened=[
             Requirement(
-                name="looks that showed something new",
-                needed=LEAST_NEWS,
-                observed=order.stats["looks_with_news"],
+                "looks that showed something new", LEAST_NEWS, order.stats["looks_with_news"]
             )
         ],
         expiries=count_expiries(history, evidence.truth),

@@ -22,7 +22,7 @@ def judge_znodes(
     return judge_exercised(
         evidence,
         [*checks, check_final_answers(evidence.history, TRIES)],
-        happened=[Requirement(name="operations answered", needed=least, observed=answered)],
+        happened=[Requirement("operations answered", least, answered)],
         expiries=evidence.expiries,
         expired="sessions that expired",
     )

@@ -25,6 +25,16 @@ class Algorithm:
     source: str
 
 
+def searched(when: str, name: str = "windowed search") -> Algorithm:
+    """The table's line of the general search."""
+    return Algorithm(
+        name=name,
+        when=when,
+        cost="exponential in the operations that are open at once, else linear",
+        source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+    )
+
+
 @dataclass(frozen=True)
 class ModelEntry:
     """A model under its name: what its operations are, and what decides it.
@@ -33,6 +43,7 @@ class ModelEntry:
         name: as in ``--model``.
         summary: one line.
         functions: the operations it knows, as name -> arguments and results in words.
+        runs: the families whose runs it judges, or why it judges none; in words.
         initial: what ``--initial`` is for this model, in words; None if it takes none.
         algorithms: the table's lines; the first that applies is used.
         decide: table, initial value (None if none was given), budget -> decision. It fills in
@@ -45,6 +56,7 @@ class ModelEntry:
     algorithms: Sequence[Algorithm]
     decide: Callable[[OperationTable, Hashable, Budget], Decision]
     initial: str | None = None
+    runs: str = ""
 
 
 def decide(

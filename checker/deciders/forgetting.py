@@ -1,17 +1,18 @@
 """A witness by its definition: the few operations that contradict each other, all others forgotten.
 
 For refusals that count (so many versions, and too few writes for them) there is no telling the
-operations by one look: they are found by deciding the history anew with operations forgotten. To
-forget more only adds possible orders, so one pass is enough (deletion-based, as for minimal
-unsatisfiable cores: Marques-Silva, Minimal unsatisfiability, ISMVL 2010).
+operations by one look: they are found by deciding the history anew with operations forgotten
+(`checker.deciders.minimal_rows`).
 """
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
 from rumpus.checker.deciders.decision import Decision, refused
+from rumpus.checker.deciders.minimal_rows import MOST, Needed, minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -20,9 +21,6 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     Values,
 )
-
-ALWAYS_MINIMAL = 1_000
-"""Up to so many rows in a table, a witness is always minimal."""
 
 MOST_WORK = 10_000_000
 """How many rows are decided anew for a witness in a longer table."""
@@ -57,11 +55,11 @@ def refusal(
     """
     if found.surely:
         return refused(found.rows, found.words(table))
-    rows, minimal = minimal_witness(table, found.rows, lambda part: find(part) is not None)
+    left = minimal_witness(table, found.rows, lambda part: find(part) is not None)
     # Of the few that are left there may be less to tell.
-    shown = find(forgetting(table, rows))
+    shown = find(forgetting(table, left.rows))
     assert shown is not None
-    return refused(rows, shown.words(table), minimal=minimal)
+    return refused(left.rows, shown.words(table), minimal=not left.doubtful)
 
 
 def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:
@@ -100,35 +98,23 @@ def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:
 def minimal_witness(
     table: OperationTable,
     candidates: Sequence[int],
-    refuses: Callable[[OperationTable], bool],
-) -> tuple[list[int], bool]:
+    refuses: Callable[[OperationTable], bool | None],
+) -> Needed:
     """Rows that contradict each other and, as far as possible, are all needed.
 
     Args:
         table: a history that is refused.
         candidates: rows among which a contradiction is believed to be, those to be forgotten
             first in front; all others are tried if there is none.
-        refuses: whether a table is refused.
-
-    Returns:
-        The rows, growing; and whether none of them can be forgotten.
+        refuses: whether a table is refused; None if that is not known.
     """
-    rest = [int(row) for row in candidates]
-    work = len(table)
-    if len(rest) < len(table) and not refuses(forgetting(table, rest)):
-        rest += sorted(set(range(len(table))).difference(rest))
-    kept: list[int] = []
-    run = max(1, len(rest) // 2)
-    while rest:
-        work += len(table)
-        if work > MOST_WORK and len(table) > ALWAYS_MINIMAL:
-            return sorted([*kept, *rest]), False
-        tried, rest = rest[:run], rest[run:]
-        if refuses(forgetting(table, [*kept, *rest])):
-            run *= 2
-        elif run == 1:
-            kept += tried
-        else:
-            rest = [*tried, *rest]
-            run = max(1, len(tried) // 2)
-    return sorted(kept), True
+    rows = [int(row) for row in candidates]
+    if len(rows) < len(table) and not refuses(forgetting(table, rows)):
+        rows += sorted(set(range(len(table))).difference(rows))
+    tries = MOST_WORK // max(1, len(table)) if len(table) > MOST else None
+    asked = count()
+    return minimise(
+        rows,
+        lambda kept: refuses(forgetting(table, kept)),
+        lambda: tries is not None and next(asked) >= tries,
+    )

@@ -1,9 +1,7 @@
-"""From a stream of records to a table of operations, without a history in between.
+"""From records to a table of operations, for histories of millions of records.
 
-`OperationTable.from_history` says what the table of a history is; this comes to the same table
-from records in pieces, in the order of a file, for histories of millions of records: every
-property of the records becomes a column at once, and calls are paired with completions by
-sorting, not one at a time.
+Every property of the records becomes a column at once, and calls are paired with completions by
+sorting, not one at a time. Records come in pieces, in the order of a file, or as a history.
 
 A completion that names another function or key than its call is refused.
 
@@ -34,7 +32,7 @@ from rumpus.checker.deciders.operation_table import (
     WrongOperations,
     other_key,
 )
-from rumpus.checker.history import Op
+from rumpus.checker.history import History, Op
 
 MAX_FUNCTIONS = 1000
 """How many different operations a history may have."""
@@ -42,6 +40,18 @@ MAX_FUNCTIONS = 1000
 _INVOKE = 3
 _TYPES = {"invoke": _INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
 _MAX_TIME, _MAX_PROCESS = 1 << 62, 1 << 53
+
+
+def table_of(history: History) -> OperationTable:
+    """The clients' operations of a history.
+
+    Raises:
+        ValueError: calls and completions do not pair.
+        WrongOperations: see `TableBuilder.add`.
+    """
+    builder = TableBuilder()
+    builder.add(history)
+    return builder.build()
 
 
 class TableBuilder:

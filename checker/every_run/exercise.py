@@ -139,18 +139,18 @@ def check_exercise(
     for kind in sorted({*kinds, *(window.kind for window in windows)}):
         need(
             Requirement(
-                name=f"{kind}: in force, with operations inside, and healed",
-                needed=1,
-                observed=sum(window.kind == kind for window in proven),
+                f"{kind}: in force, with operations inside, and healed",
+                1,
+                sum(window.kind == kind for window in proven),
             )
         )
     if "expiry" in effects:
         if expiries is None:
             result.unknown.append(f"without the servers' logs nobody can count {expired}")
         else:
-            need(Requirement(name=expired, needed=1, observed=expiries))
+            need(Requirement(expired, 1, expiries))
     if "leader change" in effects:
-        need(Requirement(name="leader changes", needed=1, observed=leader_changes))
+        need(Requirement("leader changes", 1, leader_changes))
     result.intervals = [
         Interval(
             kind="fault",

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 Question = tuple[str, bytes]
 """An operation's name and value."""
@@ -22,40 +22,24 @@ def check_final_answers(history: History, most_tries: int) -> CheckResult:
         most_tries: how often a client asks each question at most.
     """
     result = CheckResult(name="final answers")
-    asked, final = judged_phase(history, result, "clients asked again once every fault was healed")
-    if final is None:
+    phase = healed_phase(history, result, ASKED_AGAIN)
+    if phase is None:
         return result
     tries: dict[tuple[int, Question], list[Operation]] = {}
     latest: Question | None = None
-    for operation in history.operations():
+    for operation in phase.operations:
         call = operation.invoke
-        if call.time < final.time:
-            continue
         latest = (call.f, msgspec.json.encode(call.value))
         client = history.client_of(int(call.process))
         tries.setdefault((client, latest), []).append(operation)
-    asked.observed = len({client for client, _ in tries})
-    ended = bool(history.events("control", "phase-end"))
-    if not ended:
-        result.unknown.append("the final phase was cut short")
+    phase.asked.observed = len({client for client, _ in tries})
+    phase.was_cut_short()
     for (client, question), calls in sorted(tries.items()):
         tried = sum(call.completion is not None for call in calls)
-        decided = ended or question != latest or tried >= most_tries
+        decided = phase.ended or question != latest or tried >= most_tries
         if decided and not any(_answered(call) for call in calls):
-            last = calls[-1].completion or calls[-1].invoke
-            result.anomalies.append(
-                Anomaly(
-                    kind="stuck-waiter",
-                    description=(
-                        f"c{client} got no answer to {question[0]} in {len(calls)} tries with "
-                        f"every fault healed ({last.error or 'no answer'})"
-                    ),
-                    ops=[call.invoke.index for call in calls],
-                    clients=[client],
-                    start=final.time,
-                    end=last.time,
-                )
-            )
+            what = f"got no answer to {question[0]} in {len(calls)} tries"
+            phase.stuck(client, what, calls)
     return result
 
 

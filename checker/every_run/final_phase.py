@@ -1,31 +1,76 @@
-"""What all judges of the final phase ask first: whether there was one, with all faults healed."""
+"""The final phase of a run, as all its judges need it: with every fault healed, who asked what."""
 
-from rumpus.checker.history import History, Op, final_phase
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.history import History, Operation, final_phase
 from rumpus.checker.verdict import CheckResult, Requirement
 
 
-def judged_phase(history: History, result: CheckResult, name: str) -> tuple[Requirement, Op | None]:
-    """Require that every client takes part in the final phase.
+@dataclass(frozen=True)
+class FinalPhase:
+    """A final phase that can be judged.
+
+    Attributes:
+        history: the run.
+        result: gets what is found.
+        asked: how many clients must have taken part; the judge counts them.
+        began: when, in nanoseconds.
+        operations: those that were called since.
+        ended: whether it went on to its end.
+    """
+
+    history: History
+    result: CheckResult
+    asked: Requirement
+    began: int
+    operations: Sequence[Operation]
+    ended: bool
+
+    def tries(self, function: str) -> dict[int, list[Operation]]:
+        """Each client's calls of an operation, in order; clients in order of number."""
+        found: dict[int, list[Operation]] = {}
+        for operation in self.operations:
+            if operation.invoke.f == function:
+                client = self.history.caller(operation)
+                found.setdefault(client, []).append(operation)
+        return dict(sorted(found.items()))
+
+    def was_cut_short(self) -> bool:
+        """Whether it was; notes it as unknown."""
+        if not self.ended:
+            self.result.unknown.append("the final phase was cut short")
+        return not self.ended
+
+    def stuck(self, client: int, what: str, calls: Sequence[Operation], kind: str = "") -> None:
+        """Note that a client called in vain: ``stuck-waiter`` unless another kind is given."""
+        last = calls[-1].completion or calls[-1].invoke
+        waited = (last.time - calls[0].invoke.time) / 1e9
+        self.result.anomalies.append(
+            anomaly_of(
+                self.history,
+                kind or "stuck-waiter",
+                f"c{client} {what}, in {waited:.1f} s with every fault healed "
+                f"({calls[-1].outcome}: {last.error or 'no answer'})",
+                *calls,
+            )
+        )
+
+
+def healed_phase(history: History, result: CheckResult, asked: str = "") -> FinalPhase | None:
+    """The final phase; None if there was none, or a fault was left.
+
+    A fault that was left excuses whatever comes late, so that is noted as unknown.
 
     Args:
         history: the run.
-        result: gets the requirement, and what cannot be known.
-        name: the requirement's.
-
-    Returns:
-        The requirement, whose ``observed`` the caller counts, and the record that begins the
-        phase; None if there is nothing to judge.
+        result: gets what cannot be known.
+        asked: what every client must have taken part in, in words; empty if that is not required.
     """
-    requirement = Requirement(name=name, needed=max(1, history.clients), observed=0)
-    result.requirements.append(requirement)
-    return requirement, healed_phase(history, result)
-
-
-def healed_phase(history: History, result: CheckResult) -> Op | None:
-    """The record that begins the final phase; None if there is none, or a fault was left.
-
-    A fault that was left excuses whatever comes late, so that is noted as unknown.
-    """
+    requirement = Requirement(asked, max(1, history.clients), 0)
+    if asked:
+        result.requirements.append(requirement)
     final = final_phase(history)
     if final is None:
         return None
@@ -34,4 +79,10 @@ def healed_phase(history: History, result: CheckResult) -> Op | None:
         detail = value.get("detail", "")
         result.unknown.append(f"not everything was healed before the final phase: {detail}")
         return None
-    return final
+    late = [call for call in history.operations() if call.invoke.time >= final.time]
+    ended = bool(history.events("control", "phase-end"))
+    return FinalPhase(history, result, requirement, final.time, late, ended)
+
+
+ASKED_AGAIN = "clients asked again once every fault was healed"
+"""What most final phases require of every client."""

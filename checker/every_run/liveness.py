@@ -5,8 +5,8 @@ been healed, verified, and a quorum serves. Then every client must be granted on
 the phase's bound, and after that the line must be empty.
 """
 
-from rumpus.checker.every_run.final_phase import judged_phase
-from rumpus.checker.history import History, Op
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, FinalPhase, healed_phase
+from rumpus.checker.history import History
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -21,62 +21,34 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
             ``leaderless`` for elections.
     """
     result = CheckResult(name="liveness")
-    done, final = judged_phase(history, result, "clients asked again once every fault was healed")
-    if final is None:
+    phase = healed_phase(history, result, ASKED_AGAIN)
+    if phase is None:
         return result
-    attempts = [
-        operation
-        for operation in history.operations()
-        if operation.invoke.f == words.acquire and operation.invoke.time >= final.time
-    ]
-    asked = {history.client_of(int(attempt.invoke.process)) for attempt in attempts}
-    granted = {
-        history.client_of(int(attempt.invoke.process))
-        for attempt in attempts
-        if attempt.outcome == "ok"
-    }
-    done.observed = len(asked)
-    stuck = asked - granted
-    ended = history.events("control", "phase-end")
-    if stuck and not ended:
-        result.unknown.append("the final phase was cut short")
+    tries = phase.tries(words.acquire)
+    stuck = [c for c, calls in tries.items() if not any(call.outcome == "ok" for call in calls)]
+    phase.asked.observed = len(tries)
+    if stuck and phase.was_cut_short():
         return result
-    kind = nobody if stuck == asked else "stuck-waiter"
-    for client in sorted(stuck):
-        tries = [a for a in attempts if history.client_of(int(a.invoke.process)) == client]
-        waited = ((tries[-1].completion or tries[-1].invoke).time - tries[0].invoke.time) / 1e9
-        others = "nor could anybody else" if stuck == asked else "while others could"
-        result.anomalies.append(
-            Anomaly(
-                kind=kind,
-                description=(
-                    f"c{client} could not get the {words.thing} in {waited:.1f} s with every "
-                    f"fault healed, {others} ({tries[-1].outcome}: "
-                    f"{(tries[-1].completion or tries[-1].invoke).error or 'no answer'})"
-                ),
-                ops=[index for attempt in tries for index in attempt.indices],
-                clients=[client],
-                start=tries[0].invoke.time,
-                end=(tries[-1].completion or tries[-1].invoke).time,
-            )
-        )
-    _left_behind(history, final, result)
-    result.stats = {"final_clients": len(asked), "final_granted": len(granted)}
+    everybody = len(stuck) == len(tries)
+    for client in stuck:
+        others = "nor could anybody else" if everybody else "while others could"
+        what = f"could not get the {words.thing}, {others}"
+        phase.stuck(client, what, tries[client], nobody if everybody else "")
+    _left_behind(phase)
+    result.stats = {"final_clients": len(tries), "final_granted": len(tries) - len(stuck)}
     return result
 
 
-def _left_behind(history: History, final: Op, result: CheckResult) -> None:
+def _left_behind(phase: FinalPhase) -> None:
     """Nodes that the final look at the line found although no client stood in it."""
     looks = [
         op
-        for operation in history.operations()
-        if operation.invoke.f == "inspect"
-        and operation.invoke.time >= final.time
-        and (op := operation.completion) is not None
+        for operation in phase.operations
+        if operation.invoke.f == "inspect" and (op := operation.completion) is not None
     ]
     seen = [op for op in looks if op.type == "ok"]
     if not seen:
-        result.unknown.append(
+        phase.result.unknown.append(
             "nobody could look whether nodes were left behind"
             + (f" ({looks[-1].error})" if looks else "")
         )
@@ -84,7 +56,7 @@ def _left_behind(history: History, final: Op, result: CheckResult) -> None:
     for node in seen[-1].value["nodes"]:
         owner = node["owner"]
         whose = f"owned by the live session {owner}" if owner else "which is not ephemeral"
-        result.anomalies.append(
+        phase.result.anomalies.append(
             Anomaly(
                 kind="orphan-node",
                 description=(
@@ -92,7 +64,7 @@ def _left_behind(history: History, final: Op, result: CheckResult) -> None:
                     f"and every earlier session had had time to expire"
                 ),
                 ops=[seen[-1].index],
-                start=final.time,
+                start=phase.began,
                 end=seen[-1].time,
             )
         )

@@ -135,7 +135,7 @@ def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spr
     grants: dict[int, int] = {}
     for operation in history.operations():
         if operation.invoke.f == f and operation.invoke.time < end:
-            client = history.client_of(int(operation.invoke.process))
+            client = history.caller(operation)
             counts = holds is None and operation.outcome == "ok"
             grants[client] = grants.get(client, 0) + counts
     for hold in holds or ():
@@ -260,7 +260,7 @@ def _deaths(history: History) -> dict[int, list[int]]:
         found.setdefault(op.value["client"], []).append(op.time)
     for operation in history.operations():
         if operation.invoke.f == "die" and operation.outcome == "ok":
-            client = history.client_of(int(operation.invoke.process))
+            client = history.caller(operation)
             found.setdefault(client, []).append(operation.invoke.time)
     return {client: sorted(times) for client, times in found.items()}
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable
 
 from rumpus.checker.deciders.decide import ModelEntry, decide
 from rumpus.checker.deciders.decision import Budget
-from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.table_builder import table_of
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -33,7 +33,7 @@ def check_model(
     Raises:
         WrongOperations: the model does not know a value.
     """
-    table = OperationTable.from_history(history)
+    table = table_of(history)
     part = table.only(*(entry.functions if functions is None else functions))
     decision = decide(entry, part, initial, Budget(SECONDS, BYTES))
     result = CheckResult(name=entry.name, unknown=list(decision.unknown))

@@ -7,8 +7,8 @@ sleeps on, though what it waits for has come: a waiter left over.
 
 from collections.abc import Sequence
 
-from rumpus.checker.every_run.final_phase import judged_phase
-from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.every_run.final_phase import FinalPhase, healed_phase
+from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
@@ -26,73 +26,45 @@ def check_waiters(
             many it found. Empty: there is none.
     """
     result = CheckResult(name="waiters")
-    asked, phase = judged_phase(
-        history, result, "clients asked to proceed once every fault was healed"
-    )
-    if phase is None:
+    phase = healed_phase(history, result, "clients asked to proceed once every fault was healed")
+    if phase is None or phase.was_cut_short():
         return result
-    if not history.events("control", "phase-end"):
-        result.unknown.append("the final phase was cut short")
-        return result
-    final = [call for call in history.operations() if call.invoke.time >= phase.time]
+    final = phase.operations
     if opened and not any(call.invoke.f == opened and call.outcome == "ok" for call in final):
         result.unknown.append(f"nobody could {opened} in the final phase")
         return result
     for function in functions:
-        tries = _by_client(history, [call for call in final if call.invoke.f == function])
+        tries = phase.tries(function)
         if function == functions[0]:
-            asked.observed = len(tries)
-        for client, calls in sorted(tries.items()):
+            phase.asked.observed = len(tries)
+        for client, calls in tries.items():
             if not any(call.outcome == "ok" for call in calls):
-                result.anomalies.append(_stuck(client, function, calls))
+                phase.stuck(client, f"could not {function}, though nothing was in its way", calls)
     for call in final:
         if call.invoke.f == left_over and call.outcome == "ok":
-            result.anomalies += _left_over(history, phase, call)
-    result.stats = {"final clients": asked.observed, "stuck": len(result.anomalies)}
+            result.anomalies += _left_over(phase, call)
+    result.stats = {"final clients": phase.asked.observed, "stuck": len(result.anomalies)}
     return result
 
 
-def _by_client(history: History, calls: Sequence[Operation]) -> dict[int, list[Operation]]:
-    found: dict[int, list[Operation]] = {}
-    for call in calls:
-        found.setdefault(history.client_of(int(call.invoke.process)), []).append(call)
-    return found
-
-
-def _stuck(client: int, function: str, calls: Sequence[Operation]) -> Anomaly:
-    last = calls[-1].completion or calls[-1].invoke
-    waited = (last.time - calls[0].invoke.time) / 1e9
-    return Anomaly(
-        kind="stuck-waiter",
-        description=(
-            f"c{client} could not {function} in {waited:.1f} s with every fault healed, though "
-            f"nothing was in its way ({calls[-1].outcome}: {last.error or 'no answer'})"
-        ),
-        ops=[index for call in calls for index in call.indices],
-        clients=[client],
-        start=calls[0].invoke.time,
-        end=last.time,
-    )
-
-
-def _left_over(history: History, phase: Op, call: Operation) -> list[Anomaly]:
+def _left_over(phase: FinalPhase, call: Operation) -> list[Anomaly]:
     done = call.completion
     assert done is not None, "it ended with ok"
     waiting = done.value["waiting"]
     if not waiting:
         return []
-    client = history.client_of(int(call.invoke.process))
+    client = phase.history.caller(call)
     return [
         Anomaly(
             kind="stuck-waiter",
             description=(
                 f"{waiting} call(s) that c{client} began during the load still slept "
-                f"{(done.time - phase.time) / 1e9:.1f} s after every fault was healed, though what "
-                "they waited for had come"
+                f"{(done.time - phase.began) / 1e9:.1f} s after every fault was healed, though "
+                "what they waited for had come"
             ),
             ops=call.indices,
             clients=[client],
-            start=phase.time,
+            start=phase.began,
             end=done.time,
         )
     ]

@@ -12,6 +12,7 @@ shows no older epoch. One pass in order of time, O(n log n); compare ``checker.e
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.history import History, Operation
@@ -96,16 +97,12 @@ def _believe(
     else:
         why = f"although {led[sight.epoch]} was the one"
     result.anomalies.append(
-        Anomaly(
-            kind="false-acknowledgement",
-            description=(
-                f"c{_client(history, sight)} was told at {_at(history, sight.returned)} that "
-                f"{value['name']} had acknowledged epoch {sight.epoch}, {why}"
-            ),
-            ops=sight.operation.indices,
-            clients=[_client(history, sight)],
-            start=sight.called,
-            end=sight.returned,
+        anomaly_of(
+            history,
+            "false-acknowledgement",
+            f"c{_client(history, sight)} was told at {_at(history, sight.returned)} that "
+            f"{value['name']} had acknowledged epoch {sight.epoch}, {why}",
+            sight.operation,
         )
     )
 
@@ -253,16 +250,7 @@ def _written(
         if not settled:
             result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
             continue
-        result.anomalies.append(
-            Anomaly(
-                kind="lost-acknowledgement",
-                description=what,
-                ops=operation.indices,
-                clients=[client],
-                start=call.time,
-                end=done.time,
-            )
-        )
+        result.anomalies.append(anomaly_of(history, "lost-acknowledgement", what, operation))
 
 
 def _deleted_early(life: ZnodeLife, reign: Ownership) -> bool:
@@ -285,7 +273,7 @@ def _epoch(life: ZnodeLife) -> int | None:
 
 
 def _client(history: History, told: _Told) -> int:
-    return history.client_of(int(told.operation.invoke.process))
+    return history.caller(told.operation)
 
 
 def _at(history: History, time: int) -> str:

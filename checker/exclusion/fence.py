@@ -62,7 +62,7 @@ def _told(history: History, work: str) -> Iterator[Write]:
         done = operation.completion
         if operation.invoke.f != work or done is None or not isinstance(done.value, dict):
             continue
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         for token, version in done.value.get("writes", ()):
             yield Write(token, version, f"c{client}", tuple(operation.indices), client, done.time)
 
@@ -71,7 +71,7 @@ def _refusals(history: History, work: str) -> Iterator[Write]:
     for operation in history.operations():
         done = operation.completion
         if operation.invoke.f == work and done is not None and isinstance(done.value, dict):
-            client = history.client_of(int(operation.invoke.process))
+            client = history.caller(operation)
             if (token := done.value.get("refused")) is not None:
                 yield Write(token, 0, f"c{client}", tuple(operation.indices), client, done.time)
 

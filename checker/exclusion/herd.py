@@ -69,7 +69,7 @@ def check_herd(
     attempts: dict[int, _Attempts] = defaultdict(_Attempts)
     for operation in history.operations():
         if operation.invoke.f == words.acquire:
-            of_client = attempts[history.client_of(int(operation.invoke.process))]
+            of_client = attempts[history.caller(operation)]
             end = operation.completion.time if operation.completion else history.end
             # An attempt that was granted leaves no watch on what another holds.
             gave_up = operation.outcome != "ok" or permits > 1

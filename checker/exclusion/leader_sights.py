@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.history import History, Op
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 def check_leader_sights(
@@ -54,16 +55,7 @@ def check_leader_sights(
         if not (wrong.certain and clock.steady) or truth.reasons:
             result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
             continue
-        result.anomalies.append(
-            Anomaly(
-                kind="false-observation",
-                description=what,
-                ops=operation.indices,
-                clients=[client],
-                start=call.time,
-                end=done.time,
-            )
-        )
+        result.anomalies.append(anomaly_of(history, "false-observation", what, operation))
     result.stats = {"looks": judged}
     return result
 

@@ -14,9 +14,12 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.deciders.locks.mutex import MUTEX
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.grants import check_tokens
+from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
 from rumpus.checker.exclusion.mutual_exclusion import (
     CLOCK_SLACK_NS,
     ServerView,
@@ -77,6 +80,8 @@ def check_shares(
             named,
             lateness_matters=lateness_matters,
         )
+        if not result.anomalies:
+            result.anomalies += check_holds_by_model(history, holds, MUTEX).anomalies
         for anomaly in result.anomalies:
             if anomaly.kind in ("split-brain", "double-grant"):
                 anomaly.kind = "shared-partition"
@@ -180,16 +185,12 @@ def check_sizes(
             continue
         client = history.client_of(int(call.process))
         result.anomalies.append(
-            Anomaly(
-                kind="partial-share",
-                description=(
-                    f"c{client} was told that its share was complete with {own} of {len(parts)} "
-                    f"parts, though with at most {at_most} members it was at least {least}"
-                ),
-                ops=operation.indices,
-                clients=[client],
-                start=call.time,
-                end=done.time,
+            anomaly_of(
+                history,
+                "partial-share",
+                f"c{client} was told that its share was complete with {own} of {len(parts)} "
+                f"parts, though with at most {at_most} members it was at least {least}",
+                operation,
             )
         )
     result.stats = {"shares": len(sizes), "empty shares": sizes.count(0)}
@@ -203,17 +204,14 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
     judged if one of them could not.
     """
     result = CheckResult(name="ownership")
-    asked, final = judged_phase(
-        history, result, "members asked what they own once every fault was healed"
-    )
-    if final is None:
+    asked = "members asked what they own once every fault was healed"
+    phase = healed_phase(history, result, asked)
+    if phase is None:
         return result
     answers: dict[int, dict[int, Operation]] = defaultdict(dict)
     leaving: dict[int, bool] = {}
-    for operation in history.operations():
+    for operation in phase.operations:
         call = operation.invoke
-        if call.time < final.time:
-            continue
         client = history.client_of(int(call.process))
         if call.f == "leave":
             leaving[client] = leaving.get(client, False) or operation.outcome == "ok"
@@ -226,7 +224,7 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
                 result.unknown.append(f"{who} could not leave, so that shares may be waited for")
                 break
             answers[number][client] = operation
-    asked.observed = min((len(own) for own in answers.values()), default=0)
+    phase.asked.observed = min((len(own) for own in answers.values()), default=0)
     for own in answers.values():
         if len(own) == history.clients:
             result.anomalies += _dealt_wrongly(own, parts)

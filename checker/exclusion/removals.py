@@ -7,6 +7,7 @@ only when the process that made it is dead: it was killed, or it had declared it
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History
@@ -144,15 +145,6 @@ def check_told_removals(
         if truth.reasons or not clock.steady or node in contested:
             result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
             continue
-        result.anomalies.append(
-            Anomaly(
-                kind="false-removal",
-                description=what,
-                ops=operation.indices,
-                clients=[client],
-                start=call.time,
-                end=done.time,
-            )
-        )
+        result.anomalies.append(anomaly_of(history, "false-removal", what, operation))
     result.stats = {"told of": told}
     return result

@@ -71,11 +71,7 @@ def check_revocations(history: History, words: Words, patience: int) -> CheckRes
         )
     result.stats = {"asked": len(requests), "learned": learned}
     result.requirements.append(
-        Requirement(
-            name="holders that learned that they were asked to let go",
-            needed=LEAST_LEARNED,
-            observed=learned,
-        )
+        Requirement("holders that learned that they were asked to let go", LEAST_LEARNED, learned)
     )
     return result
 

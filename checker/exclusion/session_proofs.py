@@ -14,21 +14,24 @@ from rumpus.checker.holds import Hold
 _FOREVER = 1 << 63
 
 
-def lives_by_grants(holds: Sequence[Hold]) -> ServerView:
-    """The sessions that are known to have lived, each until a time after which nothing is known.
+def proven_grants(holds: Sequence[Hold]) -> list[Hold]:
+    """The holds that the servers granted for certain.
 
-    A grant proves nothing where the client names no node, or what it named before: it may not have
-    asked the servers.
+    A grant proves nothing where the client names no session or no node, or what it named before: it
+    may not have asked the servers.
     """
-    lived: dict[str, int] = {}
-    named: set[tuple[int, str, int | None]] = set()
+    found: dict[tuple[int, str, int | None], Hold] = {}
     for hold in holds:
-        if hold.session is None or hold.node is None:
-            continue
-        grant = (hold.client, hold.node, hold.token)
-        if grant in named:
-            continue
-        named.add(grant)
+        if hold.session is not None and hold.node is not None:
+            found.setdefault((hold.client, hold.node, hold.token), hold)
+    return list(found.values())
+
+
+def lives_by_grants(holds: Sequence[Hold]) -> ServerView:
+    """The sessions that are known to have lived, each until a time after which nothing is known."""
+    lived: dict[str, int] = {}
+    for hold in proven_grants(holds):
+        assert hold.session is not None, "it is proven"
         lived[hold.session] = max(hold.called, lived.get(hold.session, hold.called))
     return ServerView(
         known=frozenset(lived),

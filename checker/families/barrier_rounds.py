@@ -88,11 +88,11 @@ def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> 
     inside = sorted(stays, key=lambda stay: _returned(stay[0]))
     let_in = [_returned(enter) for enter, _ in inside]
     for _, leave in stays:
-        client = history.client_of(int(leave.invoke.process))
+        client = history.caller(leave)
         # Who was let in before, latest first: of each client only the latest stay can matter.
         seen = {client}
         for enter, later in reversed(inside[: bisect_right(let_in, leave.invoke.time)]):
-            other = history.client_of(int(enter.invoke.process))
+            other = history.caller(enter)
             if other in seen:
                 continue
             seen.add(other)
@@ -126,7 +126,7 @@ def _false_exits(
         session = str((leave.completion.value or {}).get("session"))
         ended = session_ends.get(session, EVER)
         if ended < leave.invoke.time:
-            client = history.client_of(int(leave.invoke.process))
+            client = history.caller(leave)
             early = (leave.invoke.time - ended) / 1e6
             found.append(
                 Anomaly(
@@ -166,7 +166,7 @@ def _comings(
     settled: dict[tuple[int, int], list[int]] = {}
     for call in calls:
         if call.invoke.f == "enter" and _ok(call):
-            client = history.client_of(int(call.invoke.process))
+            client = history.caller(call)
             settled.setdefault((client, life_at(client, call.invoke.time)), []).append(
                 _returned(call)
             )
@@ -174,7 +174,7 @@ def _comings(
     for call in calls:
         if call.invoke.f != "enter" or call.outcome == "fail":
             continue
-        client = history.client_of(int(call.invoke.process))
+        client = history.caller(call)
         life = life_at(client, call.invoke.time)
         if _ok(call):
             until = _returned(call)

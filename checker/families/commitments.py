@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -108,7 +109,7 @@ def check_votes(
         instead = f"{found.author}'s {found.ballot} stands" if found.ballot else "there is none"
         what = f"{call.value['key']}: the {call.value['value']} of {site} was acknowledged"
         result.anomalies.append(
-            _anomaly(history, "lost-vote", f"{what}, and {instead}", [operation])
+            anomaly_of(history, "lost-vote", f"{what}, and {instead}", operation)
         )
     result.stats = {"votes compared": None if standing is None else compared}
     return result
@@ -117,21 +118,17 @@ def check_votes(
 def check_ends(history: History) -> CheckResult:
     """Judge the final phase: every transaction that exists has an end, and everybody learns it."""
     result = CheckResult(name="ends")
-    final = healed_phase(history, result)
-    if final is None:
+    phase = healed_phase(history, result)
+    if phase is None:
         return result
-    operations = history.operations()
-    asked = [o for o in operations if o.invoke.f == "outcomes" and o.invoke.time >= final.time]
     begun = {
         str(o.invoke.value["key"]): o
-        for o in operations
+        for o in history.operations()
         if o.invoke.f == "begin" and o.outcome == "ok"
     }
-    cut_short = not history.events("control", "phase-end")
-    for client in sorted({history.client_of(int(o.invoke.process)) for o in asked}):
-        own = [o for o in asked if history.client_of(int(o.invoke.process)) == client]
+    for client, own in phase.tries("outcomes").items():
         told = [o.completion for o in own if o.outcome == "ok" and o.completion is not None]
-        if not told and cut_short:
+        if not told and not phase.ended:
             result.unknown.append(f"the final phase was cut short before c{client} was told")
             continue
         outcomes = told[-1].value["outcomes"] if told else {}
@@ -174,11 +171,11 @@ def _transactions(history: History) -> dict[str, _Transaction]:
 def _two_decisions(history: History, transaction: _Transaction, result: CheckResult) -> None:
     firsts = [operations[0] for operations in transaction.decided.values()]
     words = [
-        f"c{history.client_of(int(first.invoke.process))} learned {decision}"
+        f"c{history.caller(first)} learned {decision}"
         for decision, first in zip(transaction.decided, firsts, strict=True)
     ]
     result.anomalies.append(
-        _anomaly(history, "two-decisions", f"{transaction.key}: {' and '.join(words)}", firsts)
+        anomaly_of(history, "two-decisions", f"{transaction.key}: {' and '.join(words)}", *firsts)
     )
 
 
@@ -194,7 +191,7 @@ def _validity(
     yes: set[int] = set()
     refusals: list[Operation] = []
     for vote in transaction.votes:
-        client = history.client_of(int(vote.invoke.process))
+        client = history.caller(vote)
         ballot = vote.invoke.value["value"]
         if ballot == "no" and vote.outcome == "ok":
             refusals.append(vote)
@@ -207,13 +204,15 @@ def _validity(
         return
     without = ", ".join(f"c{client}" for client in missing)
     if refusals:
-        without = f"c{history.client_of(int(refusals[0].invoke.process))}, which voted no"
+        without = f"c{history.caller(refusals[0])}, which voted no"
     result.anomalies.append(
-        _anomaly(
+        anomaly_of(
             history,
             "invalid-commit",
             f"{transaction.key}: committed without a yes of {without}",
-            [begun, *refusals[:1], first],
+            begun,
+            *refusals[:1],
+            first,
         )
     )
 
@@ -243,20 +242,9 @@ def _without_coordinator(
         begun = transactions[key].begun if key in transactions else None
         writers = {clients.get(each.session) for each in decisions} - {None}
         if begun is not None and writers:
-            count += history.client_of(int(begun.invoke.process)) not in writers
+            count += history.caller(begun) not in writers
     return count
 
 
 def _returned(operation: Operation) -> int:
     return (operation.completion or operation.invoke).time
-
-
-def _anomaly(history: History, kind: str, description: str, operations: list[Operation]) -> Anomaly:
-    return Anomaly(
-        kind=kind,
-        description=description,
-        ops=sorted(index for operation in operations for index in operation.indices),
-        clients=sorted({history.client_of(int(o.invoke.process)) for o in operations}),
-        start=min(operation.invoke.time for operation in operations),
-        end=max(_returned(operation) for operation in operations),
-    )

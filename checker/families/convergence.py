@@ -8,8 +8,9 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 
 from typing import Any
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.exercise import count_lost_sessions
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -22,18 +23,16 @@ def check_convergence(history: History) -> CheckResult:
     throughout leaves a question open.
     """
     result = CheckResult(name="convergence")
-    asked, final = judged_phase(
-        history, result, "views asked to converge once every fault was healed"
-    )
-    if final is None:
+    phase = healed_phase(history, result, "views asked to converge once every fault was healed")
+    if phase is None:
         return result
     told: set[int] = set()
     silent: dict[int, Operation] = {}
     waits: list[float] = []
-    for operation in history.operations():
-        if operation.invoke.f != "converge" or operation.invoke.time < final.time:
+    for operation in phase.operations:
+        if operation.invoke.f != "converge":
             continue
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         if operation.outcome != "ok" or operation.completion is None:
             silent[client] = operation
             continue
@@ -41,8 +40,8 @@ def check_convergence(history: History) -> CheckResult:
         value = operation.completion.value
         waits.append((operation.completion.time - operation.invoke.time) / 1e6)
         if value["seen"] != value["there"]:
-            result.anomalies.append(_stale(client, operation, value))
-    asked.observed = len(told | silent.keys())
+            result.anomalies.append(_stale(history, operation, value))
+    phase.asked.observed = len(told | silent.keys())
     for client in sorted(silent.keys() - told):
         why = (silent[client].completion or silent[client].invoke).error or "no answer"
         result.unknown.append(f"c{client} could not read what its view should show ({why})")
@@ -52,20 +51,17 @@ def check_convergence(history: History) -> CheckResult:
     return result
 
 
-def _stale(client: int, operation: Operation, value: dict[str, Any]) -> Anomaly:
+def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Anomaly:
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    return Anomaly(
-        kind="stale-view",
-        description=(
-            f"with every fault healed and nobody writing, c{client}'s view still showed "
-            f"{_differing(value['seen'], value['there'])} after {waited:.1f} s"
-        ),
-        ops=operation.indices,
-        clients=[client],
-        start=operation.invoke.time,
-        end=done.time,
+    client = history.caller(operation)
+    return anomaly_of(
+        history,
+        "stale-view",
+        f"with every fault healed and nobody writing, c{client}'s view still showed "
+        f"{_differing(value['seen'], value['there'])} after {waited:.1f} s",
+        operation,
     )
 
 
@@ -96,7 +92,7 @@ def check_view_order(history: History) -> CheckResult:
             continue
         done = operation.completion
         assert done is not None
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         view = done.value["view"]
         nodes: dict[str, int | None] = done.value["nodes"] or {}
         news += shown.get((client, view), {}) != nodes
@@ -107,16 +103,13 @@ def check_view_order(history: History) -> CheckResult:
             before = latest.get((client, view, name))
             if before is not None and zxid < before[0]:
                 result.anomalies.append(
-                    Anomaly(
-                        kind="session-order",
-                        description=(
-                            f"c{client}'s view of {name} went back from zxid 0x{before[0]:x} "
-                            f"to 0x{zxid:x}"
-                        ),
-                        ops=[*before[1].indices, *operation.indices],
-                        clients=[client],
-                        start=before[1].invoke.time,
-                        end=done.time,
+                    anomaly_of(
+                        history,
+                        "session-order",
+                        f"c{client}'s view of {name} went back from zxid 0x{before[0]:x} "
+                        f"to 0x{zxid:x}",
+                        before[1],
+                        operation,
                     )
                 )
             latest[client, view, name] = (zxid, operation)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -89,13 +90,12 @@ def _going_back(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
 
 
 def _miscount(history: History, key: Hashable, one: _Step, two: _Step) -> Anomaly:
-    return Anomaly(
-        kind="miscount",
-        description=f"counter {key}: {_words(history, one)} and {_words(history, two)}",
-        ops=sorted({*one.operation.indices, *two.operation.indices}),
-        clients=sorted({_client(history, one), _client(history, two)}),
-        start=min(one.operation.invoke.time, two.operation.invoke.time),
-        end=max(one.returned, two.returned),
+    return anomaly_of(
+        history,
+        "miscount",
+        f"counter {key}: {_words(history, one)} and {_words(history, two)}",
+        one.operation,
+        two.operation,
     )
 
 
@@ -109,4 +109,4 @@ def _words(history: History, step: _Step) -> str:
 
 
 def _client(history: History, step: _Step) -> int:
-    return history.client_of(int(step.operation.invoke.process))
+    return history.caller(step.operation)

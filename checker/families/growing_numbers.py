@@ -1,7 +1,8 @@
 """Numbers that only grow: who asks after an answer gets a larger one."""
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 def check_growth(history: History, f: str) -> CheckResult:
@@ -31,18 +32,13 @@ def check_growth(history: History, f: str) -> CheckResult:
             continue
         assert highest.completion is not None
         result.anomalies.append(
-            Anomaly(
-                kind="sequence-regression",
-                description=(
-                    f"{later.completion.value} was given out to process {later.invoke.process} "
-                    f"after process {highest.invoke.process} had got {highest.completion.value}"
-                ),
-                ops=[*highest.indices, *later.indices],
-                clients=sorted(
-                    {history.client_of(int(each.invoke.process)) for each in (highest, later)}
-                ),
-                start=highest.invoke.time,
-                end=later.completion.time,
+            anomaly_of(
+                history,
+                "sequence-regression",
+                f"{later.completion.value} was given out to process {later.invoke.process} "
+                f"after process {highest.invoke.process} had got {highest.completion.value}",
+                highest,
+                later,
             )
         )
     result.stats = {"numbers": len(answered)}

@@ -249,7 +249,7 @@ def _anomaly(
         kind=kind,
         description=description,
         ops=sorted([*submission, *(op.index for op in more)]),
-        clients=[history.client_of(int(operation.invoke.process))] if operation else [],
+        clients=[history.caller(operation)] if operation else [],
         start=operation.invoke.time if operation else history.start,
         end=max((op.time for op in more), default=history.end),
     )

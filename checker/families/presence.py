@@ -18,8 +18,9 @@ expire: discovered and watched lists must be exactly those who have registered.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, Operation
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
@@ -41,7 +42,7 @@ def check_lists(history: History) -> CheckResult:
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
             if twice:
                 what = f"{', '.join(twice)} stood more than once in a list"
-                result.anomalies.append(_anomaly("ghost-entry", what, history, operation))
+                result.anomalies.append(anomaly_of(history, "ghost-entry", what, operation))
     result.stats = {"lists": lists}
     return result
 
@@ -81,7 +82,7 @@ def check_discovery(
                 born <= returned and (gone is None or gone >= called) for born, gone, _ in spans
             ):
                 what = f"{address} was listed, and was not there at any time of the call"
-                result.anomalies.append(_anomaly("ghost-entry", what, history, operation))
+                result.anomalies.append(anomaly_of(history, "ghost-entry", what, operation))
         for address, spans in lives.items():
             there = [
                 life
@@ -98,7 +99,7 @@ def check_discovery(
             if truth.reasons and there[0].deleted_zxid is None:
                 result.unknown.append(f"{what}; but the servers' logs are not complete")
             else:
-                result.anomalies.append(_anomaly("missing-entry", what, history, operation))
+                result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
     for address, spans in lives.items():
         for life in _made_again([life for _, _, life in spans]):
             result.anomalies.append(
@@ -161,7 +162,7 @@ def _check_registrations(
         )
         if not there and address not in unsure:
             what = f"{address} was told that it is registered, and had no entry during the call"
-            result.anomalies.append(_anomaly("missing-entry", what, history, operation))
+            result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
 
 
 def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
@@ -180,18 +181,15 @@ def _made_again(lives: list[ZnodeLife]) -> Iterator[ZnodeLife]:
 def check_presence(history: History) -> CheckResult:
     """Judge the final phase; see the module."""
     result = CheckResult(name="presence")
-    asked, final = judged_phase(
-        history, result, "clients that listed everybody once every fault was healed"
-    )
-    if final is None:
+    asked = "clients that listed everybody once every fault was healed"
+    phase = healed_phase(history, result, asked)
+    if phase is None:
         return result
     there: dict[int, str | None] = {}
     told: set[int] = set()
     silent: dict[int, str] = {}
-    for operation in history.operations():
-        if operation.invoke.time < final.time:
-            continue
-        client, done = _client(history, operation), operation.completion
+    for operation in phase.operations:
+        client, done = history.caller(operation), operation.completion
         why = (done or operation.invoke).error or "no answer"
         if operation.invoke.f in ("register", "deregister"):
             if operation.outcome == "ok" and done is not None:
@@ -199,14 +197,14 @@ def check_presence(history: History) -> CheckResult:
                 there[client] = done.value["address"] if registered else None
             else:
                 what = f"c{client} could not {operation.invoke.f} with every fault healed ({why})"
-                result.anomalies.append(_anomaly("stuck-waiter", what, history, operation))
+                result.anomalies.append(anomaly_of(history, "stuck-waiter", what, operation))
         elif operation.invoke.f == "gather":
             if operation.outcome == "ok":
                 told.add(client)
                 _compare(history, operation, {name for name in there.values() if name}, result)
             else:
                 silent[client] = why
-    asked.observed = len(told | silent.keys())
+    phase.asked.observed = len(told | silent.keys())
     result.unknown += [
         f"c{client} could not list who is there ({silent[client]})"
         for client in sorted(silent.keys() - told)
@@ -221,32 +219,17 @@ def _compare(history: History, gathered: Operation, there: set[str], result: Che
     listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
     for address in sorted(listed - there):
         what = f"{address} was listed after it had left, or its session had had time to expire"
-        result.anomalies.append(_anomaly("ghost-entry", what, history, gathered))
+        result.anomalies.append(anomaly_of(history, "ghost-entry", what, gathered))
     for address in sorted(there - listed):
         what = f"{address} was not listed, although it had registered with acknowledgement"
-        result.anomalies.append(_anomaly("missing-entry", what, history, gathered))
+        result.anomalies.append(anomaly_of(history, "missing-entry", what, gathered))
     if seen not in (there, listed):
         what = (
-            f"c{_client(history, gathered)}'s view still showed {_names(seen - there)} that had "
+            f"c{history.caller(gathered)}'s view still showed {_names(seen - there)} that had "
             f"gone, and did not show {_names(there - seen)}"
         )
-        result.anomalies.append(_anomaly("stale-view", what, history, gathered))
-
-
-def _client(history: History, operation: Operation) -> int:
-    return history.client_of(int(operation.invoke.process))
+        result.anomalies.append(anomaly_of(history, "stale-view", what, gathered))
 
 
 def _names(addresses: Iterable[str]) -> str:
     return ", ".join(sorted(addresses)) or "nobody"
-
-
-def _anomaly(kind: str, what: str, history: History, operation: Operation) -> Anomaly:
-    return Anomaly(
-        kind=kind,
-        description=what,
-        ops=operation.indices,
-        clients=[_client(history, operation)],
-        start=operation.invoke.time,
-        end=(operation.completion or operation.invoke).time,
-    )

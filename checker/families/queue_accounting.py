@@ -137,12 +137,12 @@ def _phantom(history: History, element: Element) -> Iterable[Anomaly]:
         if put is None:
             why = "though nobody had put it in"
         elif put.outcome == "fail":
-            why = f"though c{_client(history, put)}'s put of it had failed"
+            why = f"though c{history.caller(put)}'s put of it had failed"
         elif _returned(take) < put.invoke.time:
-            why = f"before c{_client(history, put)} called to put it in"
+            why = f"before c{history.caller(put)} called to put it in"
         else:
             continue
-        whom = f"{element.value!r} came out to c{_client(history, take)}"
+        whom = f"{element.value!r} came out to c{history.caller(take)}"
         yield _anomaly(history, "phantom-element", f"{whom} {why}", [take])
 
 
@@ -155,7 +155,7 @@ def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Ano
         wrong, why = _acknowledged_and_out(history, element)
     if wrong:
         came = [take for take in wrong if take.invoke.f == "dequeue"]
-        whom = " and ".join(f"c{_client(history, take)}" for take in came)
+        whom = " and ".join(f"c{history.caller(take)}" for take in came)
         yield _anomaly(
             history, "duplicate-element", f"{element.value!r} came out to {whom}{why}", wrong
         )
@@ -164,11 +164,11 @@ def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Ano
 def _acknowledged_and_out(history: History, element: Element) -> tuple[list[Operation], str]:
     """An acknowledgement, and times that the element came out after its claim, or its end."""
     for done in element.done:
-        client = _client(history, done)
+        client = history.caller(done)
         own = [
             take
             for take in element.takes
-            if _client(history, take) == client and _returned(take) <= done.invoke.time
+            if history.caller(take) == client and _returned(take) <= done.invoke.time
         ][-1:]
         since = _returned(own[0] if own else done)
         others = [take for take in element.takes if take.invoke.time > since]
@@ -207,7 +207,7 @@ def _without_excuse(
 def _can_have_done(history: History, take: Operation, removal: Removal) -> bool:
     ended = take.completion.time if take.completion is not None else history.end
     return (
-        _client(history, take) == removal.client
+        history.caller(take) == removal.client
         and take.invoke.time - SLACK_NS <= removal.time <= ended + SLACK_NS
     )
 
@@ -215,7 +215,7 @@ def _can_have_done(history: History, take: Operation, removal: Removal) -> bool:
 def _lost(history: History, element: Element, *, claimed: bool) -> Anomaly:
     put = element.put
     assert put is not None
-    words = f"c{_client(history, put)}'s put of {element.value!r} was acknowledged"
+    words = f"c{history.caller(put)}'s put of {element.value!r} was acknowledged"
     if not claimed:
         words += ", it never came out, and it is not in the queue"
     else:
@@ -236,7 +236,7 @@ def first_claims(history: History, books: Accounts) -> History:
         if put is None or put.outcome == "fail" or not element.takes:
             continue
         process = history.clients * number
-        _append(ops, put, process + _client(history, put), put.invoke.time)
+        _append(ops, put, process + history.caller(put), put.invoke.time)
         first = min(element.takes, key=_returned)
         called = min(take.invoke.time for take in [*element.takes, *element.doubtful])
         for take in books.nameless:
@@ -294,10 +294,6 @@ def _renamed(op: Op, process: int, time: int) -> Op:
     )
 
 
-def _client(history: History, operation: Operation) -> int:
-    return history.client_of(int(operation.invoke.process))
-
-
 def _returned(operation: Operation) -> int:
     assert operation.completion is not None
     return operation.completion.time
@@ -315,7 +311,7 @@ def _anomaly(
         kind=kind,
         description=description,
         ops=sorted(index for operation in operations for index in operation.indices),
-        clients=sorted({_client(history, operation) for operation in operations}),
+        clients=sorted({history.caller(operation) for operation in operations}),
         start=min(operation.invoke.time for operation in operations),
         end=max(_ended(history, operation) for operation in operations),
     )

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.exercise import fault_windows
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.families.queue_accounting import Accounts, Element, taken
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
@@ -36,36 +37,19 @@ def check_waiting(history: History, books: Accounts, left: Collection[Any] | Non
 
 
 def _final(history: History, result: CheckResult) -> None:
-    asked, phase = judged_phase(history, result, "clients asked again once every fault was healed")
+    phase = healed_phase(history, result, ASKED_AGAIN)
     if phase is None:
         return
-    tries: dict[int, list[Operation]] = {}
-    for operation in history.operations():
-        if operation.invoke.time >= phase.time and operation.invoke.f == "dequeue":
-            client = history.client_of(int(operation.invoke.process))
-            tries.setdefault(client, []).append(operation)
-    asked.observed = len(tries)
-    served = [client for client, own in tries.items() if any(map(_served, own))]
-    result.stats = {"final_clients": len(tries), "final_served": len(served)}
-    if len(served) < len(tries) and not history.events("control", "phase-end"):
-        result.unknown.append("the final phase was cut short")
+    tries = phase.tries("dequeue")
+    phase.asked.observed = len(tries)
+    starved = [client for client, own in tries.items() if not any(map(_served, own))]
+    result.stats = {"final_clients": len(tries), "final_served": len(tries) - len(starved)}
+    if starved and phase.was_cut_short():
         return
-    for client in sorted(tries.keys() - set(served)):
+    for client in starved:
         own = tries[client]
-        last = own[-1].completion or own[-1].invoke
-        result.anomalies.append(
-            Anomaly(
-                kind="stuck-waiter",
-                description=(
-                    f"c{client} got nothing in {len(own)} tries with every fault healed, though "
-                    f"an element was put for everybody ({last.error or 'no answer'})"
-                ),
-                ops=[index for operation in own for index in operation.indices],
-                clients=[client],
-                start=own[0].invoke.time,
-                end=last.time,
-            )
-        )
+        what = f"got nothing in {len(own)} tries, though an element was put for everybody"
+        phase.stuck(client, what, own)
 
 
 def _served(operation: Operation) -> bool:
@@ -96,7 +80,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
         begun, ended = operation.invoke.time, operation.completion.time
         if ended - begun <= PATIENCE_NS:
             continue
-        client = history.client_of(int(operation.invoke.process))
+        client = history.caller(operation)
         calm = _calm(_within(connections.get(client, []), begun, ended), troubles)
         own = _lay(books.elements.get(taken(operation)), left, ended, but=operation)
         for lay in lying if own is None else [*lying, own]:
@@ -104,7 +88,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
             for since, until in _within(calm, lay.since, lay.until):
                 known = not any(call < until and end > put for call, end in nameless)
                 if until - since > PATIENCE_NS and known:
-                    found.append(_slept(operation, lay.value, client, since, until))
+                    found.append(_slept(history, operation, lay.value, since, until))
                     break
             else:
                 continue
@@ -112,20 +96,17 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
     return found
 
 
-def _slept(operation: Operation, value: Any, client: int, since: int, until: int) -> Anomaly:
+def _slept(history: History, operation: Operation, value: Any, since: int, until: int) -> Anomaly:
     done = operation.completion
     assert done is not None
     waited = (done.time - operation.invoke.time) / 1e9
-    return Anomaly(
-        kind="stuck-waiter",
-        description=(
-            f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
-            f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected"
-        ),
-        ops=operation.indices,
-        clients=[client],
-        start=operation.invoke.time,
-        end=done.time,
+    client = history.caller(operation)
+    return anomaly_of(
+        history,
+        "stuck-waiter",
+        f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
+        f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected",
+        operation,
     )
 
 

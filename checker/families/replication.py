@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rumpus.checker.every_run.final_phase import judged_phase
+from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 @dataclass(frozen=True)
@@ -221,19 +222,7 @@ class _Judge:
             )
 
     def _add(self, kind: str, description: str, *operations: Operation) -> None:
-        ends = [(operation.completion or operation.invoke).time for operation in operations]
-        self._result.anomalies.append(
-            Anomaly(
-                kind=kind,
-                description=description,
-                ops=sorted({index for operation in operations for index in operation.indices}),
-                clients=sorted(
-                    {self._history.client_of(int(o.invoke.process)) for o in operations}
-                ),
-                start=min(operation.invoke.time for operation in operations),
-                end=max(ends),
-            )
-        )
+        self._result.anomalies.append(anomaly_of(self._history, kind, description, *operations))
 
 
 def check_recovery(history: History) -> CheckResult:
@@ -243,47 +232,20 @@ def check_recovery(history: History) -> CheckResult:
     become what the primary has.
     """
     result = CheckResult(name="recovery")
-    asked, final = judged_phase(history, result, "clients asked again once every fault was healed")
-    if final is None:
+    phase = healed_phase(history, result, ASKED_AGAIN)
+    if phase is None or phase.was_cut_short():
         return result
-    if not history.events("control", "phase-end"):
-        result.unknown.append("the final phase was cut short")
-        return result
-    late = [o for o in history.operations() if o.invoke.time >= final.time]
-    tried = {f: _by_client(history, late, f) for f in ("append", "converge")}
-    asked.observed = len(tried["append"])
-    stuck = {client: ops for client, ops in tried["append"].items() if not _any_ok(ops)}
-    apart = {client: ops for client, ops in tried["converge"].items() if not _any_ok(ops)}
-    nobody = len(stuck) == len(tried["append"])
-    for kind, clients, what in (
-        ("leaderless" if nobody else "stuck-waiter", stuck, "could not have anything written"),
-        ("stuck-waiter", apart, "has not got the same copy as the primary"),
-    ):
-        for client, ops in sorted(clients.items()):
-            last = ops[-1].completion or ops[-1].invoke
-            result.anomalies.append(
-                Anomaly(
-                    kind=kind,
-                    description=f"c{client} {what}, with every fault healed "
-                    f"({ops[-1].outcome}: {last.error or 'no answer'})",
-                    ops=[index for operation in ops for index in operation.indices],
-                    clients=[client],
-                    start=ops[0].invoke.time,
-                    end=last.time,
-                )
-            )
-    result.stats = {"final_writers": len(tried["append"]) - len(stuck)}
+    writing = phase.tries("append")
+    phase.asked.observed = len(writing)
+    stuck = {client: ops for client, ops in writing.items() if not _any_ok(ops)}
+    nobody = "leaderless" if len(stuck) == len(writing) else ""
+    for client, ops in stuck.items():
+        phase.stuck(client, "could not have anything written", ops, nobody)
+    for client, ops in phase.tries("converge").items():
+        if not _any_ok(ops):
+            phase.stuck(client, "has not got the same copy as the primary", ops)
+    result.stats = {"final_writers": len(writing) - len(stuck)}
     return result
-
-
-def _by_client(
-    history: History, operations: Sequence[Operation], f: str
-) -> dict[int, list[Operation]]:
-    found: dict[int, list[Operation]] = {}
-    for operation in operations:
-        if operation.invoke.f == f:
-            found.setdefault(history.client_of(int(operation.invoke.process)), []).append(operation)
-    return found
 
 
 def _any_ok(operations: Sequence[Operation]) -> bool:

@@ -1,7 +1,8 @@
 """Transactions that write one value into several nodes: whoever reads all sees one value."""
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 def check_torn(history: History) -> CheckResult:
@@ -18,13 +19,11 @@ def check_torn(history: History) -> CheckResult:
             continue
         seen = ", ".join(f"{name} held {value!r}" for name, value in sorted(values.items()))
         result.anomalies.append(
-            Anomaly(
-                kind="torn-multi",
-                description=f"at one moment {seen}, which every transaction sets alike",
-                ops=operation.indices,
-                clients=[history.client_of(int(operation.invoke.process))],
-                start=operation.invoke.time,
-                end=done.time,
+            anomaly_of(
+                history,
+                "torn-multi",
+                f"at one moment {seen}, which every transaction sets alike",
+                operation,
             )
         )
     result.stats = {"reads": reads}

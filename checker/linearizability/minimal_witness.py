@@ -1,13 +1,8 @@
 """The few operations that contradict each other, found by forgetting all others.
 
 To forget an operation is to take it for one that may have happened at any time, or never
-(`Witness`). That only adds possible orders: what is acceptable stays so when
-more is forgotten. Hence one pass is enough (deletion-based, as for minimal unsatisfiable cores:
-Marques-Silva, Minimal unsatisfiability: models, algorithms and applications, ISMVL 2010): forget
-one operation after the other, and keep those without which the rest would be acceptable; such a
-one stays necessary when more is forgotten later. Runs of operations are tried at once, twice as
-many after each success and half as many after each failure, which costs a number of searches in
-the size of the witness, with the logarithm of the history as a factor.
+(`Witness`). `checker.deciders.minimal_rows` says how few are found; this module says in which
+order they are forgotten, and answers whether the rest is still refused.
 
 First are forgotten the operations of unknown outcome, for they are what makes a search hard;
 then observers, which cost nothing, for they are left out; then the others, of which each may be
@@ -22,9 +17,10 @@ states; where that search takes too long it is not asked again.) What is doubtfu
 searched in earnest when little else is left, with more patience each time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from rumpus.checker.deciders.minimal_rows import minimise
 from rumpus.checker.linearizability.windowed_search import InTurns
 
 SLICE = 10_000
@@ -50,7 +46,6 @@ def minimal_positions(
         Positions in ``operations``, in order; and whether it is known that none of them can be
         forgotten.
     """
-    forgetting = _Forgetting(operations, search, patience, until)
     unknown: list[int] = []
     observers: list[int] = []
     by_type: dict[int, list[int]] = {}
@@ -62,16 +57,28 @@ def minimal_positions(
             observers.append(k)
         else:
             by_type.setdefault(type_, []).append(k)
+    asked = _Asked(operations, search, patience, until)
+    doubtful: list[int] = []
     for some in (unknown, observers):
-        forgetting.forget([[k] for k in sorted(some, key=lambda k: -abs(k - stuck))])
-    types = forgetting.forget(sorted(by_type.values(), key=len))
-    forgetting.forget([[k] for group in types for k in group])
-    minimal = forgetting.settle()
-    return [k for k, is_forgotten in enumerate(forgetting.forgotten) if not is_forgotten], minimal
+        some.sort(key=lambda k: -abs(k - stuck))
+        doubtful += asked.forget([[k] for k in some])
+    groups = sorted(by_type.values(), key=len)
+    asked.forget(groups)
+    doubtful += asked.forget([[k] for group in groups for k in group if not asked.forgotten[k]])
+    asked.in_earnest()
+    while doubtful and not until():
+        doubtful = asked.forget([[k] for k in doubtful])
+        asked.patience *= 10
+    return [k for k, forgotten in enumerate(asked.forgotten) if not forgotten], not doubtful
 
 
-class _Forgetting:
-    """What is forgotten so far: a byte for each operation."""
+class _Asked:
+    """Whether operations are refused, with those forgotten that were forgotten so far.
+
+    Attributes:
+        forgotten: a byte for each operation.
+        patience: how many configurations are too many.
+    """
 
     def __init__(
         self,
@@ -81,57 +88,35 @@ class _Forgetting:
         until: Callable[[], bool],
     ) -> None:
         self.forgotten = bytearray(len(operations))
+        self.patience = patience
         self._operations = operations
         self._search = search
-        self._patience = patience
         self._uncounted = True
         self._until = until
-        self._necessary: set[int] = set()
 
-    def forget(self, groups: list[list[int]]) -> list[list[int]]:
-        """Forget as many groups as may be; what is left of them."""
-        left: list[list[int]] = []
-        at, run = 0, len(groups)
-        while at < len(groups) and not self._until():
-            tried = groups[at : at + run]
-            changed = [k for group in tried for k in group]
-            self._set(changed, 1)
+    def in_earnest(self) -> None:
+        """Count how often what is forgotten happened, from now on."""
+        self._uncounted = False
+
+    def forget(self, groups: Sequence[Sequence[int]]) -> list[int]:
+        """Forget as many groups as may be; of those that are left, which may not be needed."""
+
+        def set_forgotten(kept: Sequence[int]) -> None:
+            for group in groups:
+                for k in group:
+                    self.forgotten[k] = 1
+            for place in kept:
+                for k in groups[place]:
+                    self.forgotten[k] = 0
+
+        def refuses(kept: Sequence[int]) -> bool | None:
+            set_forgotten(kept)
             answer = self._answer()
-            if answer is False:
-                at += len(tried)
-                run *= 2
-                continue
-            self._set(changed, 0)
-            if len(tried) == 1:
-                left += tried
-                at += 1
-                if len(changed) == 1 and answer:
-                    self._necessary.update(changed)
-            run = max(1, len(tried) // 2)
-        return left + groups[at:]
+            return None if answer is None else not answer
 
-    def settle(self) -> bool:
-        """Search in earnest where it is doubtful; whether nothing is doubtful in the end."""
-        while doubtful := [
-            k
-            for k, is_forgotten in enumerate(self.forgotten)
-            if not is_forgotten and k not in self._necessary
-        ]:
-            for k in doubtful:
-                self._set([k], 1)
-                answer = self._searched()
-                if answer is not False:
-                    self._set([k], 0)
-                if answer:
-                    self._necessary.add(k)
-            if self._until():
-                return False
-            self._patience *= 10
-        return True
-
-    def _set(self, positions: list[int], value: int) -> None:
-        for k in positions:
-            self.forgotten[k] = value
+        left = minimise(range(len(groups)), refuses, self._until)
+        set_forgotten(left.rows)
+        return [k for place in left.doubtful for k in groups[place]]
 
     def _answer(self) -> bool | None:
         """Whether some order explains the rest; None if that is doubtful."""
@@ -149,8 +134,8 @@ class _Forgetting:
         return self._run(InTurns(self._search, self._operations, self.forgotten))
 
     def _run(self, search: Any) -> bool | None:
-        while not self._until() and search.configurations < self._patience:
-            answer: bool | None = search.run(min(SLICE, self._patience))
+        while not self._until() and search.configurations < self.patience:
+            answer: bool | None = search.run(min(SLICE, self.patience))
             if answer is not None:
                 return answer
         return None

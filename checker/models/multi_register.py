@@ -8,7 +8,7 @@ by itself.
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry
+from rumpus.checker.deciders.decide import ModelEntry, searched
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -157,19 +157,13 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 MULTI_REGISTER = ModelEntry(
     name="multi-register",
     summary="several registers, read and written together in transactions",
+    runs="none: `multi` writes all its registers at once, so they are one versioned register",
     functions={
         "txn": 'list of ["r", key, null] and ["w", key, value] -> the same with what was read',
         "read": "any -> {key: value, ...}",
         "write": "{key: value, ...}",
     },
-    algorithms=(
-        Algorithm(
-            name="windowed search",
-            when="always; each group of registers that operations connect by itself",
-            cost="exponential in the number of concurrent and unknown operations at worst",
-            source="Wing and Gong, JPDC 1993; Lowe, CCPE 2017; Horn and Kroening, FORTE 2015",
-        ),
-    ),
+    algorithms=(searched("always; each group of registers that operations connect by itself"),),
     decide=_decide,
     initial="an object of keys and values; registers that it does not name are null",
 )

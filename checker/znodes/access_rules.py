@@ -120,7 +120,7 @@ def _in_force(
 
 def _resolved(history: History, pair: Operation, users: Mapping[int, str]) -> List:
     """A list with the user that it was asked for in place of the scheme ``auth``."""
-    user = users[history.client_of(int(pair.invoke.process))]
+    user = users[history.caller(pair)]
     return [
         (permissions, "digest", user) if scheme == "auth" else (permissions, scheme, name)
         for permissions, scheme, name in pair.invoke.value["acl"]

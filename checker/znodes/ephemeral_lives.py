@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.servers.server_truth import ServerTruth
@@ -120,16 +121,13 @@ def _certainly_not(pair: Operation) -> bool:
 def _early(node: Standing, look: Operation, instead: str | None, history: History) -> Anomaly:
     assert look.completion is not None
     found = "was gone" if instead is None else f"belonged to {instead}"
-    return Anomaly(
-        kind="early-removal",
-        description=(
-            f"{node.name}, which c{node.client} had made in session {node.session}, {found} though "
-            "that session lived on and nobody who may had removed it"
-        ),
-        ops=[*node.create.indices, *look.indices],
-        clients=sorted({node.client, history.client_of(int(look.invoke.process))}),
-        start=node.create.invoke.time,
-        end=look.completion.time,
+    return anomaly_of(
+        history,
+        "early-removal",
+        f"{node.name}, which c{node.client} had made in session {node.session}, {found} though "
+        "that session lived on and nobody who may had removed it",
+        node.create,
+        look,
     )
 
 
@@ -142,7 +140,7 @@ def _revived(pair: Operation, done: Op, session: str, ended: int, history: Histo
             "servers had ended that session"
         ),
         ops=pair.indices,
-        clients=[history.client_of(int(pair.invoke.process))],
+        clients=[history.caller(pair)],
         start=ended,
         end=done.time,
     )
@@ -158,14 +156,5 @@ def _lingering(look: Operation, done: Op, ends: dict[str, int], history: History
             why = f"was there {since:.2f} s after the end of its session {session}"
         else:
             continue
-        found.append(
-            Anomaly(
-                kind="lingering-ephemeral",
-                description=f"{name} {why}",
-                ops=look.indices,
-                clients=[history.client_of(int(look.invoke.process))],
-                start=look.invoke.time,
-                end=done.time,
-            )
-        )
+        found.append(anomaly_of(history, "lingering-ephemeral", f"{name} {why}", look))
     return found

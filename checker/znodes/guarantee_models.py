@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, accepted
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.znodes.session_order import check_session_order
 from rumpus.checker.znodes.watch_events import check_watch_events
@@ -12,9 +13,6 @@ from rumpus.checker.znodes.znode_operations import ZnodeOperations, explaining
 from rumpus.checker.znodes.zxid_order import check_zxid_order
 
 Guarantee = Callable[[ZnodeOperations], Decision | None]
-
-MOST_MINIMISED = 1_000
-"""Of so many operations a witness is made minimal; of more it is left as it was found."""
 
 
 def sessions_without_syncs(operations: ZnodeOperations) -> Decision | None:
@@ -63,30 +61,27 @@ def _minimal(
 ) -> Decision:
     """The refusal by as few of its operations as contradict each other.
 
-    To forget an operation never makes an acceptable rest unacceptable, so one pass in which
-    each is tried leaves none that could be forgotten. What is left may contradict another
-    guarantee than all did: then that says why.
+    They may contradict another guarantee than all did: then that says why.
     """
     assert decision.witness is not None
-    kept = decision.witness.operations
-    if len(kept) > MOST_MINIMISED:
+    found = decision.witness.operations
+    if len(found) > MOST:
         decision.witness.minimal = False
         return decision
-    part, place = explaining(table, kept)
-    minimal = True
-    for row in tuple(kept):
-        if budget.spent:
-            minimal = False
-            break
-        fewer = [each for each in kept if each != row]
-        places = [place[each] for each in fewer]
-        if fewer and _first_refusal(ZnodeOperations(part, places), guarantees):
-            kept = fewer
-    final = _first_refusal(ZnodeOperations(table, kept), guarantees)
+    part, place = explaining(table, found)
+
+    def refuses(rows: list[int]) -> bool:
+        return (
+            _first_refusal(ZnodeOperations(part, [place[row] for row in rows]), guarantees)
+            is not None
+        )
+
+    left, doubtful = minimise(found, refuses, lambda: budget.spent)
+    final = _first_refusal(ZnodeOperations(table, left), guarantees)
     assert final is not None
     assert final.witness is not None
-    final.witness.operations = kept
-    final.witness.minimal = minimal
+    final.witness.operations = left
+    final.witness.minimal = not doubtful
     return final
 
 
@@ -122,6 +117,7 @@ _FUNCTIONS = {
 SEQUENTIAL_CONSISTENCY = ModelEntry(
     name="sequential-consistency",
     summary="ZooKeeper's order: writes linearizable by zxid, each session's view goes forward",
+    runs="`register` and `watch`",
     functions={**_FUNCTIONS, "event": NO_PART, "sync": NO_PART},
     algorithms=(_ORDER,),
     decide=_decider(SEQUENTIAL, _ORDER.name),
@@ -130,6 +126,7 @@ SEQUENTIAL_CONSISTENCY = ModelEntry(
 SESSION_GUARANTEES = ModelEntry(
     name="session-guarantees",
     summary="the same, and syncs are fresh, and watch events come before the data, in order, once",
+    runs="`watch`, where the servers' logs are not at hand",
     functions=_FUNCTIONS,
     algorithms=(_ORDER,),
     decide=_decider(SESSION, _ORDER.name),

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -120,11 +121,6 @@ def _anomaly(history: History, sights: list[Sight], law: str) -> Anomaly:
     last = sights[-1]
     shown = "; ".join(", ".join(f"{k} {v}" for k, v in each.stat.items()) for each in sights)
     assert last.pair.completion is not None
-    return Anomaly(
-        kind="wrong-stat",
-        description=f"{last.name}: {law} ({shown})",
-        ops=sorted({index for each in sights for index in each.pair.indices}),
-        clients=sorted({history.client_of(int(each.pair.invoke.process)) for each in sights}),
-        start=min(each.pair.invoke.time for each in sights),
-        end=last.pair.completion.time,
+    return anomaly_of(
+        history, "wrong-stat", f"{last.name}: {law} ({shown})", *(each.pair for each in sights)
     )

@@ -11,8 +11,9 @@ seen the epoch of the write before.
 from bisect import bisect_left
 from typing import NamedTuple
 
+from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Operation
-from rumpus.checker.verdict import Anomaly, CheckResult
+from rumpus.checker.verdict import CheckResult
 
 
 class Seen(NamedTuple):
@@ -74,19 +75,14 @@ def check_sync_freshness(history: History) -> CheckResult:
         if read >= newest.zxid or epoch < newest.zxid >> 32:
             continue
         result.anomalies.append(
-            Anomaly(
-                kind="stale-sync",
-                description=(
-                    f"process {pair.invoke.process} synced and read {done.value['key']} as of zxid "
-                    f"{read}, though process {newest.by.invoke.process} had been told of zxid "
-                    f"{newest.zxid} before, and the session had seen that epoch"
-                ),
-                ops=[*newest.by.indices, *pair.indices],
-                clients=sorted(
-                    {history.client_of(int(each.invoke.process)) for each in (newest.by, pair)}
-                ),
-                start=newest.by.invoke.time,
-                end=done.time,
+            anomaly_of(
+                history,
+                "stale-sync",
+                f"process {pair.invoke.process} synced and read {done.value['key']} as of zxid "
+                f"{read}, though process {newest.by.invoke.process} had been told of zxid "
+                f"{newest.zxid} before, and the session had seen that epoch",
+                newest.by,
+                pair,
             )
         )
     result.stats = {"reads": reads}

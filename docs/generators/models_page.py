@@ -26,6 +26,9 @@ directory or its `history.jsonl`.
   history is refused because of one.
 - Operations that return at the very moment of another's call are concurrent with it.
 - A field `key` in the values says which of several independent objects an operation is about.
+- *Runs* are the families of recipes whose runs the model judges, beside what they are judged by
+  otherwise. Holds of locks and elections are taken from a run as `checker/exclusion/holds_by_model`
+  says: a client that lost its session has released nothing, and holds no more.
 - `--initial` is the object's first value, as JSON, or as text where it is none.
 - `--budget` is how many seconds a search may take (60 unless told); what is open then is *unknown*.
 
@@ -81,6 +84,7 @@ def _sections(entries: Iterable[ModelEntry]) -> Iterator[str]:
     yield "## What they are\n\n"
     for entry in entries:
         yield f"### {entry.name}\n\n{entry.summary[:1].upper()}{entry.summary[1:]}.\n\n"
+        yield f"Runs: {entry.runs}.\n\n"
         if entry.initial is not None:
             yield f"`--initial`: {entry.initial}.\n\n"
         yield "| operation | arguments and results |\n|---|---|\n"

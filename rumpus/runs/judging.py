@@ -10,11 +10,11 @@ from typing import Annotated
 import msgspec
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.coherence import Contradictions, contradictions
-from rumpus.checker.history import History, final_phase
-from rumpus.checker.every_run.measures import measure
-from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.every_run.coherence import Contradictions, contradictions
+from rumpus.checker.every_run.measures import measure
+from rumpus.checker.history import History, final_phase
+from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known
 from rumpus.checker.untrusted_file import in_utf8
@@ -249,7 +249,7 @@ def judge_evidence(
         what = f"without these nobody can rule out {', '.join(untold)}"
         open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
     if final_phase(evidence.history) is None:
-        asked = Requirement(name="final phase, to ask who can proceed", needed=1, observed=0)
+        asked = Requirement("final phase, to ask who can proceed", 1, 0)
         open_questions.append(CheckResult(name="final phase", requirements=[asked]))
     if questions or open_questions:
         checks = [*questions, *verdict.checks, *open_questions]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Verdict
-from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
 from rumpus.recipes.promises import Promises
 from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.judgement import Evidence

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from rumpus.consoles import print_json, shown
-from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
+from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import StoreError
-from rumpus.results.reports.terminal import print_verdict
+from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
 
 
 def report(

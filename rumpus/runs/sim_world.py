@@ -14,8 +14,8 @@ from rumpus.nemesis.registry import SOUND
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.clock import EPOCH
+from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 

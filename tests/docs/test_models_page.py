@@ -18,6 +18,7 @@ def test_every_model_says_what_decides_it():
     for name, entry in MODELS.items():
         assert entry.name == name
         assert entry.functions
+        assert entry.runs
         assert entry.algorithms
         for algorithm in entry.algorithms:
             assert all((algorithm.name, algorithm.when, algorithm.cost, algorithm.source))

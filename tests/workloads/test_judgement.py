@@ -89,6 +89,7 @@ def test_clients_that_take_turns_are_valid():
         "herd",
         "liveness",
         "exercise",
+        "holds by model",
         "order",
     }
 

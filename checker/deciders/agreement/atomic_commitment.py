@@ -25,53 +25,42 @@ was right stays unknown. A vote of unknown outcome counts or does not, as is nee
 
 **Algorithm.** The first decision falls between the first call of ``decide`` and the first return
 with that outcome. For a commit the last moment is best, when most votes can have been cast; for
-an abort the first. So minima and counts for each transaction are enough. **Cost**: O(n log n)
-for sorting by transaction and process.
+an abort the first. So minima and counts for each transaction are enough. **Cost**: O(n).
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
-from rumpus.checker.deciders.necessary_rows import MOST, necessary
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
+    INFO,
     MISSING,
     NEVER,
     OK,
-    Ints,
     OperationTable,
-    Values,
     WrongOperations,
 )
 from rumpus.checker.wording import at, who
 
-YES, NO = 1, 0
-
 _ALGORITHM = Algorithm(
     name="votes before decisions",
     when="always",
-    cost="O(n log n)",
+    cost="O(n)",
     source="Gray and Lamport, Consensus on transaction commit, TODS 2006; "
     "Guerraoui and Rodrigues, Introduction to reliable distributed programming, 2006",
 )
 _MEANING = {
-    **dict.fromkeys(("yes", "commit", "committed", "prepared", True), YES),
-    **dict.fromkeys(("no", "abort", "aborted", False), NO),
+    **dict.fromkeys(("yes", "commit", "committed", "prepared", True), True),
+    **dict.fromkeys(("no", "abort", "aborted", False), False),
 }
 _UNTOLD = 3
-_NOTHING = -1
-
-Flags = NDArray[np.bool_]
 
 
 class _Row(NamedTuple):
-    """A vote or a decision of one transaction."""
+    """A vote or a decision of one transaction; ``yes`` says nothing where it is not known."""
 
     row: int
     process: int
@@ -79,35 +68,11 @@ class _Row(NamedTuple):
     yes: bool
     call: int
     returned: int
-    certain: bool
+    outcome: int
 
-
-@dataclass(frozen=True)
-class _Columns:
-    """Votes and decisions, by transaction; ``group`` numbers the transactions."""
-
-    group: Ints
-    vote: Flags
-    meaning: Ints
-    outcome: NDArray[np.int8]
-    process: Ints
-    call: Ints
-    returned: Ints
-
-    def earliest(self, of: Ints, where: Flags, groups: int) -> Ints:
-        """The least of some rows' times, a transaction."""
-        found = np.full(groups, NEVER)
-        np.minimum.at(found, self.group[where], of[where])
-        return found
-
-    def count(self, where: Flags, groups: int) -> Ints:
-        """How many processes have such rows, a transaction."""
-        rows = np.flatnonzero(where)
-        order = np.lexsort((self.process[rows], self.group[rows]))
-        group, process = self.group[rows][order], self.process[rows][order]
-        new = np.ones(len(rows), dtype=np.bool_)
-        new[1:] = (group[1:] != group[:-1]) | (process[1:] != process[:-1])
-        return np.bincount(group[new], minlength=groups)
+    @property
+    def certain(self) -> bool:
+        return self.outcome == OK
 
 
 def decide_atomic_commitment(table: OperationTable, number: int | None = None) -> Decision:
@@ -121,134 +86,97 @@ def decide_atomic_commitment(table: OperationTable, number: int | None = None) -
         WrongOperations: a vote or a decision is none; a participant voted both ways; or more
             than ``number`` voted.
     """
-    if not len(table):
+    transactions = _transactions(table)
+    for rows in transactions:
+        _check_votes(table, rows, number)
+    unjudged: list[str] = []
+    for rows in transactions:
+        happened = [row for row in rows if row.outcome != FAIL]
+        if _contradiction(table, happened, number) is not None and not _excused(rows):
+            return _refuse(table, happened, number)
+        votes = number or sum(row.vote and row.certain for row in rows)
+        if not votes and any(not row.vote and row.certain and row.yes for row in rows):
+            unjudged.append(
+                f"the commit{_on(table, rows)}: no vote is acknowledged, and nobody says how many "
+                "there should be"
+            )
+    if not unjudged:
         return accepted()
-    groups, columns = _columns(table)
-    certain = columns.outcome == OK
-    votes, decisions = columns.vote, ~columns.vote & certain
-    yes = votes & (columns.meaning == YES) & (columns.outcome != FAIL)
-    no = votes & (columns.meaning == NO)
-    _check_votes(table, columns, yes & certain, no & certain, number, groups)
-    commits, aborts = decisions & (columns.meaning == YES), decisions & (columns.meaning == NO)
-    commit = columns.earliest(columns.returned, commits, groups)
-    abort = columns.earliest(columns.returned, aborts, groups)
-    first = columns.earliest(columns.call, decisions, groups)
-    voted = columns.count(votes & certain, groups)
-    needed = voted if number is None else np.full(groups, number)
-    in_time = columns.count(yes & (columns.call <= commit[columns.group]), groups)
-    refusals = np.bincount(columns.group[no & certain], minlength=groups)
-    wrong = (commit != NEVER) & ((abort != NEVER) | (refusals > 0) | (in_time < needed))
-    trouble = ~certain & (columns.call <= abort[columns.group])
-    trouble |= no & (columns.outcome != FAIL)
-    excused = np.bincount(columns.group[trouble], minlength=groups) > 0
-    before = columns.count(yes & certain & (columns.returned < first[columns.group]), groups)
-    everybody = columns.count(yes, groups) if number is None else needed
-    wrong |= (abort != NEVER) & ~excused & (before >= np.maximum(everybody, 1))
-    if wrong.any():
-        first_row = np.full(groups, len(table))
-        np.minimum.at(first_row, columns.group, np.arange(len(table)))
-        chosen = int(np.flatnonzero(wrong)[np.argmin(first_row[wrong])])
-        return _refuse(table, columns, chosen, number)
-    unjudged = np.flatnonzero((commit != NEVER) & (needed == 0))
-    return undecided(*_unjudged(table, columns, unjudged)) if len(unjudged) else accepted()
-
-
-def _columns(table: OperationTable) -> tuple[int, _Columns]:
-    key = table.field("key").numbers
-    groups, group = 1, np.zeros(len(table), dtype=np.int64)
-    if (key != key[0]).any():
-        names, group = np.unique(key, return_inverse=True)
-        groups, group = len(names), group.reshape(-1)
-    vote = table.is_f("vote")
-    own = _meanings(table, table.argument, vote & (table.outcome != FAIL), "vote")
-    told = _meanings(table, table.result, ~vote & (table.outcome == OK), "decision")
-    # Who decides may also say in its call what it decides.
-    silent = ~vote & (table.outcome == OK) & (told == _NOTHING)
-    said = _meanings(table, table.argument, silent, "decision")
-    meaning = np.where(vote, own, np.where(silent, said, told))
-    missing = (meaning == _NOTHING) & (table.outcome != FAIL) & (vote | (table.outcome == OK))
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise WrongOperations(
-            f"{table.function(row)} of {who(table, row)} (operation {int(table.index[row])}) says "
-            f"neither {'yes nor no' if vote[row] else 'commit nor abort'}"
-        )
-    return groups, _Columns(
-        group, vote, meaning, table.outcome, table.process, table.call, table.returned
+    rest = len(unjudged) - _UNTOLD
+    return undecided(
+        *unjudged[:_UNTOLD], *([f"{rest} more commits without votes"] if rest > 0 else [])
     )
 
 
-def _meanings(table: OperationTable, values: Values, where: Flags, what: str) -> Ints:
-    """`YES`, `NO`, or `_NOTHING` where nothing is said."""
-    found = np.full(len(table), _NOTHING)
-    present = where & values.present
-    if not present.any():
-        return found
-    meaning = np.full(len(values.objects or ()), _NOTHING)
-    for number in np.unique(values.numbers[present]).tolist():
-        value = number if values.objects is None else values.objects[number]
-        if type(value) not in (str, bool) or value not in _MEANING:
-            raise WrongOperations(
-                f"a {what} must be yes or no (or commit or abort), and {value!r} is neither"
-            )
-        meaning[number] = _MEANING[value]
-    found[present] = meaning[values.numbers[present]]
-    return found
+def _transactions(table: OperationTable) -> list[list[_Row]]:
+    """The operations of each transaction; the transactions in the order of their first rows."""
+    found: dict[int, list[_Row]] = {}
+    votes = table.is_f("vote").tolist()
+    columns = zip(
+        table.field("key").numbers.tolist(),
+        votes,
+        table.outcome.tolist(),
+        table.process.tolist(),
+        table.call.tolist(),
+        table.returned.tolist(),
+        table.argument.tolist(),
+        table.result.tolist(),
+        strict=True,
+    )
+    for at_, (key, vote, outcome, process, call, returned, asked, told) in enumerate(columns):
+        said = outcome != FAIL if vote else outcome == OK
+        # Who decides may also say in its call what it decides.
+        meant = asked if vote or told is None else told
+        yes = said and _meaning(table, at_, meant, vote=vote)
+        row = _Row(at_, process, vote, yes, call, returned, outcome)
+        found.setdefault(key, []).append(row)
+    return list(found.values())
 
 
-def _check_votes(
-    table: OperationTable,
-    columns: _Columns,
-    yes: Flags,
-    no: Flags,
-    number: int | None,
-    groups: int,
-) -> None:
-    """Raises if somebody voted both ways, or too many voted."""
-    voted = columns.count(yes | no, groups)
-    both = voted < columns.count(yes, groups) + columns.count(no, groups)
-    if both.any():
-        group = int(np.argmax(both))
-        there = columns.group == group
-        twice = np.intersect1d(columns.process[there & yes], columns.process[there & no])[0]
-        raise WrongOperations(f"process {twice} voted both yes and no{_on(table, columns, group)}")
-    if number is not None and (voted > number).any():
-        group = int(np.argmax(voted > number))
+def _meaning(table: OperationTable, row: int, said: Any, *, vote: bool) -> bool:
+    """Whether a row says yes, or commit."""
+    if said is None:
         raise WrongOperations(
-            f"{voted[group]} voted{_on(table, columns, group)}, and there are {number} participants"
+            f"{table.function(row)} of {who(table, row)} (operation {int(table.index[row])}) says "
+            f"neither {'yes nor no' if vote else 'commit nor abort'}"
+        )
+    if type(said) not in (str, bool) or said not in _MEANING:
+        raise WrongOperations(
+            f"a {'vote' if vote else 'decision'} must be yes or no (or commit or abort), and "
+            f"{said!r} is neither"
+        )
+    return _MEANING[said]
+
+
+def _check_votes(table: OperationTable, rows: Sequence[_Row], number: int | None) -> None:
+    """Raises if somebody voted both ways, or too many voted."""
+    votes = {(row.process, row.yes) for row in rows if row.vote and row.certain}
+    voted = {process for process, _ in votes}
+    for process in sorted(voted):
+        if votes.issuperset({(process, True), (process, False)}):
+            raise WrongOperations(f"process {process} voted both yes and no{_on(table, rows)}")
+    if number is not None and len(voted) > number:
+        raise WrongOperations(
+            f"{len(voted)} voted{_on(table, rows)}, and there are {number} participants"
         )
 
 
-def _on(table: OperationTable, columns: _Columns, group: int) -> str:
-    name = table.field("key")[int(np.argmax(columns.group == group))]
+def _on(table: OperationTable, rows: Sequence[_Row]) -> str:
+    name = table.field("key")[rows[0].row]
     return "" if name is None else f" on {name!r}"
 
 
-def _unjudged(table: OperationTable, columns: _Columns, groups: Ints) -> list[str]:
-    named = [
-        f"the commit{_on(table, columns, group)}: no vote is acknowledged, and nobody says how "
-        "many there should be"
-        for group in groups[:_UNTOLD].tolist()
-    ]
-    rest = len(groups) - len(named)
-    return [*named, f"{rest} more commits without votes"] if rest else named
+def _excused(rows: Sequence[_Row]) -> bool:
+    """Whether an abort is right because something had failed, or may have, when it returned."""
+    decisions = [row for row in rows if row.certain and not row.vote]
+    if any(row.yes for row in decisions):
+        return False
+    abort = min(row.returned for row in decisions)
+    return any(not row.certain and row.call <= abort for row in rows)
 
 
-def _refuse(table: OperationTable, columns: _Columns, group: int, number: int | None) -> Decision:
+def _refuse(table: OperationTable, rows: Sequence[_Row], number: int | None) -> Decision:
     """The refusal of one transaction."""
-    places = np.flatnonzero((columns.group == group) & (columns.outcome != FAIL))
-    rows = [
-        _Row(
-            row=int(place),
-            process=int(table.process[place]),
-            vote=bool(columns.vote[place]),
-            yes=bool(columns.meaning[place] == YES),
-            call=int(table.call[place]),
-            returned=int(table.returned[place]),
-            certain=bool(table.outcome[place] == OK),
-        )
-        for place in places
-    ]
     transaction = table.field("key")[rows[0].row]
     name = "" if transaction is None else f"transaction {transaction!r}: "
     if len(rows) > MOST:
@@ -256,28 +184,20 @@ def _refuse(table: OperationTable, columns: _Columns, group: int, number: int | 
         description = f"{name}{_contradiction(table, rows, number)}"
         return refused(decides, description, minimal=False)
 
-    def kept_rows(kept: Flags) -> list[_Row]:
-        return [
-            row if keep else row._replace(call=MISSING, returned=NEVER, certain=False)
-            for row, keep in zip(rows, kept, strict=True)
+    def wrong(kept: Sequence[int]) -> str | None:
+        forgotten = set(range(len(rows))).difference(kept)
+        vague = [
+            row._replace(call=MISSING, returned=NEVER, outcome=INFO) if at_ in forgotten else row
+            for at_, row in enumerate(rows)
         ]
+        return _contradiction(table, vague, number)
 
-    def refuses(kept: Flags) -> bool:
-        return _contradiction(table, kept_rows(kept), number) is not None
-
-    needed = necessary(np.ones(len(rows), dtype=np.bool_), refuses)
-    kept = np.zeros(len(rows), dtype=np.bool_)
-    kept[needed] = True
-    description = f"{name}{_contradiction(table, kept_rows(kept), number)}"
-    return refused([rows[place].row for place in needed], description)
+    needed, _ = minimise(range(len(rows))[::-1], lambda kept: wrong(kept) is not None)
+    return refused([rows[place].row for place in needed], f"{name}{wrong(needed)}")
 
 
-def _contradiction(table: OperationTable, rows: list[_Row], number: int | None) -> str | None:
-    """What is wrong with one transaction without failures, in words; None if nothing is.
-
-    It says the same as the columns of `decide_atomic_commitment`, of few rows, some of which may
-    be forgotten.
-    """
+def _contradiction(table: OperationTable, rows: Sequence[_Row], number: int | None) -> str | None:
+    """What is wrong with one transaction without failures, in words; None if nothing is."""
     votes = [row for row in rows if row.vote]
     decisions = [row for row in rows if not row.vote]
     commits = [row for row in decisions if row.certain and row.yes]
@@ -341,6 +261,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 ATOMIC_COMMITMENT = ModelEntry(
     name="atomic-commitment",
     summary="all decide a transaction alike, and commit only what everybody voted for",
+    runs="`two-phase-commit`",
     functions={
         "vote": "yes or no (or commit, abort); key is the transaction",
         "decide": "() -> commit or abort; key is the transaction",

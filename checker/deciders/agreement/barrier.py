@@ -23,11 +23,10 @@ from collections.abc import Hashable
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.necessary_rows import MOST, necessary
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     NEVER,
@@ -81,13 +80,15 @@ def decide_barrier(table: OperationTable, number: int) -> Decision:
         shown = [*companions, *others[:1].tolist()]
         return refused([int(rows[place]) for place in shown], description, minimal=False)
 
-    def refuses(kept: NDArray[np.bool_]) -> bool:
-        start = np.where(kept, call, call.min())
+    def refuses(kept: list[int]) -> bool:
+        known = np.zeros(len(rows), dtype=np.bool_)
+        known[kept] = True
+        start = np.where(known, call, call.min())
         order = np.argsort(start, kind="stable")
-        end = np.where(kept, returned, NEVER)
+        end = np.where(known, returned, NEVER)
         return _early(start[order], end[order], number) is not None
 
-    needed = necessary(np.ones(len(rows), dtype=np.bool_), refuses)
+    needed, _ = minimise(range(len(rows))[::-1], refuses)
     return refused([int(rows[place]) for place in needed], description)
 
 
@@ -144,6 +145,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 BARRIER = ModelEntry(
     name="barrier",
     summary="nobody passes before N have come; then the next N (a cyclic barrier)",
+    runs="none: those who wait for N also leave together, and `double-barrier` says more",
     functions=dict.fromkeys(("enter", "await", "wait"), "() -> anything, once N have come"),
     initial="N, how many must come",
     algorithms=(_ALGORITHM,),

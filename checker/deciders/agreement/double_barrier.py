@@ -25,10 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumpus.checker.deciders.agreement.barrier import parties
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, dense_sessions, last_evidence
-from rumpus.checker.deciders.necessary_rows import necessary
+from rumpus.checker.deciders.minimal_rows import minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -51,12 +51,7 @@ _ROUNDS = Algorithm(
     cost="O(n log n)",
     source="common points of intervals (Helly); ZooKeeper's recipe of a double barrier",
 )
-_SEARCH = Algorithm(
-    name="windowed search",
-    when="otherwise, each operation as two",
-    cost="exponential in the number of open operations",
-    source="Lowe, Testing for linearizability, CCPE 2017",
-)
+_SEARCH = searched("otherwise, each operation as two")
 
 _COME, _IN, _GO, _OUT, _VANISH = range(5)
 _STEPS = ("come", "in", "go", "out", "vanish")
@@ -285,16 +280,19 @@ def _search(table: OperationTable, sequences: _Sequences, number: int, budget: B
     witness = decision.witness
     if witness is None:
         return decision
-    told = np.zeros(len(table), dtype=np.bool_)
-    told[of[witness.operations]] = True
 
-    def refuses(kept: Flags) -> bool:
-        steps, _ = _steps(table, sequences, kept)
-        return check_linearizable(model, steps, budget, explain=False).valid is False
+    def refuses(kept: list[int]) -> bool | None:
+        known = np.zeros(len(table), dtype=np.bool_)
+        known[kept] = True
+        steps, _ = _steps(table, sequences, known)
+        valid = check_linearizable(model, steps, budget, explain=False).valid
+        return None if valid == "unknown" else not valid
 
     # Of the points that contradict each other no operation is whole.
-    witness.operations = necessary(told, refuses)
-    witness.minimal = not budget.spent
+    rows = np.unique(of[witness.operations])
+    witness.operations, doubtful = minimise(rows[::-1].tolist(), refuses)
+    witness.operations.sort()
+    witness.minimal = not doubtful
     witness.prefix = None
     witness.stuck = None if witness.stuck is None else int(of[witness.stuck])
     return decision
@@ -356,6 +354,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 DOUBLE_BARRIER = ModelEntry(
     name="double-barrier",
     summary="nobody is in before N have entered, and nobody out before all have left",
+    runs="`double-barrier`, where no outcome is unknown",
     functions={
         "enter": "() -> anything, once N have entered; a session, if members vanish with it",
         "leave": "() -> anything, once nobody is in",

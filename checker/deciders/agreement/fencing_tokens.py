@@ -169,6 +169,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 FENCING_TOKENS = ModelEntry(
     name="fencing-tokens",
     summary="tokens of a lock or an election only grow, and none is given twice",
+    runs="none: `fenced-mutex` says the same of tokens, and more",
     functions={
         **dict.fromkeys(GRANTS, "() -> token, or {token}"),
         **dict.fromkeys(RELEASES, "() -> nothing; tells a re-entrant acquire from a new grant"),

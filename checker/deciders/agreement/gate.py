@@ -19,9 +19,9 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.necessary_rows import MOST
+from rumpus.checker.deciders.minimal_rows import MOST
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -42,12 +42,7 @@ _SPANS = Algorithm(
     cost="O(n log n)",
     source="reads within a forced span of a register (Gibbons and Korach, SIAM J. Comput. 1997)",
 )
-_SEARCH = Algorithm(
-    name="windowed search",
-    when="otherwise",
-    cost="exponential in the number of open operations",
-    source="Lowe, Testing for linearizability, CCPE 2017",
-)
+_SEARCH = searched("otherwise")
 
 
 class Gate(Model):
@@ -173,6 +168,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 GATE = ModelEntry(
     name="gate",
     summary="nobody passes while the gate is there (a barrier that one client sets up)",
+    runs="`barrier`",
     functions={
         "create": "() -> anything: the gate is there",
         "remove": "() -> true if it removed it; it is not there",

@@ -123,6 +123,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 LEADER_ELECTION = ModelEntry(
     name="leader-election",
     summary="one leader at a time and one an epoch, and epochs only grow",
+    runs="`election`",
     functions={
         **FUNCTIONS,
         **dict.fromkeys(GRANTS, "ok: an epoch, or an object of epoch or token, session, node"),

@@ -63,6 +63,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 UNIQUE_IDS = ModelEntry(
     name="unique-ids",
     summary="no id is generated twice",
+    runs="`sequence`",
     functions={"generate": "() -> id, any value"},
     algorithms=(_ALGORITHM,),
     decide=_decide,

@@ -23,11 +23,9 @@ from rumpus.checker.deciders.locks.hold_loads import Loads, Pulse
 from rumpus.checker.deciders.locks.holds_table import HoldsTable
 from rumpus.checker.deciders.locks.process_levels import Levels, Moment, Step
 from rumpus.checker.deciders.locks.process_walk import Nesting
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
 from rumpus.checker.wording import at, between, who
-
-MINIMISED = 1000
-"""Up to so many operations the witness is made minimal."""
 
 FEW = 40
 """Of so many operations each may be the one for which there is no room."""
@@ -144,11 +142,12 @@ class _Explanation:
         rows = sorted(set(self.candidates))
         self.exact &= self.holds.doubtful.isdisjoint(self.table.process[rows].tolist())
         self.exact &= not self._share_a_session(rows) or not self.shapes
-        minimal = self.exact and len(rows) <= MINIMISED
+        minimal = self.exact and len(rows) <= MOST
         if minimal and self.shapes:
             # There are contradictions that none of the shapes describes.
-            minimal = self._contradicts(set(rows))
-            rows = self._minimise(rows) if minimal else rows
+            minimal = self._contradicts(rows)
+            if minimal:
+                rows, _ = minimise(rows[::-1], self._contradicts)
         return refused(rows, words, minimal=minimal)
 
     def _guards_themselves(self) -> None:
@@ -166,15 +165,8 @@ class _Explanation:
 
     # What contradicts.
 
-    def _minimise(self, rows: list[int]) -> list[int]:
+    def _contradicts(self, rows: Iterable[int]) -> bool:
         known = set(rows)
-        for row in reversed(rows):
-            known.discard(row)
-            if not self._contradicts(known):
-                known.add(row)
-        return sorted(known)
-
-    def _contradicts(self, known: set[int]) -> bool:
         anywhere = Moment(_LONG_AGO, NEVER)
         if any(levels.least(known, anywhere) is None for levels in self.levels.values()):
             return True
@@ -332,8 +324,8 @@ class _Explanation:
         process = int(table.process[row])
         own = np.flatnonzero((table.process == process) & (self.acquires | self.releases))
         own = own[: int(np.searchsorted(own, row)) + 1]
-        recent = own[-2 * MINIMISED :]
-        earlier = bool(self.acquires[own[: -2 * MINIMISED]].any())
+        recent = own[-2 * MOST :]
+        earlier = bool(self.acquires[own[: -2 * MOST]].any())
         self.levels[process] = self._levels(recent, earlier=earlier)
         self.shapes.append(_Shape([{process: Moment(_LONG_AGO, NEVER)}]))
         if len(self._sessions_of(recent)) > 1:
@@ -359,7 +351,7 @@ class _Explanation:
     def _suffix(self, rows: Ints) -> list[int]:
         """The last operations of a process that contradict each other."""
         count = 1
-        while count < len(rows) and not self._contradicts({int(row) for row in rows[-count:]}):
+        while count < len(rows) and not self._contradicts(rows[-count:].tolist()):
             count *= 2
         return [int(row) for row in rows[-count:]]
 
@@ -385,17 +377,12 @@ class _Explanation:
 
     def _needed(self, places: Ints, load: Callable[[Ints], int]) -> Ints:
         """Of some holds as few as exceed the capacity, those that end first left out first."""
-        if len(places) > MINIMISED:
+        if len(places) > MOST:
             self.exact = False
             return places
-        left = places[np.argsort(self.holds.end[places], kind="stable")]
-        at_ = 0
-        while at_ < len(left):
-            without = np.delete(left, at_)
-            if load(without) > self.lock.capacity:
-                left = without
-            else:
-                at_ += 1
+        order = places[np.argsort(self.holds.end[places], kind="stable")].tolist()
+        kept, _ = minimise(order, lambda some: load(np.array(some, np.int64)) > self.lock.capacity)
+        left = np.array(kept)
         return left[np.lexsort((self.holds.acquire[left], self.holds.start[left]))]
 
     def _least_load(self, places: Ints, pulse: Pulse) -> int:
@@ -445,7 +432,7 @@ class _Explanation:
         rows = np.flatnonzero(own)
         begin = max(0, int(np.searchsorted(rows, first)) - FEW)
         earlier = rows[:begin]
-        rows = rows[begin : begin + 2 * MINIMISED]
+        rows = rows[begin : begin + 2 * MOST]
         if self.lock.nesting is Nesting.COUNTED and self.lock.weight is not None and begin:
             # What it can have held before is only known in steps of what it acquired.
             self.exact &= len(np.unique(self.lock.weight[rows])) == 1

@@ -214,6 +214,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 FENCED_MUTEX = ModelEntry(
     name="fenced-mutex",
     summary="a lock that one process holds at a time, whose tokens grow from hold to hold",
+    runs="locks with tokens",
     functions={
         **FUNCTIONS,
         **dict.fromkeys(GRANTS, "ok: a token, or an object of token, session, node"),

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm
+from rumpus.checker.deciders.decide import searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.forgetting import forgetting, minimal_witness
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
@@ -54,11 +54,8 @@ MOST_ROWS = 1_000
 LONGEST_S = 2.0
 """How long a lock is searched, and how long for a minimal witness."""
 
-LOCK_SEARCH = Algorithm(
-    name="windowed search",
-    when=f"up to {MOST_ROWS:,} operations that overlap leaves open, for {LONGEST_S:g} s",
-    cost="exponential in the operations that are open at once, else linear",
-    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+LOCK_SEARCH = searched(
+    f"up to {MOST_ROWS:,} operations that overlap leaves open, for {LONGEST_S:g} s"
 )
 """How locks are decided where holds alone do not tell, for the table of algorithms."""
 
@@ -241,16 +238,14 @@ class _LockSearch:
             return _by_search(accepted())
         if found.witness is None or found.witness.stuck is None:
             return None
-        doubtful = False
         until = self.budget.clock() + LONGEST_S
 
-        def refuses(table: OperationTable) -> bool:
-            nonlocal doubtful
+        def refuses(table: OperationTable) -> bool | None:
             valid = "unknown" if self.budget.clock() > until else self._searched(table)[0].valid
-            doubtful |= valid == "unknown"
-            return valid is False
+            return None if valid == "unknown" else not valid
 
-        rows, minimal = minimal_witness(self.table, range(len(self.table)), refuses)
+        rows, doubtful = minimal_witness(self.table, range(len(self.table)), refuses)
+        rows.sort()
         shown, stuck = self._searched(forgetting(self.table, rows))
         row = rows[-1] if shown.witness is None else stuck
         call, returned = int(self.table.call[row]), int(self.table.returned[row])
@@ -259,7 +254,7 @@ class _LockSearch:
             f"{at(self.table, call, returned)}, returned at {at(self.table, returned, call)}) "
             "fits into no order with the others"
         )
-        return _by_search(refused(rows, words, minimal=minimal and not doubtful))
+        return _by_search(refused(rows, words, minimal=not doubtful))
 
     def _searched(self, table: OperationTable) -> tuple[Decision, int]:
         """The decision of a table of the same rows; and of a refusal the row that cannot follow."""

@@ -65,6 +65,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 MUTEX = ModelEntry(
     name="mutex",
     summary="a lock that one process holds at a time",
+    runs="locks without tokens, and each part of `partitioner`",
     functions=FUNCTIONS,
     algorithms=(OVERLAP, LOCK_SEARCH),
     decide=_decide,

@@ -87,6 +87,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 READ_WRITE_LOCK = ModelEntry(
     name="read-write-lock",
     summary="a lock that many readers or one writer hold",
+    runs="`read-write`",
     functions={
         **dict.fromkeys(ACQUIRES, '"read" or "write"'),
         **dict.fromkeys(RELEASES, '"read" or "write"; whatever the process holds without'),

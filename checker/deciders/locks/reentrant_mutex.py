@@ -43,6 +43,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 REENTRANT_MUTEX = ModelEntry(
     name="reentrant-mutex",
     summary="a lock that its holder may acquire again",
+    runs="none: a grant within a grant names the same node, and is part of one hold of a mutex",
     functions={
         **dict.fromkeys(ACQUIRES, "ok: an object of session, token, node, or nothing"),
         **dict.fromkeys(RELEASES, "by the holder, as often as it acquired"),

@@ -74,6 +74,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 SEMAPHORE = ModelEntry(
     name="semaphore",
     summary="a number of permits that can be held at once",
+    runs="`semaphore`",
     functions={
         **dict.fromkeys(ACQUIRES, "number of permits, as argument or field permits; else 1"),
         **dict.fromkeys(RELEASES, "number of permits, as above, of those that the process holds"),

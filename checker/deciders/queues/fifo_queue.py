@@ -32,7 +32,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
@@ -173,6 +173,7 @@ def _before(table: OperationTable, first: int, second: int) -> str:
 FIFO_QUEUE = ModelEntry(
     name="fifo-queue",
     summary="a queue: first in, first out",
+    runs="`queue`, where the recipe promises an order",
     functions={
         "enqueue": "a value",
         "dequeue": "nothing -> the oldest value, or null: it was empty",
@@ -184,12 +185,7 @@ FIFO_QUEUE = ModelEntry(
             "O(n log n)",
             "Henzinger, Sezgin, Vafeiadis, CONCUR 2013; Bouajjani et al., ICALP 2015",
         ),
-        Algorithm(
-            "windowed search",
-            "values enqueued again while an enqueue of them was running or is unknown",
-            "exponential in the number of concurrent operations",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017",
-        ),
+        searched("values enqueued again while an enqueue of them was running or is unknown"),
     ),
     decide=decide_fifo_queue,
 )

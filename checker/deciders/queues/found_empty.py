@@ -20,6 +20,7 @@ Both sides change only where an element leaves or an unknown dequeue is called: 
 points and at the calls is enough. O(n log n).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +28,10 @@ from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.locks.interval_cover import any_within, chain, covered
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import Ints, OperationTable
 from rumpus.checker.deciders.queues.queue_elements import Elements
 from rumpus.checker.wording import at, between, who
-
-MINIMISED = 3_000
-"""Up to so many operations a mixed contradiction is made minimal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +117,19 @@ def _mixed(
 ) -> Decision:
     """A contradiction of elements that were taken, that stayed, and of unknown dequeues.
 
-    It is made minimal by forgetting one after the other: monotone, so one pass is enough. Who
-    forgets an unknown dequeue lets it have taken something at any time.
+    An unknown dequeue that is forgotten may have taken something at any time.
     """
     low, high = int(table.call[row]), int(table.returned[row])
     points = np.unique(np.concatenate((taken.leaving, unknown.calls, [low])))
     points = points[(points >= low) & (points <= high)]
-    kept = np.ones(len(taken) + len(stayed) + len(unknown.rows), dtype=np.bool_)
+    size = len(taken) + len(stayed) + len(unknown.rows)
     parts = np.cumsum([len(taken), len(stayed)])
 
-    def impossible(kept: NDArray[np.bool_]) -> bool:
-        link, waits, late = np.split(kept, parts)
+    def split(kept: Sequence[int]) -> list[NDArray[np.bool_]]:
+        return np.split(np.isin(np.arange(size), kept), parts)
+
+    def impossible(kept: Sequence[int]) -> bool:
+        link, waits, late = split(kept)
         inside = covered(taken.inside[link], taken.leaving[link], points) > 0
         waiting = np.searchsorted(np.sort(stayed.inside[waits]), points, side="left")
         calls = np.where(late, unknown.calls, np.iinfo(np.int64).min)
@@ -136,11 +137,8 @@ def _mixed(
         may = UnknownTakes(unknown.rows, calls[order], unknown.most[order]).by(points)
         return bool((inside | (waiting > may)).all())
 
-    minimal = len(kept) <= MINIMISED
-    for each in range(len(kept) if minimal else 0):
-        kept[each] = False
-        kept[each] = not impossible(kept)
-    link, waits, late = np.split(kept, parts)
+    minimal = size <= MOST
+    link, waits, late = split(minimise(range(size), impossible).rows if minimal else range(size))
     links, lost = taken.choose(link), stayed.choose(waits)
     may = int(unknown.most.sum() - unknown.most[late].sum())
     rows = [*links.put.tolist(), *links.taken.tolist(), *lost.put.tolist()]

@@ -27,8 +27,9 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, Witness, accepted, undecided
+from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -45,8 +46,6 @@ from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.multiset_queue import MultisetQueue
 
 ALGORITHM = "nothing lost, nothing twice"
-MINIMISED = 1_000
-"""Witnesses with drains are made minimal up to so many operations."""
 
 
 def decide_multiset_queue(
@@ -130,14 +129,10 @@ def _shrink(table: OperationTable, claims: _Claims, witness: Witness) -> None:
     """
     rows = witness.operations
     put = [table.argument[row] for row in claims.puts.tolist()]
-    if len(rows) > MINIMISED or len({(type(value), value) for value in put}) < len(put):
+    if len(rows) > MOST or len({(type(value), value) for value in put}) < len(put):
         witness.minimal = len(rows) == 1
         return
-    for row in list(rows):
-        fewer = [each for each in rows if each != row]
-        if _refuted(table, claims, fewer):
-            rows = fewer
-    witness.operations = rows
+    witness.operations, _ = minimise(rows, lambda kept: _refuted(table, claims, kept))
 
 
 def _refuted(table: OperationTable, claims: _Claims, rows: list[int]) -> bool:
@@ -202,6 +197,7 @@ def _search(table: OperationTable, claims: _Claims, budget: Budget) -> Decision:
 MULTISET_QUEUE = ModelEntry(
     name="queue",
     summary="a queue without an order: nothing lost, nothing twice",
+    runs="none: without an order, what a dead consumer took may come out again",
     functions={
         "enqueue": "a value",
         "dequeue": "nothing -> some value, or null: it was empty",
@@ -215,12 +211,7 @@ MULTISET_QUEUE = ModelEntry(
             "O(n log n)",
             "Jepsen, jepsen.checker/total-queue; Henzinger, Sezgin, Vafeiadis, CONCUR 2013",
         ),
-        Algorithm(
-            "windowed search",
-            "values enqueued again, overlapping, and the queue found empty",
-            "exponential in the number of concurrent operations",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017",
-        ),
+        searched("values enqueued again, overlapping, and the queue found empty"),
     ),
     decide=decide_multiset_queue,
 )

@@ -31,7 +31,7 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.interval_cover import chain
 from rumpus.checker.deciders.operation_table import (
@@ -318,6 +318,7 @@ def _still_inside(table: OperationTable, link: Elements, priority: Ints) -> str:
 PRIORITY_QUEUE = ModelEntry(
     name="priority-queue",
     summary="a queue that gives out the lowest priority first, equals in order of arrival",
+    runs="`priority-queue`, where the recipe promises an order",
     functions={
         "enqueue": "a value that is its priority, or an object of value and priority",
         "dequeue": "nothing -> the most urgent value, or null: it was empty",
@@ -329,12 +330,7 @@ PRIORITY_QUEUE = ModelEntry(
             "O(n log n)",
             "Lee, Mathur, OOPSLA 2025; Bouajjani, Enea, Wang, CONCUR 2017",
         ),
-        Algorithm(
-            "windowed search",
-            "values that repeat, or it matters what unknown dequeues took",
-            "exponential in the number of concurrent operations",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017",
-        ),
+        searched("values that repeat, or it matters what unknown dequeues took"),
     ),
     decide=decide_priority_queue,
 )

@@ -7,7 +7,7 @@ Where each put and each piece that is read was written once, by the order that t
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.registers.append_eras import decide_appends
@@ -22,11 +22,9 @@ _ERAS = Algorithm(
         "Elle, VLDB 2020"
     ),
 )
-_SEARCH = Algorithm(
-    name="prefix order, windowed search",
-    when="otherwise: narrowed by the order that reads show, over the texts that some read shows",
-    cost="exponential in the operations that are open at once when narrowed, else linear",
-    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
+_SEARCH = searched(
+    "otherwise: narrowed by the order that reads show, over the texts that some read shows",
+    "prefix order, windowed search",
 )
 
 
@@ -46,6 +44,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 APPEND = ModelEntry(
     name="append",
     summary="a string or list at whose end pieces are put; reads show all of it",
+    runs="`append` and `failover`, log by log",
     functions={
         "append": "(piece)",
         "read": "() -> whole",

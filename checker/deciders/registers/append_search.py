@@ -244,7 +244,6 @@ class _AppendSearch:
         results = table.result[table.is_f(*READS) & (table.outcome == OK)].tolist()
         texts = [kind() if text is None else text for text in results]
         self.model = ReadTexts(texts, self.initial)
-        self._doubtful = False
 
     def decide(self) -> Decision:
         """The decision, with a witness that is minimal if there is time for it."""
@@ -323,33 +322,29 @@ class _AppendSearch:
 
         return sorted(rows, key=key)
 
-    def _refuses(self, table: OperationTable) -> bool:
+    def _refuses(self, table: OperationTable) -> bool | None:
         seconds = min(WITNESS_S, self.budget.deadline - self.budget.clock())
         found = self._searched(table, Budget(seconds, self.budget.bytes, self.budget.clock))
         if isinstance(found, Contradiction):
             return True
-        self._doubtful |= found.valid == "unknown"
-        return found.valid is False
+        return None if found.valid == "unknown" else not found.valid
 
     def _refused(self, candidates: list[int]) -> Decision:
         """The refusal, with a witness among the candidates if they contradict each other."""
-        self._doubtful = True
         clock = self.budget.clock
         until = clock() + min((self.budget.deadline - clock()) / 2, LONGEST_WITNESS_S)
 
-        def refuses(table: OperationTable) -> bool:
-            if clock() < until:
-                return self._refuses(table)
-            self._doubtful = True
-            return False
+        def refuses(table: OperationTable) -> bool | None:
+            return self._refuses(table) if clock() < until else None
 
-        rows, before, minimal = candidates, len(candidates) + 1, False
+        left = minimal_witness(self.table, candidates, refuses)
+        before = len(candidates) + 1
         # What was doubtful among many operations is mostly clear among the few that are left.
-        while self._doubtful and len(rows) < before:
-            before, self._doubtful = len(rows), False
-            rows, minimal = minimal_witness(self.table, rows, refuses)
-        words = self._words(forgetting(self.table, rows))
-        return refused(rows, words, minimal=minimal and not self._doubtful)
+        while left.doubtful and len(left.rows) < before:
+            before = len(left.rows)
+            left = minimal_witness(self.table, left.rows, refuses)
+        words = self._words(forgetting(self.table, left.rows))
+        return refused(left.rows, words, minimal=not left.doubtful)
 
     def _words(self, table: OperationTable) -> str:
         """Why a history is refused, all but a few of its operations forgotten."""

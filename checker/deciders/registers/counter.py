@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -368,6 +368,7 @@ def _span(table: OperationTable, row: int) -> str:
 COUNTER = ModelEntry(
     name="counter",
     summary="a number that is added to",
+    runs="`counter`",
     functions={
         "add": "how much, 1 if null",
         "increment": "how much, 1 if null",
@@ -390,12 +391,7 @@ COUNTER = ModelEntry(
             "O(n log n)",
             "Jepsen, jepsen.checker/counter, for both signs",
         ),
-        Algorithm(
-            "windowed search",
-            "amounts differ and all reads are within bounds",
-            "exponential in the number of concurrent operations",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017",
-        ),
+        searched("amounts differ and all reads are within bounds"),
     ),
     decide=decide_counter,
 )

@@ -26,7 +26,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -381,6 +381,7 @@ class _History:
 SET = ModelEntry(
     name="set",
     summary="a set of values",
+    runs="none: what is in a registry or a view leaves it by itself, with its session",
     functions={
         "add": "a value",
         "remove": "a value",
@@ -395,12 +396,7 @@ SET = ModelEntry(
             "O(n), and the lengths of the lists that are read",
             "Jepsen, jepsen.checker/set-full; Herlihy, Wing, TOPLAS 1990",
         ),
-        Algorithm(
-            "windowed search",
-            "values are removed: value by value unless the whole set is read",
-            "exponential in the number of concurrent operations on a value",
-            "Wing, Gong, JPDC 1993; Lowe, CCPE 2017; Herlihy, Wing, TOPLAS 1990",
-        ),
+        searched("values are removed: value by value unless the whole set is read"),
     ),
     decide=decide_set,
 )

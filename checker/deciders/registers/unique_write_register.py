@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import (
     FAIL,
@@ -51,12 +51,7 @@ _ZONES = Algorithm(
     cost="O(n log n)",
     source="Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997",
 )
-_SEARCH = Algorithm(
-    name="windowed search",
-    when="otherwise",
-    cost="exponential in the operations that are open at once, else linear",
-    source="Wing and Gong, JPDC 1993; Lowe, Testing for linearizability, CCPE 2017",
-)
+_SEARCH = searched("otherwise")
 
 
 def decide_unique_writes(table: OperationTable, initial: Hashable = None) -> Decision | None:
@@ -227,6 +222,7 @@ _INITIAL = "the value before anything is written (null)"
 REGISTER = ModelEntry(
     name="register",
     summary="one value that is read and written",
+    runs="none: registers of runs answer with versions, and `versioned-register` says more",
     functions=_VOCABULARY,
     initial=_INITIAL,
     algorithms=(_ZONES, _SEARCH),
@@ -235,6 +231,7 @@ REGISTER = ModelEntry(
 CAS_REGISTER = ModelEntry(
     name="cas-register",
     summary="a register with compare-and-set",
+    runs="none: registers of runs answer with versions, and `versioned-register` says more",
     functions={
         **_VOCABULARY,
         "cas": "([old, new]); failed without an error: the value was not the old one",

@@ -335,6 +335,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 VERSIONED_REGISTER = ModelEntry(
     name="versioned-register",
     summary="a register whose answers carry versions, or zxids: the data of a znode",
+    runs="`register` key by key, and `multi`, whose transactions write all registers",
     functions={
         "read": "() -> {value, version} or {value, zxid}",
         "write": "(value) -> {version} or {zxid}",

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import FIELDS, NEVER, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import FIELDS, NEVER, WrongOperations
 from rumpus.checker.deciders.table_builder import MAX_FUNCTIONS, TableBuilder
 from rumpus.checker.history import History, Op
+from tests.checker.deciders.table_definition import defined_table
 
 SCALARS = (
     st.none()
@@ -80,7 +81,7 @@ def attempt(make):
 
 @given(records(), st.integers(1, 5))
 def test_it_is_the_table_of_the_history(ops, piece):
-    expected = attempt(lambda: OperationTable.from_history(History(ops)))
+    expected = attempt(lambda: defined_table(History(ops)))
     found = attempt(lambda: built(ops, piece))
     if isinstance(expected, str):
         assert found == expected
@@ -94,7 +95,7 @@ def test_what_does_not_pair_is_refused_in_the_same_words(ops, data):
     if ops:
         at = data.draw(st.integers(0, len(ops) - 1))
         ops[at : at + 1] = [ops[at]] * data.draw(st.sampled_from([0, 2]))
-    expected = attempt(lambda: OperationTable.from_history(History(ops)))
+    expected = attempt(lambda: defined_table(History(ops)))
     found = attempt(lambda: built(ops, 3))
     assert isinstance(found, str) == isinstance(expected, str)
     if isinstance(found, str):
@@ -132,7 +133,7 @@ def test_columns_of_a_small_history():
 
 def test_values_that_have_only_other_fields():
     ops = [op(1, 0, "invoke", "acquire", {"timeout": 5.0}), op(2, 0, "ok", "acquire", {"token": 7})]
-    same(built(ops, 2), OperationTable.from_history(History(ops)))
+    same(built(ops, 2), defined_table(History(ops)))
 
 
 @pytest.mark.parametrize(

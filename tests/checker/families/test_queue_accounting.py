@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.queues.fifo_queue import decide_fifo_queue
+from rumpus.checker.deciders.table_builder import table_of
 from rumpus.checker.families.queue_accounting import accounts, check_elements, first_claims
 from tests.checker.recorded import Recorded
 
@@ -81,7 +81,7 @@ def test_a_queue_that_keeps_its_word_is_not_accused(queue):
     assert found(queue, queue.waiting) == []
     history = queue.history()
     claims = first_claims(history, accounts(history))
-    assert decide_fifo_queue(OperationTable.from_history(claims)).valid
+    assert decide_fifo_queue(table_of(claims)).valid
 
 
 @given(queues())

@@ -4,6 +4,7 @@ import pytest
 
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.operation_table import INFO, OperationTable, WrongOperations
+from rumpus.checker.deciders.table_builder import table_of
 from rumpus.checker.history import History, Op
 from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
 
@@ -308,7 +309,7 @@ def test_a_history_as_it_is_recorded():
         Op(index=n, time=time * S, process=process, type=kind, f=f, value=value)
         for n, (time, process, kind, f, value) in enumerate(records)
     )
-    table = OperationTable.from_history(history)
+    table = table_of(history)
     assert decide(SEQUENTIAL_CONSISTENCY, table).valid is True
     decision = decide(SESSION_GUARANTEES, table)
     assert decision.witness.operations == [1, 2, 3]

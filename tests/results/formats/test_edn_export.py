@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.history import History, Op
 from rumpus.results.formats.edn_export import NotExportable, edn_history, in_order, porcupine_kv
 from rumpus.results.formats.history_formats import detect_format, read_table
+from tests.checker.deciders.table_definition import defined_table
 from tests.checker.deciders.test_table_builder import attempt, op, records, same
 
 VALUES = st.recursive(
@@ -37,7 +37,7 @@ def file(tmp_path_factory):
 @given(records(VALUES))
 def test_edn_is_read_back_as_the_same_operations(file, ops):
     history = History(ops)
-    expected = attempt(lambda: OperationTable.from_history(history))
+    expected = attempt(lambda: defined_table(history))
     assume(not isinstance(expected, str))
     file.write_text("".join(edn_history(history)), encoding="utf-8", newline="")
     if len(expected):

@@ -4,9 +4,9 @@ import re
 import pytest
 from rich.console import Console
 
-from rumpus.runs import progress
 from rumpus.harness.driver import Progress
 from rumpus.harness.run import Status
+from rumpus.runs import progress
 from rumpus.runs.progress import ProgressDisplay
 
 BUSY = Status(progress=Progress(ok=12, fail=3, info=1, faults={"1": "kill n2"}), leader="n3")

@@ -1,0 +1,123 @@
+"""Holds by a model: a second road to the verdict on exclusion, by what clients were told alone.
+
+`checker.exclusion.mutual_exclusion` compares beliefs, and asks the servers' logs when sessions
+ended. Here the same holds are decided as operations of a lock, as `rumpus check --model` would,
+with neither: a session may have ended after the last call of a grant in it
+(`checker.exclusion.session_proofs`). What overlaps all the same overlaps for certain.
+
+The operations as recorded do not say when a client learned that it holds no more. So the table
+that is decided has a hold as a process of its own, and its end as the release that the client made:
+
+- an acknowledged release, of a client that believed until then and whose session is known to have
+  lived: it was held until the call, at least;
+- everything else (the session is in doubt or not known to live, the time of a lease is up, the
+  client died, its release failed or its outcome is unknown): a release of unknown outcome at the
+  time at which the belief ended, or when the session was last known to live.
+
+Left out are acquires of unknown outcome, which may never have happened, and grants of which a
+client may have known without asking the servers. What the model cannot decide is no doubt, for the
+verdict does not rest on it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rumpus.checker.deciders.decide import ModelEntry, decide
+from rumpus.checker.deciders.decision import Budget, Decision
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
+from rumpus.checker.exclusion.session_proofs import lives_by_grants, proven_grants
+from rumpus.checker.history import History
+from rumpus.checker.holds import Hold
+from rumpus.checker.verdict import Anomaly, CheckResult
+
+SECONDS = 5.0
+BYTES = 512 << 20
+"""What a search may take where holds alone leave the answer open."""
+
+
+def check_holds_by_model(
+    history: History,
+    holds: Sequence[Hold],
+    entry: ModelEntry,
+    *,
+    permits: int = 1,
+    tokens: bool = False,
+) -> CheckResult:
+    """Decide whether holds follow the model of a lock: ``split-brain`` if not.
+
+    Args:
+        history: the run.
+        holds: of one lock.
+        entry: its model.
+        permits: how many may hold at once.
+        tokens: whether the model is told the tokens. A history that would follow it without them
+            is a ``token-regression``.
+    """
+    result = CheckResult(name="holds by model")
+    modes = "acquire_read" in entry.functions
+    holds = proven_grants(holds)
+
+    def decided(*, tokens: bool) -> tuple[OperationTable, Decision]:
+        rows = _rows(history, holds, modes=modes, tokens=tokens)
+        table = OperationTable.from_rows(rows)
+        return table, decide(entry, table, permits, Budget(SECONDS, BYTES))
+
+    table, decision = decided(tokens=tokens)
+    result.stats = {"model": entry.name, "holds": len(holds), "decided": decision.valid}
+    if decision.witness is None:
+        return result
+    fenced = tokens and decided(tokens=False)[1].valid is not False
+    told = [holds[place] for place in np.unique(table.index[decision.witness.operations])]
+    result.anomalies.append(
+        Anomaly(
+            kind="token-regression" if fenced else "split-brain",
+            description=re.sub(
+                r"process (\d+)",
+                lambda found: f"c{holds[int(found[1])].client}",
+                decision.witness.description,
+            ),
+            ops=sorted({index for hold in told for index in hold.ops}),
+            clients=sorted({hold.client for hold in told}),
+            start=min(hold.called for hold in told),
+            end=max(hold.believed_until for hold in told),
+        )
+    )
+    return result
+
+
+def _rows(
+    history: History, holds: Sequence[Hold], *, modes: bool, tokens: bool
+) -> Iterator[dict[str, Any]]:
+    """Two rows a hold, whose place is their process and their index."""
+    lives = lives_by_grants(holds)
+    for place, hold in enumerate(holds):
+        called = hold.release_called
+        until = min(hold.believed_until, int(lives.told_until(hold.session, 0)))
+        sure = hold.released and called is not None and called <= until
+        mode = {"argument": "read" if hold.shared else "write"} if modes else {}
+        number = {"token": hold.token} if tokens and hold.token is not None else {}
+        # A session of its own, of which there is no sign after the call of the acquire.
+        ended = {"session": f"of hold {place}"} if until <= hold.granted else {}
+        yield {
+            "f": "acquire",
+            "process": place,
+            "call": hold.called,
+            "returned": hold.granted,
+            "index": place,
+            **mode,
+            **number,
+            **ended,
+        }
+        yield {
+            "f": "release",
+            "process": place,
+            "call": called if sure else max(until, hold.granted),
+            # It is not told when the release returned: by the end of the history.
+            "returned": max(history.end, until) if sure else NEVER,
+            "outcome": OK if sure else INFO,
+            "index": place,
+            **mode,
+        }

@@ -1,0 +1,1 @@
+"""Putting a run together, and judging one."""
