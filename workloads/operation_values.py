@@ -16,7 +16,7 @@ import msgspec
 from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
 from rumpus.workloads.barrier import KEEPERS
-from rumpus.workloads.counter import COUNTERS_IN_TURN
+from rumpus.workloads.counter import COUNTER
 from rumpus.workloads.ephemeral import NAMES
 from rumpus.workloads.partitioner import PARTS
 from rumpus.workloads.register import KEYS
@@ -101,7 +101,6 @@ def _of_znodes(key: Any) -> Shape:
     return Shape(_fields({"value": Any}, key=key), _fields(_VALUE_OF_KEY, key=key, session=str))
 
 
-_Counter = Annotated[int, msgspec.Meta(ge=0, lt=COUNTERS_IN_TURN)]
 _Barrier = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
 _Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
@@ -135,7 +134,6 @@ _SIGHT = _fields(
     {"stat": _Given(_STAT), "data": _Given(str), "children": _Given(list[str])}, name=_Znode
 )
 _OF_CHILD = Shape(_fields({"child": _Given(str)}, name=_Znode), _SIGHT)
-_COUNT = _fields(key=_Counter, value=int)
 _BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
 _JOB = _fields(key=str)
 
@@ -169,10 +167,7 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "leave": Shape(answer=_fields({"session": str}) | None),
         "drain": Shape(),
     },
-    "counter": {
-        "add": Shape(_fields(_TIMEOUT, key=_Counter, value=int), _COUNT),
-        "read": Shape(_fields(_TIMEOUT, key=_Counter), _COUNT),
-    },
+    "counter": {f: Shape(*shapes) for f, shapes in COUNTER.shapes.items()},
     "breaking": {
         **_of_contest(),
         "break": Shape(answer=_fields(session=str, node=str, token=int)),

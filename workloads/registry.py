@@ -7,6 +7,7 @@ from rumpus.workloads.append import APPENDS
 from rumpus.workloads.barrier import BARRIER
 from rumpus.workloads.breaking import BREAKING
 from rumpus.workloads.counter import COUNTER
+from rumpus.workloads.declared_workload import DeclaredWorkload
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER
 from rumpus.workloads.election import ELECTION
 from rumpus.workloads.ephemeral import EPHEMERAL
@@ -29,8 +30,10 @@ from rumpus.workloads.watch import WATCH
 from rumpus.workloads.workload import Workload
 from rumpus.workloads.znode import ZNODE
 
+AnyWorkload = Workload | DeclaredWorkload
 
-def registered(*workloads: Workload) -> dict[str, Workload]:
+
+def registered(*workloads: AnyWorkload) -> dict[str, AnyWorkload]:
     """Workloads by name.
 
     Raises:
@@ -45,7 +48,7 @@ def registered(*workloads: Workload) -> dict[str, Workload]:
     return {each.name: each for each in workloads}
 
 
-WORKLOADS: Final[Mapping[str, Workload]] = registered(
+WORKLOADS: Final[Mapping[str, AnyWorkload]] = registered(
     LOCK,
     READ_WRITE,
     SEMAPHORE,

@@ -103,6 +103,14 @@ class Workload:
         """The recipes' classes by name."""
         return {name: entry.recipe for name, entry in self.catalogue.items()}
 
+    def load_of(self, setting: Setting) -> Generator:
+        """The load as a generator."""
+        return self.load(setting)
+
+    def final_of(self, setting: Setting) -> Generator:
+        """The final phase as a generator."""
+        return self.final(setting)
+
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
         """What ``build`` is called with in each client's process."""
         options = {"recipe": recipe, "path": self.path}

@@ -109,7 +109,8 @@ def main() -> None:
         level=logging.INFO, format="%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
     )
     module, _, name = assignment.build.partition(":")
-    build = getattr(importlib.import_module(module), name)(**assignment.options)
+    made = getattr(importlib.import_module(module), name)
+    build = getattr(made, "builder", made)(**assignment.options)
     body = ClientBody(
         client=assignment.client,
         hosts=assignment.hosts,

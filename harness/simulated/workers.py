@@ -285,7 +285,8 @@ class SimWorkers:
 
     def _body(self, worker: _Worker, client: int, space: Space) -> None:
         space.load("logging").basicConfig(level=space.load("logging").INFO, format=LOG_FORMAT)
-        build = getattr(space.load(self._module), self._factory)(**self._spec.options)
+        made = getattr(space.load(self._module), self._factory)
+        build = getattr(made, "builder", made)(**self._spec.options)
         body = space.load("rumpus.harness.clients.client_body").ClientBody(
             client=client,
             hosts=self._hosts(client),

@@ -33,8 +33,8 @@ from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Action, Setting, Workload
+from rumpus.workloads.registry import WORKLOADS, AnyWorkload
+from rumpus.workloads.workload import Action, Setting
 
 TICK_MS = 500
 
@@ -167,8 +167,8 @@ def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
         ),
         count=arguments.clients,
         words=workload.words,
-        load=lambda until: workload.load(replace(setting, until=until)),
-        final=workload.final(setting),
+        load=lambda until: workload.load_of(replace(setting, until=until)),
+        final=workload.final_of(setting),
         time_limit=arguments.time_limit,
         cleanup=workload.cleanup,
         fencing=record.fencing,
@@ -177,13 +177,13 @@ def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
     )
 
 
-def _workload(name: str) -> Workload:
+def _workload(name: str) -> AnyWorkload:
     if name not in WORKLOADS:
         raise UsageError(f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}")
     return WORKLOADS[name]
 
 
-def _check_recipe(workload: Workload, name: str, *, fencing: bool) -> None:
+def _check_recipe(workload: AnyWorkload, name: str, *, fencing: bool) -> None:
     if name not in workload.recipes:
         raise UsageError(
             f"unknown recipe {name!r} of workload {workload.name}; there are "
@@ -196,7 +196,7 @@ def _check_recipe(workload: Workload, name: str, *, fencing: bool) -> None:
         )
 
 
-def _check_action(workload: Workload, name: str, length: float, guard: float) -> None:
+def _check_action(workload: AnyWorkload, name: str, length: float, guard: float) -> None:
     if (length or guard) and not workload.timed_actions:
         timed = [each.name for each in WORKLOADS.values() if each.timed_actions]
         raise UsageError(

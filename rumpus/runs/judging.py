@@ -28,8 +28,7 @@ from rumpus.results.untrusted_file import read_regular
 from rumpus.version import __version__
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.operation_values import check_operations
-from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Workload
+from rumpus.workloads.registry import WORKLOADS, AnyWorkload
 
 MOST_TOLD = 5
 """So many things of a kind are told one by one."""
@@ -121,7 +120,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
 
 
 def held_to(
-    workload: Workload, recipe: str, promises: Promises
+    workload: AnyWorkload, recipe: str, promises: Promises
 ) -> tuple[Promises, list[CheckResult]]:
     """The promises that a run is held to, and what they leave open.
 
@@ -216,7 +215,7 @@ def _few(words: list[str]) -> str:
 
 def judge_evidence(
     path: Path,
-    workload: Workload,
+    workload: AnyWorkload,
     recipe: str,
     evidence: Evidence,
     questions: Sequence[CheckResult] = (),
@@ -266,7 +265,7 @@ def judge_evidence(
     return verdict
 
 
-def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
+def _foreign(path: Path, workload: AnyWorkload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
         path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
     )

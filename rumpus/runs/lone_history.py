@@ -18,8 +18,7 @@ from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.operation_values import fitting_workloads
-from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Workload
+from rumpus.workloads.registry import WORKLOADS, AnyWorkload
 
 ANY = "any"
 """What stands for a recipe's name where a history is held to the promises of all of a family."""
@@ -102,7 +101,7 @@ def _test(
     return test
 
 
-def _family(path: Path, history: History, named: str | None) -> Workload:
+def _family(path: Path, history: History, named: str | None) -> AnyWorkload:
     """The workload that made a history which does not say it."""
     if named is not None:
         if named not in WORKLOADS:
@@ -128,7 +127,7 @@ def _family(path: Path, history: History, named: str | None) -> Workload:
     )
 
 
-def _promises(family: Workload, recipe: str | None) -> Promises:
+def _promises(family: AnyWorkload, recipe: str | None) -> Promises:
     """A recipe's promises, or what any of the family's sound recipes promises."""
     if recipe is not None:
         if recipe not in family.recipes:

@@ -7,7 +7,8 @@ from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.outcomes import NotDone
-from rumpus.workloads.counter import COUNTERS_IN_TURN, CounterClient, final, judge_counter, load
+from rumpus.workloads.counter import AMOUNTS, COUNTER
+from rumpus.workloads.declared_workload import OpenClient
 from rumpus.workloads.judgement import Evidence
 from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
@@ -32,7 +33,7 @@ def read(recorded, called, returned, process, total, key=0):
 
 def kinds(recorded):
     evidence = Evidence(history=recorded.history(), promises=Counter.promises)
-    return {anomaly.kind for anomaly in judge_counter(evidence).anomalies}
+    return {anomaly.kind for anomaly in COUNTER.judge(evidence).anomalies}
 
 
 @pytest.mark.parametrize(("outcome", "possible"), [("ok", {2}), ("fail", {1}), ("info", {1, 2})])
@@ -70,7 +71,7 @@ def test_who_can_read_nothing_in_the_end_is_stuck():
     recorded.add(40, 0, "fail", "read", error="no answer in time")
     recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
     evidence = Evidence(history=recorded.history(), promises=Counter.promises)
-    assert {anomaly.kind for anomaly in judge_counter(evidence).anomalies} == {"stuck-waiter"}
+    assert {anomaly.kind for anomaly in COUNTER.judge(evidence).anomalies} == {"stuck-waiter"}
 
 
 def test_counters_are_judged_one_by_one():
@@ -86,7 +87,7 @@ def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
     read(recorded, 30, 40, 0, 1)
     recorded.add(50, "control", "info", "phase-end", {"phase": "final"}).end(60)
     evidence = Evidence(history=recorded.history(), promises=Counter.promises)
-    found = judge_counter(evidence)
+    found = COUNTER.judge(evidence)
     assert found.outcome == "inconclusive"
     assert any("read by everybody" in reason for reason in found.reasons)
 
@@ -100,7 +101,7 @@ def setting(seed):
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
     done = rehearse(
-        on_clients(load(setting(1))),
+        on_clients(COUNTER.load_of(setting(1))),
         clients=CLIENTS,
         nemesis=False,
         behaviour=behaviour,
@@ -115,10 +116,14 @@ def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
 
 def test_in_the_end_everybody_reads_every_counter():
     done = rehearse(
-        final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
+        COUNTER.final_of(setting(1)),
+        clients=CLIENTS,
+        nemesis=False,
+        behaviour=perfect,
+        seed=Seed(2),
     )
     calls = sorted((op.process, op.value["key"]) for op in done.history if op.type == "invoke")
-    assert calls == [(n, key) for n in range(CLIENTS) for key in range(COUNTERS_IN_TURN)]
+    assert calls == [(n, key) for n in range(CLIENTS) for key in range(len(AMOUNTS))]
 
 
 class Scripted:
@@ -141,13 +146,13 @@ class Scripted:
 
 def test_an_unknown_addition_is_tried_again_under_its_key():
     counter = Scripted(unknown=2)
-    told = CounterClient([counter]).invoke("add", {"key": 0, "value": 1, "timeout": 5.0})
+    told = OpenClient(COUNTER, [counter]).invoke("add", {"key": 0, "value": 1, "timeout": 5.0})
     assert (told.type, told.value) == ("ok", {"key": 0, "value": 1})
     assert counter.keys == ["", "mine", "mine"]
 
 
 def test_outcomes_are_told_as_they_are():
-    client = CounterClient([Scripted(unknown=1)])
+    client = OpenClient(COUNTER, [Scripted(unknown=1)])
     assert client.invoke("add", {"key": 0, "value": 1, "timeout": 0.0}).type == "info"
     assert client.invoke("read", {"key": 0, "timeout": 1.0}).type == "fail"
     with pytest.raises(ValueError, match="no operation 'jump'"):

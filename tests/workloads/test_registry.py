@@ -32,7 +32,8 @@ def test_what_gives_a_faulty_recipe_away_breaks_a_promise_of_it(workload, name, 
 @pytest.mark.parametrize(("workload", "name", "recipe"), RECIPES)
 def test_the_clients_side_can_be_built_by_name(workload, name, recipe):
     module, _, function = workload.build.partition(":")
-    build = getattr(importlib.import_module(module), function)
+    made = getattr(importlib.import_module(module), function)
+    build = getattr(made, "builder", made)
     assert callable(build(**workload.options(name, 3)))
     line = recipe.line(workload.path)
     assert line is None or line.path.startswith(workload.path)
@@ -49,7 +50,7 @@ def test_load_and_final_phase_are_of_operations_that_the_workload_names(workload
             what.f
             for _, what, _ in rehearse(on_clients(generator), clients=3, nemesis=False).dispatches
         }
-        for generator in (workload.load(setting), workload.final(setting))
+        for generator in (workload.load_of(setting), workload.final_of(setting))
     ]
     assert all(spoken), "both phases have operations"
     asked = workload.words.acquire

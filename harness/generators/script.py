@@ -1,0 +1,192 @@
+"""Scripts: what one client does, written down as a generator function.
+
+A script yields what its client does next, and is resumed with what came of it::
+
+    def contend(client: Client) -> Steps:
+        while not client.is_over:
+            granted = yield Invocation("acquire", {"timeout": 5.0})
+            if granted.type == "ok":
+                yield Invocation("release")
+            yield client.rest(0.0, 0.1)
+
+An operation is dispatched when the client is free. The script is resumed with its completion, when
+the client is asked for the next one; so ``client.time`` is then the time of that next one. A rest
+is over after so many seconds. A script that returns is exhausted.
+
+Unlike other generators a script is no value: it goes on when it is asked, and cannot be asked about
+an earlier moment. Asked twice at one moment it answers the same. Each client has a script of its
+own (``scripts``), which lasts as long as its process: a client that lost track begins anew.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from rumpus.checker.history import Op, Process
+from rumpus.harness.generators import generator as generators
+from rumpus.harness.generators.combinators import each_process, each_thread
+from rumpus.harness.generators.generator import (
+    NOTHING,
+    PENDING,
+    SECOND,
+    Answer,
+    Context,
+    Invocation,
+    Pending,
+)
+from rumpus.harness.generators.seed import Seed
+
+T = TypeVar("T")
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """Do nothing for so many seconds."""
+
+    seconds: float
+
+
+class Draws:
+    """Random choices, one after the other, from a seed."""
+
+    def __init__(self, seed: Seed) -> None:
+        self._seed = seed
+
+    def below(self, bound: int) -> int:
+        """A whole number, uniform in ``[0, bound)``."""
+        found, self._seed = self._seed.below(bound)
+        return found
+
+    def one_in(self, number: int) -> bool:
+        """True once in so many times, on average."""
+        return self.below(number) == 0
+
+    def uniform(self, least: float = 0.0, most: float = 1.0) -> float:
+        """A number uniform in ``[least, most)``."""
+        share, self._seed = self._seed.uniform()
+        return least + (most - least) * share
+
+    def choose(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        found, self._seed = self._seed.choose(items)
+        return found
+
+
+class Client:
+    """What a script knows of its client.
+
+    Attributes:
+        number: the client's, from 0.
+        clients: how many there are.
+        process: the process as which it runs.
+        time: nanoseconds since the start of the run, when the script was resumed.
+        until: when no new work may begin (nanoseconds since the start of the run).
+        draws: random choices of this client's own.
+    """
+
+    def __init__(self, number: int, clients: int, until: int, seed: Seed) -> None:
+        self.number = number
+        self.clients = clients
+        self.process: Process = number
+        self.time = 0
+        self.until = until
+        self.draws = Draws(seed)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no new work may begin."""
+        return self.time >= self.until
+
+    def rest(self, least: float, most: float | None = None) -> Rest:
+        """A rest of so many seconds, or of a random length between two bounds."""
+        return Rest(least if most is None else self.draws.uniform(least, most))
+
+
+Step = Invocation | Rest
+Steps = Generator[Step, Op, None]
+"""What a script's function returns. A rest, too, is resumed with the last completion."""
+
+
+class Script:
+    """A generator that goes through one client's script.
+
+    Args:
+        function: makes the steps; called once.
+        client: what the function is given.
+    """
+
+    def __init__(self, function: Callable[[Client], Steps], client: Client) -> None:
+        self._client = client
+        self._steps = function(client)
+        self._step: Step | None = None
+        self._rests_until = 0
+        self._came: Any = None
+        self._begun = False
+        self._moves_on = True
+
+    def op(self, ctx: Context) -> Answer:
+        """The present step, or the next one if that has been done."""
+        process = ctx.next_free()
+        if process is None:
+            return PENDING, self
+        client = self._client
+        client.time, client.process = ctx.time, process
+        while True:
+            if self._moves_on and not self._move_on(ctx.time):
+                return None
+            if isinstance(self._step, Invocation):
+                return Invocation(self._step.f, self._step.value, process, ctx.time), self
+            if ctx.time < self._rests_until:
+                return Pending(self._rests_until), self
+            self._moves_on = True
+
+    def _move_on(self, time: int) -> bool:
+        """Resume the script; False at its end."""
+        try:
+            self._step = self._steps.send(self._came) if self._begun else next(self._steps)
+        except StopIteration:
+            return False
+        self._begun, self._moves_on = True, False
+        if isinstance(self._step, Rest):
+            self._rests_until = time + round(self._step.seconds * SECOND)
+        return True
+
+    def update(self, ctx: Context, event: Op) -> "Script":  # noqa: ARG002 - the protocol's
+        """Note what came of the step."""
+        if event.type != "invoke":
+            self._came, self._moves_on = event, True
+        return self
+
+
+def each_client(
+    function: Callable[[Client], Steps],
+    *,
+    clients: int,
+    until: int = 0,
+    seed: Seed,
+    renew: bool = True,
+) -> "generators.Generator":
+    """Every client goes through a script of its own.
+
+    Args:
+        function: the script.
+        clients: how many there are.
+        until: see `Client`.
+        seed: of all; each has a child of it.
+        renew: whether a client whose process was retired begins anew; else it goes on.
+    """
+
+    def script(owner: Process) -> generators.Generator:
+        if not isinstance(owner, int):
+            return NOTHING
+        return Script(function, Client(owner % clients, clients, until, seed.child(owner)))
+
+    return each_process(script) if renew else each_thread(script)
+
+
+def until_ok(step: Invocation, tries: int, client: Client) -> Steps:  # noqa: ARG001 - a script's
+    """Repeat an operation until one completes with ``ok``, so many times at most."""
+    for _ in range(tries):
+        came = yield step
+        if came.type == "ok":
+            return

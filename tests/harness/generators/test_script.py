@@ -1,0 +1,131 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rumpus.checker.history import Op
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.generator import NEMESIS, Context, Invocation, Pending
+from rumpus.harness.generators.script import Client, Draws, Script, each_client, until_ok
+from rumpus.harness.generators.seed import Seed
+
+SECOND = 1_000_000_000
+CLIENTS = 3
+
+
+def dispatched(script, behaviour=perfect, until=SECOND, **options):
+    generator = each_client(script, clients=CLIENTS, until=until, seed=Seed(4), **options)
+    return rehearse(generator, clients=CLIENTS, behaviour=behaviour, most=400).dispatches
+
+
+def test_every_client_goes_through_the_steps_in_their_order():
+    def script(client):
+        yield Invocation("first", client.number)
+        yield Invocation("second", client.clients)
+
+    done = dispatched(script)
+    for number in range(CLIENTS):
+        assert [(each.what.f, each.what.value) for each in done if each.what.thread == number] == [
+            ("first", number),
+            ("second", CLIENTS),
+        ]
+    assert all(each.what.thread != NEMESIS for each in done)
+
+
+def test_a_script_is_told_what_came_of_each_step():
+    seen = []
+
+    def script(client):
+        for f in ("a", "b"):
+            came = yield Invocation(f)
+            seen.append((client.number, came.f, came.type))
+            assert client.time >= came.time
+
+    dispatched(script)
+    assert sorted(seen) == [(n, f, "ok") for n in range(CLIENTS) for f in ("a", "b")]
+
+
+def test_a_rest_is_as_long_as_it_says_and_the_time_moves_on():
+    times = []
+
+    def script(client):
+        yield Invocation("before")
+        began = client.time
+        came = yield client.rest(0.5)
+        assert came.f == "before", "a rest is resumed with the last completion"
+        times.append(client.time - began)
+        yield Invocation("after")
+
+    dispatched(script)
+    assert times == [SECOND // 2] * CLIENTS
+
+
+def test_a_client_that_lost_track_begins_anew_or_goes_on():
+    def script(client):
+        for number in range(3):
+            yield Invocation("step", (client.process, number))
+
+    anew = [each.what.value for each in dispatched(script, imperfect)]
+    assert all((process, 0) in anew for process, _ in anew)
+    on = [each.what.value[1] for each in dispatched(script, imperfect, renew=False)]
+    assert sorted(on) == sorted([0, 1, 2] * CLIENTS)
+
+
+def test_no_new_work_begins_when_the_time_is_over():
+    def script(client):
+        while not client.is_over:
+            yield Invocation("work")
+            yield client.rest(0.01, 0.02)
+
+    done = dispatched(script)
+    assert len(done) > 20
+    assert all(each.time < SECOND for each in done)
+
+
+def test_asked_twice_at_one_moment_it_answers_the_same():
+    def script(client):
+        yield Invocation("draw", client.draws.below(1000))
+        yield client.rest(1.0)
+        yield Invocation("draw", client.draws.below(1000))
+
+    made = Script(script, Client(0, 1, SECOND, Seed(1)))
+    now = Context.start(clients=1, time=5)
+    assert made.op(now) == made.op(now)
+    what, _ = made.op(now)
+    made.update(now, Op(time=5, process=0, type="invoke", f="draw", value=what.value))
+    assert made.op(now)[0] == what
+    made.update(now, Op(time=6, process=0, type="ok", f="draw", value=what.value))
+    assert made.op(now) == made.op(now) == (Pending(5 + SECOND), made)
+    later = Context.start(clients=1, time=5 + SECOND)
+    assert made.op(later) == made.op(later)
+    made.update(later, Op(time=9, process=0, type="ok", f="draw"))
+    assert made.op(later) is None
+    assert made.op(later) is None
+
+
+@pytest.mark.parametrize(("outcomes", "tried"), [(["ok"], 1), (["fail", "info", "ok"], 3)])
+def test_until_ok_repeats_until_then(outcomes, tried):
+    steps = until_ok(Invocation("read"), 5, Client(0, 1, 0, Seed(1)))
+    assert next(steps) == Invocation("read")
+    *early, last = [Op(time=1, process=0, type=outcome, f="read") for outcome in outcomes]
+    assert [steps.send(came) for came in early] == [Invocation("read")] * (tried - 1)
+    with pytest.raises(StopIteration):
+        steps.send(last)
+
+
+def test_until_ok_gives_up():
+    steps = until_ok(Invocation("read"), 2, Client(0, 1, 0, Seed(1)))
+    next(steps)
+    steps.send(Op(time=1, process=0, type="fail", f="read"))
+    with pytest.raises(StopIteration):
+        steps.send(Op(time=2, process=0, type="fail", f="read"))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 50))
+def test_draws_are_decided_by_the_seed(number, bound):
+    first, second = Draws(Seed(number)), Draws(Seed(number))
+    for _ in range(5):
+        assert first.below(bound) == second.below(bound) < bound
+        assert first.uniform(2.0, 3.0) == second.uniform(2.0, 3.0)
+        assert first.choose("abc") == second.choose("abc")
+        assert first.one_in(bound) == second.one_in(bound)
+    assert 2.0 <= first.uniform(2.0, 3.0) < 3.0
