@@ -12,7 +12,7 @@ its address; clients list the children with a watch. What makes it hold under fa
   once.
 - **Discovering reads what was committed.** A write of no effect goes first, so that the server
   asked has seen everything that was committed before the call (why ``sync`` would not do:
-  ``recipes.contests.contest``). One list is one moment.
+  ``Session.catch_up``). One list is one moment.
 - **Watching looks again** after every news, see ``recipes.requests.follower``.
 """
 

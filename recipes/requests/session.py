@@ -116,7 +116,6 @@ class Session:
             return answer.get(timeout=patience)
         except (
             ConnectionLoss,
-            NoNodeError,
             OperationTimeoutError,
             SessionMovedError,
             self._client.handler.timeout_exception,
