@@ -10,7 +10,7 @@ from rumpus.recipes.lock.contest_lock import ContestLock
 
 
 class NeverBelieves(Contender):
-    """The flag that a listener sets is read the wrong way round: nobody ever holds."""
+    """``held`` is always false: the flag that the listener sets is read the wrong way round."""
 
     @property
     def _believes(self) -> bool:
@@ -55,7 +55,7 @@ class CampaignsForEver(ContestElection):
 
 
 class WaitsForItself(ContestLock):
-    """A holder that asks again waits like everybody else, for what it holds itself."""
+    """A thread that holds the lock and acquires again waits for its own release."""
 
     def acquire(self, timeout: float | None = None) -> bool:
         owner, self._owner = self._owner, None

@@ -21,14 +21,14 @@ BETWEEN_S: Final = 0.5
 
 
 class PersistentNode(FairContest):
-    """The node is not ephemeral: it outlives its session."""
+    """The contender's node is persistent: it outlives its session."""
 
     def _create(self, entry: Entry, deadline: Deadline, *, ephemeral: bool = False) -> str:
         return super()._create(entry, deadline, ephemeral=ephemeral)
 
 
 class KeepsPlace(FairContest):
-    """Whose session ended creates its node under the old name: the old place in the line."""
+    """A contender whose session ended creates its node anew under the old name and number."""
 
     _place: str | None = None
 
@@ -70,7 +70,7 @@ class SortsByName(FairContest):
 
 
 class FirstSessionOnly(FairContest):
-    """It listens to its first session for good: when that is lost it does not contend again."""
+    """A contender listens to its first session only, and never contends again once it is lost."""
 
     _first: Session | None = None
 
@@ -84,7 +84,7 @@ class FirstSessionOnly(FairContest):
 
 
 class WatchesFirst(FairContest):
-    """Everybody watches whoever is first, and looks again when that one goes."""
+    """Every waiter watches the first node in line, and looks again when that is gone."""
 
     def _watched(self, blocking: list[str]) -> list[str]:
         return blocking[:1]

@@ -7,9 +7,7 @@ import pytest
 
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.election.catalogue import ELECTIONS
-from rumpus.recipes.election.contest_election import FairElection
 from rumpus.recipes.lock.catalogue import LOCKS
-from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 
 
 class Waiter:
@@ -46,10 +44,9 @@ def queue(crowd, eventually, kind, path, timeouts):
     return holder, waiters
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_free"), [(LOCKS["persistent-node"].recipe, False), (FairLock, True)]
-)
-def test_a_persistent_node_outlives_its_session(crowd, path, kind, is_free):
+@pytest.mark.parametrize(("name", "is_free"), [("persistent-node", False), ("fair", True)])
+def test_a_persistent_node_outlives_its_session(crowd, path, name, is_free):
+    kind = LOCKS[name].recipe
     lock, other = (kind(crowd[number], path) for number in (0, 1))
     assert lock.acquire()
     crowd.expire(0)
@@ -59,10 +56,11 @@ def test_a_persistent_node_outlives_its_session(crowd, path, kind, is_free):
     assert other.acquire(timeout=1) is is_free
 
 
-@pytest.mark.parametrize(("kind", "split"), [(LOCKS["no-recheck"].recipe, True), (FairLock, False)])
+@pytest.mark.parametrize(("name", "split"), [("no-recheck", True), ("fair", False)])
 def test_no_recheck_grants_when_a_waiter_in_the_middle_gives_up(
-    crowd, path, eventually, kind, split
+    crowd, path, eventually, name, split
 ):
+    kind = LOCKS[name].recipe
     holder, (middle, last) = queue(crowd, eventually, kind, path, (1.0, 20))
     assert middle.result() is False
     assert last.granted.wait(5 if split else 0.5) is split
@@ -72,8 +70,9 @@ def test_no_recheck_grants_when_a_waiter_in_the_middle_gives_up(
     assert last.result()
 
 
-@pytest.mark.parametrize(("kind", "woken"), [(LOCKS["watch-first"].recipe, 3), (FairLock, 1)])
-def test_watch_first_grants_to_all_waiters_at_once(crowd, path, eventually, kind, woken):
+@pytest.mark.parametrize(("name", "woken"), [("watch-first", 3), ("fair", 1)])
+def test_watch_first_grants_to_all_waiters_at_once(crowd, path, eventually, name, woken):
+    kind = LOCKS[name].recipe
     holder, waiters = queue(crowd, eventually, kind, path, (20, 20, 20))
     crowd.links.watch_events()
     holder.release()
@@ -85,10 +84,9 @@ def test_watch_first_grants_to_all_waiters_at_once(crowd, path, eventually, kind
         assert waiter.result()
 
 
-@pytest.mark.parametrize(
-    ("kind", "leads"), [(ELECTIONS["believes-after-lost"].recipe, True), (FairElection, False)]
-)
-def test_believes_after_lost_still_leads_beside_its_successor(crowd, path, eventually, kind, leads):
+@pytest.mark.parametrize(("name", "leads"), [("believes-after-lost", True), ("fair", False)])
+def test_believes_after_lost_still_leads_beside_its_successor(crowd, path, eventually, name, leads):
+    kind = ELECTIONS[name].recipe
     election, successor = (kind(crowd[number], path) for number in (0, 1))
     assert election.campaign()
     crowd.end_session(0)
@@ -101,10 +99,9 @@ def test_believes_after_lost_still_leads_beside_its_successor(crowd, path, event
     successor.resign()
 
 
-@pytest.mark.parametrize(
-    ("kind", "split"), [(LOCKS["release-by-path"].recipe, True), (UnfairLock, False)]
-)
-def test_release_by_path_frees_the_next_holders_lock(crowd, path, kind, split):
+@pytest.mark.parametrize(("name", "split"), [("release-by-path", True), ("unfair", False)])
+def test_release_by_path_frees_the_next_holders_lock(crowd, path, name, split):
+    kind = LOCKS[name].recipe
     stale, holder, third = (kind(crowd[number], path) for number in (0, 1, 2))
     assert stale.acquire()
     crowd.end_session(0)
@@ -119,8 +116,9 @@ def test_release_by_path_frees_the_next_holders_lock(crowd, path, kind, split):
     assert holder.held
 
 
-@pytest.mark.parametrize(("kind", "found"), [(LOCKS["no-lookup"].recipe, False), (FairLock, True)])
-def test_no_lookup_queues_behind_itself(crowd, path, kind, found):
+@pytest.mark.parametrize(("name", "found"), [("no-lookup", False), ("fair", True)])
+def test_no_lookup_queues_behind_itself(crowd, path, name, found):
+    kind = LOCKS[name].recipe
     crowd.bystander.ensure_path(path)
     lock = kind(crowd[0], path)
     crowd.links.cut(0, "lost-reply")

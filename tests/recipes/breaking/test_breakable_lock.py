@@ -99,10 +99,9 @@ def test_somebody_who_wrote_to_its_node_since_is_not_freed(crowd, path):
     holder.release()
 
 
-@pytest.mark.parametrize(
-    "kind", [BREAKABLE_LOCKS["frees-first"].recipe, BREAKABLE_LOCKS["reused-path"].recipe]
-)
-def test_the_faulty_ones_free_the_successor(crowd, path, kind):
+@pytest.mark.parametrize("name", ["frees-first", "reused-path"])
+def test_the_faulty_ones_free_the_successor(crowd, path, name):
+    kind = BREAKABLE_LOCKS[name].recipe
     dead, heir, supervisor = (kind(crowd[number], path) for number in range(3))
     assert dead.acquire(10)
     stand = supervisor.holder()

@@ -38,8 +38,9 @@ def group(crowd, path):
         member.close()
 
 
-@pytest.mark.parametrize("kind", [FailoverDatabase, FAILOVER["kazoo-election"].recipe])
-def test_what_is_written_survives_its_primary(crowd, path, group, eventually, kind):
+@pytest.mark.parametrize("name", ["quorum", "kazoo-election"])
+def test_what_is_written_survives_its_primary(crowd, path, group, eventually, name):
+    kind = FAILOVER[name].recipe
     members = [group(number, kind) for number in range(MEMBERS)]
     user = FailoverClient(crowd[5], path)
     first = user.write("a", PATIENCE)

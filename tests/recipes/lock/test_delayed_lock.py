@@ -13,10 +13,9 @@ def seconds_until(acquire):
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize(
-    ("kind", "waits"), [(DelayedLock, False), (LOCKS["delay-after-release"].recipe, True)]
-)
-def test_after_a_release_the_next_one_is_granted_at_once(crowd, path, kind, waits):
+@pytest.mark.parametrize(("name", "waits"), [("lock-delay", False), ("delay-after-release", True)])
+def test_after_a_release_the_next_one_is_granted_at_once(crowd, path, name, waits):
+    kind = LOCKS[name].recipe
     first, second = (kind(crowd[number], path) for number in (0, 1))
     assert first.acquire()
     first.release()
@@ -24,10 +23,9 @@ def test_after_a_release_the_next_one_is_granted_at_once(crowd, path, kind, wait
     second.release()
 
 
-@pytest.mark.parametrize(
-    ("kind", "waits"), [(DelayedLock, True), (LOCKS["delay-since-taken"].recipe, False)]
-)
-def test_after_a_failure_the_next_one_waits(crowd, path, kind, waits):
+@pytest.mark.parametrize(("name", "waits"), [("lock-delay", True), ("delay-since-taken", False)])
+def test_after_a_failure_the_next_one_waits(crowd, path, name, waits):
+    kind = LOCKS[name].recipe
     holder, other = (kind(crowd[number], path) for number in (0, 1))
     assert holder.acquire()
     time.sleep(DELAY)

@@ -119,10 +119,9 @@ def test_a_memory_of_one_knows_nothing_of_others(crowd, path, data):
     assert crowd.data(data) == b"33"
 
 
-@pytest.mark.parametrize(
-    ("kind", "late"), [(LOCKS["look-then-write"].recipe, True), (FencedLock, False)]
-)
-def test_between_a_look_and_a_write_another_may_come(crowd, path, data, kind, late):
+@pytest.mark.parametrize(("name", "late"), [("look-then-write", True), ("fenced", False)])
+def test_between_a_look_and_a_write_another_may_come(crowd, path, data, name, late):
+    kind = LOCKS[name].recipe
     ours, others = (kind(crowd[number], path).fence for number in (0, 1))
     ours.write(33)
 

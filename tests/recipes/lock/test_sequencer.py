@@ -60,8 +60,9 @@ def test_without_an_answer_there_is_no_telling(crowd, path):
     lock.release()
 
 
-@pytest.mark.parametrize("kind", [LOCKS["verified-by-path"].recipe, LOCKS["verified-once"].recipe])
-def test_verified_by_the_wrong_thing_it_outlives_its_hold(crowd, path, kind):
+@pytest.mark.parametrize("name", ["verified-by-path", "verified-once"])
+def test_verified_by_the_wrong_thing_it_outlives_its_hold(crowd, path, name):
+    kind = LOCKS[name].recipe
     lock, other = (kind(crowd[number], path) for number in (0, 1))
     verifier = kind.verifier(crowd[2])
     assert lock.acquire()
