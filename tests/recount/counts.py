@@ -27,6 +27,8 @@ NOT_COUNTS = {
     "longest_ms": "a length of time, recounted below as the longest of its operations",
     "obeyed within their hang": "a join of three clocks, tested on histories made by hand",
     "locks that passed on without waiting": "the same",
+    ("holds by model", "model"): "the name of what decided",
+    ("holds by model", "decided"): "the model's answer, tested on histories made by hand",
     ("session-guarantees", "operations"): "rows that are left once connections are told apart",
 }
 
@@ -199,6 +201,13 @@ def _(run):
 def _(run):
     woken = Woken(run)
     return round(woken.in_all() / len(woken.nodes), 3)
+
+
+@counts(CONTENDED, "holds by model", "holds")
+def _(run):
+    """Grants of nodes that their clients named for the first time, in sessions that they named."""
+    named = [(g.client, *map(g.answer.get, ("session", "node", "token"))) for g in grants(run)]
+    return len({(client, *rest) for client, session, *rest in named if session and rest[0]})
 
 
 counts(CONTENDED, "tokens", "tokens")(
