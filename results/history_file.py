@@ -196,11 +196,12 @@ def _packed(path: Path) -> Iterator[Op]:
         for op in piece:
             value = op.value
             if type(value) is dict and (number := _number(tuple(value))) is not None:
-                encoder.encode_into([*value.values(), number], buffer)
-                kept = bytes(buffer)  # of its own size; what ``encode`` returns is cut from a block
-                if len(shared) < _MOST_SHARED:
-                    shared.setdefault(kept, value)
-                value = shared.get(kept, kept)
+                with contextlib.suppress(OverflowError):  # a number that no record may have
+                    encoder.encode_into([*value.values(), number], buffer)
+                    kept = bytes(buffer)  # of its own size: ``encode`` cuts from a block
+                    if len(shared) < _MOST_SHARED:
+                        shared.setdefault(kept, value)
+                    value = shared.get(kept, kept)
             yield (PackedOp if type(value) is bytes else Op)(
                 index=op.index,
                 time=op.time,

@@ -13,16 +13,17 @@ judged (``checked_shapes``).
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal, get_type_hints, overload
+from typing import Annotated, Any, get_type_hints, overload
 
 import msgspec
 
-from rumpus.harness.clients.client_body import Leaves, Outcome
+from rumpus.harness.clients.client_body import Outcome
 from rumpus.harness.generators.generator import Invocation
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.patient_call import PatientCall, StillRunning
 
 Method = Callable[..., Any]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class Bound:
@@ -101,7 +102,9 @@ class Operation:
         fields: list[Any] = []
         for name in list(inspect.signature(self.method).parameters.values())[2:]:
             kind = hints.get(name.name, Any)
-            if name.default is inspect.Parameter.empty:
+            if name.name == "timeout":  # histories of others may lack it
+                fields.append((name.name, Seconds | None, None))
+            elif name.default is inspect.Parameter.empty:
                 fields.append((name.name, kind))
             else:
                 fields.append((name.name, kind, name.default))
@@ -134,6 +137,3 @@ def operation(
         return Operation(method, name, timeout, overdue)
 
     return decorate
-
-
-__all__ = ["Leaves", "Literal", "Operation", "Outcome", "operation"]

@@ -256,7 +256,7 @@ def test_a_first_record_that_cannot_be_read_is_refused(rumpus, alone):
 def test_what_a_workload_asks_of_its_clients_is_what_it_says_that_it_does(name):
     workload = WORKLOADS[name]
     for recipe in [each for each in workload.catalogue.values() if not each.faulty]:
-        setting = Setting(Seed(3), recipe, 5, 2.0, until=2 * 10**9)
+        setting = Setting(Seed(3), recipe.recipe, 5, 2.0, until=2 * 10**9)
         for generator in (workload.final_of(setting), workload.load_of(setting)):
             log = rehearse(
                 generator, clients=5, nemesis=False, behaviour=imperfect, most=150,
