@@ -8,8 +8,11 @@ SERVERS = {"servers of their own", "shared servers"}
 @pytest.mark.parametrize(
     ("nodeid", "expected"),
     [
-        ("tests/recipes/test_lock.py::test_any[docker-fair]", "shared servers"),
-        ("tests/recipes/test_lock.py::test_any[sim-fair]", "tests/recipes/test_lock.py"),
+        ("tests/recipes/lock/test_contest_lock.py::test_any[docker-fair]", "shared servers"),
+        (
+            "tests/recipes/lock/test_contest_lock.py::test_any[sim-fair]",
+            "tests/recipes/lock/test_contest_lock.py",
+        ),
         ("tests/nemesis/test_real_servers.py::test_any", "shared servers"),
         ("tests/conformance/test_real.py::test_any[7]", "servers of their own"),
         ("tests/recount/test_recount.py::test_any[sim-lock]", "tests/recount/test_recount.py"),

@@ -5,28 +5,27 @@ from the scripts the load and the final phase; from ``checks`` and ``needs`` the
 """
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from rumpus.checker.history import History
 from rumpus.checker.holds import Words
-from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.checker.verdict import Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.combinators import phases
 from rumpus.harness.generators.generator import Generator
 from rumpus.harness.generators.script import Client, Steps, each_client
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.workloads.checks import Check, Need
 from rumpus.workloads.judgement import Evidence, judge_exercised
 from rumpus.workloads.operation import Bound, Operation
 from rumpus.workloads.workload import Setting
 
 Script = Callable[[Client], Steps]
-Check = Callable[[Evidence], CheckResult]
-Need = Callable[[History], Requirement]
 
 
-class DeclaredWorkload:
+class DeclaredWorkload(ABC):
     """The base of workloads. The first line of a subclass's docstring is its summary.
 
     Attributes:
@@ -69,17 +68,17 @@ class DeclaredWorkload:
 
     # What a subclass says.
 
+    @abstractmethod
     def open(self, recipe: Any, context: ClientContext) -> Any:
         """What the operations of one client work on: recipe objects, and what it remembers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def load(self, client: Client) -> Steps:
         """What each client does while there are faults."""
-        raise NotImplementedError
 
+    @abstractmethod
     def final(self) -> Sequence[Script]:
         """What each client does once all is healed: scripts, one after the other."""
-        raise NotImplementedError
 
     def believes(self, opened: Any) -> bool | float:  # noqa: ARG002 - nobody holds anything
         """Whether the client believes at this moment that it holds (``WorkloadClient``)."""

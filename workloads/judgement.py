@@ -20,7 +20,6 @@ from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
-from rumpus.nemesis.registry import effects
 from rumpus.recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
@@ -173,6 +172,8 @@ def judge_exercised(
             count them, and these are not at hand.
         expired: what ``expiries`` counts, in words.
     """
+    from rumpus.nemesis.registry import effects  # noqa: PLC0415 - not in a client's process
+
     exercise = check_exercise(
         evidence.history,
         happened=happened,

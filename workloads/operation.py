@@ -8,7 +8,7 @@ An operation is a method of a workload with the decorator::
 In a client's process the method is called with what ``Workload.open`` made and the values of the
 call. In the generators of the load, ``self.read(key=3)`` is that call, as an ``Invocation``. The
 annotations say what the call and its answer carry: histories are held to them before they are
-judged (``checked_shapes``).
+judged (``operation_values``).
 """
 
 import inspect
@@ -100,14 +100,14 @@ class Operation:
         hints = get_type_hints(self.method, include_extras=True)
         answer = hints.pop("return", Any)
         fields: list[Any] = []
-        for name in list(inspect.signature(self.method).parameters.values())[2:]:
-            kind = hints.get(name.name, Any)
-            if name.name == "timeout":  # histories of others may lack it
-                fields.append((name.name, Seconds | None, None))
-            elif name.default is inspect.Parameter.empty:
-                fields.append((name.name, kind))
+        for parameter in list(inspect.signature(self.method).parameters.values())[2:]:
+            kind = hints.get(parameter.name, Any)
+            if parameter.name == "timeout":  # histories of others may lack it
+                fields.append((parameter.name, Seconds | None, None))
+            elif parameter.default is inspect.Parameter.empty:
+                fields.append((parameter.name, kind))
             else:
-                fields.append((name.name, kind, name.default))
+                fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
         if answer is type(None):
             answer = Any

@@ -1,4 +1,4 @@
-"""Histories of znodes rewritten for the models of ZooKeeper's promises (``checker.guarantees``)."""
+"""Histories of znodes rewritten for the models of ZooKeeper's promises (``guarantee_models``)."""
 
 from collections.abc import Collection, Iterator
 

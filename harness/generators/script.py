@@ -15,16 +15,16 @@ is over after so many seconds. A script that returns is exhausted.
 
 Unlike other generators a script is no value: it goes on when it is asked, and cannot be asked about
 an earlier moment. Asked twice at one moment it answers the same. Each client has a script of its
-own (``scripts``), which lasts as long as its process: a client that lost track begins anew.
+own (``each_client``), which lasts as long as its process: a client that lost track begins anew.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections import abc
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from rumpus.checker.history import Op, Process
-from rumpus.harness.generators import generator as generators
 from rumpus.harness.generators.combinators import each_process, each_thread
 from rumpus.harness.generators.generator import (
     NOTHING,
@@ -32,6 +32,7 @@ from rumpus.harness.generators.generator import (
     SECOND,
     Answer,
     Context,
+    Generator,
     Invocation,
     Pending,
 )
@@ -103,7 +104,7 @@ class Client:
 
 
 Step = Invocation | Rest
-Steps = Generator[Step, Op, None]
+Steps = abc.Generator[Step, Op, None]
 """What a script's function returns. A rest, too, is resumed with the last completion."""
 
 
@@ -165,7 +166,7 @@ def each_client(
     until: int = 0,
     seed: Seed,
     renew: bool = True,
-) -> "generators.Generator":
+) -> Generator:
     """Every client goes through a script of its own.
 
     Args:
@@ -176,7 +177,7 @@ def each_client(
         renew: whether a client whose process was retired begins anew; else it goes on.
     """
 
-    def script(owner: Process) -> generators.Generator:
+    def script(owner: Process) -> Generator:
         if not isinstance(owner, int):
             return NOTHING
         return Script(function, Client(owner % clients, clients, until, seed.child(owner)))
