@@ -1,9 +1,9 @@
 """How the time to judge a run grows with its length and with the number of clients.
 
 Judged is what ``rumpus run`` judges a lock's run by: exclusion on all three timelines, tokens,
-order, herd, liveness and exercise, with the servers' logs at hand (``workloads.judgement``). The
-run is made up (``benchmarks.orderly_run``); reading files is not in the time. Memory is the
-largest that Python held on top of the evidence itself.
+order, herd, liveness and exercise, with the servers' logs at hand
+(``workloads.framework.judgement``). The run is made up (``benchmarks.orderly_run``); reading files
+is not in the time. Memory is the largest that Python held on top of the evidence itself.
 
 ``python -m benchmarks.checking [--quick]``
 """
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.orderly_run import orderly_run
-from rumpus.workloads.lock import LOCK
+from rumpus.workloads.contests.lock import LOCK
 
 CLIENTS = (1, 5, 20)
 SIZES = (10_000, 100_000, 1_000_000)

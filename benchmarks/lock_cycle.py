@@ -55,7 +55,7 @@ from rumpus.harness.generators.generator import (
 from rumpus.harness.links.link_process import ProcessLinks
 from rumpus.harness.run import Run, Status, perform
 from rumpus.results.history_file import HistoryWriter, read_history
-from rumpus.workloads.lock import LOCK
+from rumpus.workloads.contests.lock import LOCK
 
 RECIPE = "fair"
 CASES = ((1, 1, 0.0), (5, 1, 0.0), (1, 3, 0.0055), (5, 3, 0.0055))

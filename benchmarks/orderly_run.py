@@ -13,8 +13,8 @@ from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.recipes.lock.contest_lock import FairLock
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.lock import LOCK
+from rumpus.workloads.contests.lock import LOCK
+from rumpus.workloads.framework.judgement import Evidence
 
 RECORDS_A_SLOT = 10
 SLOT_NS = 6_000_000

@@ -36,6 +36,7 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.links.links import Links
 from rumpus.harness.run import Run
 from rumpus.harness.simulated.run import perform_simulated
@@ -45,8 +46,7 @@ from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter
 from rumpus.simulation.kernel.simulator import SECOND
-from rumpus.workloads.lock import LOCK
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.contests.lock import LOCK
 
 SERVERS = 5
 CLIENTS = 5
@@ -110,7 +110,7 @@ def whole_run(
     seed: int, load_s: float, *, servers: int, kinds: Sequence[str] = EVERYWHERE
 ) -> tuple[float, int]:
     """Processor seconds of a run of the harness, and records in its history."""
-    setting = Setting(Seed(seed), LOCK.recipes["fair"], CLIENTS, SESSION_TIMEOUT_S)
+    setting = WorkloadContext(Seed(seed), LOCK.recipes["fair"], CLIENTS, SESSION_TIMEOUT_S)
     plan = FaultPlan(version=VERSION)
     if kinds:
         plan = random_plan(

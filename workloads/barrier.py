@@ -46,12 +46,13 @@ from rumpus.harness.generators.generator import (
     Pending,
 )
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.workloads.judgement import Evidence, judge_exercised
-from rumpus.workloads.patient_call import PatientCall, StillRunning
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
+from rumpus.workloads.framework.workload import Workload
 
 WORDS = Words(acquire="create", work="wait", release="remove", thing="barrier")
 
@@ -226,7 +227,7 @@ class PassOnce(msgspec.Struct, frozen=True):
         return PassOnce(self.key, self.deadline, self.passed or event.type == "ok")
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """Some clients keep a barrier each, all others wait at them; they take turns."""
 
     def in_turn(client: int) -> Generator:
@@ -239,7 +240,7 @@ def load(setting: Setting) -> Generator:
     return any_of(*(on_threads({client}, in_turn(client)) for client in range(setting.clients)))
 
 
-def final(setting: Setting) -> Generator:
+def final(setting: WorkloadContext) -> Generator:
     """All wait at a barrier; they are opened; all pass, and so do those left over from the load."""
 
     def insist(f: str, key: int) -> Generator:

@@ -6,7 +6,6 @@ over.
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -15,12 +14,12 @@ from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.families.counter_totals import check_totals
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import SECOND
-from rumpus.harness.generators.script import Client, Steps, until_ok
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.counter.catalogue import COUNTERS
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
-from rumpus.workloads.checks import at_least, everybody_at_the_end, follows, of_history
-from rumpus.workloads.declared_workload import DeclaredWorkload, Script
-from rumpus.workloads.operation import operation
+from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows, of_history
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.operation import operation
 
 AMOUNTS = (1, 2, -1, 5, 1, -3, 1, 7)
 """What is added to each counter, always the same: then the model decides exactly."""
@@ -91,9 +90,9 @@ class CounterWorkload(DeclaredWorkload):
                 yield self.add(key=key, value=AMOUNTS[key])
             yield client.rest(0.01, 0.16)
 
-    def final(self) -> list[Script]:
+    def final(self) -> list[ScriptFunction]:
         """Everybody reads every counter."""
-        return [partial(until_ok, self.read(key=key), TRIES) for key in range(len(AMOUNTS))]
+        return [until_ok(self.read(key=key), TRIES) for key in range(len(AMOUNTS))]
 
     checks = (
         follows("counter", "miscount", "add", "read"),

@@ -38,12 +38,13 @@ from rumpus.harness.generators.generator import (
     Pending,
 )
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.judgement import Evidence, judge_exercised
-from rumpus.workloads.patient_call import PatientCall, StillRunning
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
+from rumpus.workloads.framework.workload import Workload
 
 WORDS = Words(acquire="enter", work="stay", release="leave", thing="barrier", counted=False)
 
@@ -155,12 +156,12 @@ class RoundOnce(msgspec.Struct, frozen=True):
         return RoundOnce(self.deadline, WORDS.release if event.type == "ok" else self.stage)
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """All clients pass rounds until the time is up."""
     return each_process(lambda process: Rounds(setting.seed.child(process), setting.until))
 
 
-def final(setting: Setting) -> Generator:  # noqa: ARG001 - the workload's signature
+def final(setting: WorkloadContext) -> Generator:  # noqa: ARG001 - the workload's signature
     """Who is in still, of whatever round, leaves; then all go in once more, and out."""
     drain = Invocation("drain", {"patience": DRAIN_S})
     return phases(each_thread(drain), each_thread(RoundOnce()))

@@ -38,12 +38,13 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.judgement import Evidence, judge_exercised, view_of_servers
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised, view_of_servers
+from rumpus.workloads.framework.workload import Workload
 
 WORDS = Words(acquire="", work="", release="", thing="role of the primary")
 """Nobody asks for the role: whoever believes that it is the primary plays the holder."""
@@ -131,7 +132,7 @@ class Writes(msgspec.Struct, frozen=True):
         return self
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """Everybody writes, and reads now and then."""
     return stagger(
         PERIOD_S,
@@ -140,7 +141,7 @@ def load(setting: Setting) -> Generator:
     )
 
 
-def final(_setting: Setting) -> Generator:
+def final(_setting: WorkloadContext) -> Generator:
     """Everybody writes once more; then looks at its own copy."""
     converge = Invocation("converge", {"patience": FINAL_BOUND_S})
     return phases(

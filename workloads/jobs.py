@@ -39,11 +39,12 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Claim
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.judgement import Evidence, judge_exercised
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.workload import Workload
 
 WORDS = Words(acquire="claim", work="work", release="complete", thing="job")
 
@@ -312,14 +313,14 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], BoardClient]:
     return lambda context: BoardClient(context, recipe, path)
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """All clients submit and work until the time is up."""
     return PassedOn(
         each_process(lambda process: JobCycle(setting.seed.child(process), process, setting.until))
     )
 
 
-def final(setting: Setting) -> Generator:
+def final(setting: WorkloadContext) -> Generator:
     """What is left is done, everybody is told, and somebody looks which effects there are."""
     patience = FINAL_BOUND_S + setting.session_timeout
     drain = Invocation("drain", {"patience": patience})

@@ -49,11 +49,17 @@ from rumpus.harness.generators.generator import (
     Pending,
 )
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
-from rumpus.workloads.contention import LINGER_S, ContentionClient
-from rumpus.workloads.judgement import LEAST_HANDOVERS, Evidence, accepted_actions, judge_exercised
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.contests.contention import LINGER_S, ContentionClient
+from rumpus.workloads.framework.judgement import (
+    LEAST_HANDOVERS,
+    Evidence,
+    accepted_actions,
+    judge_exercised,
+)
+from rumpus.workloads.framework.workload import Workload
 
 WORDS: Final = Words(acquire="acquire", work="work", release="release", thing="share")
 
@@ -132,12 +138,12 @@ class Membership(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, seed=seed, stage=stage)
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """Members come, work and go until the time is up."""
     return each_process(lambda process: Membership(setting.seed.child(process), setting.until))
 
 
-def final(setting: Setting) -> Generator:
+def final(setting: WorkloadContext) -> Generator:
     """Half of the members leave, and come back when the others have shared out the set.
 
     When it is shared out among all, all tell what they own; then half of them leave for good. When

@@ -3,73 +3,81 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.workloads.append import APPENDS
+from rumpus.checker.history import History
 from rumpus.workloads.barrier import BARRIER
-from rumpus.workloads.breaking import BREAKING
+from rumpus.workloads.contests.breaking import BREAKING
+from rumpus.workloads.contests.election import ELECTION
+from rumpus.workloads.contests.lock import LOCK
+from rumpus.workloads.contests.read_write import READ_WRITE
+from rumpus.workloads.contests.semaphore import SEMAPHORE
 from rumpus.workloads.counter import COUNTER
-from rumpus.workloads.declared_workload import DeclaredWorkload
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER
-from rumpus.workloads.election import ELECTION
-from rumpus.workloads.ephemeral import EPHEMERAL
 from rumpus.workloads.failover import FAILOVER_WORKLOAD
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.operation_values import OPERATIONS, Shape, Shapes, check_operations
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.jobs import JOBS
-from rumpus.workloads.lock import LOCK
-from rumpus.workloads.multi import MULTI
-from rumpus.workloads.operation_values import OPERATIONS
 from rumpus.workloads.partitioner import PARTITIONER
-from rumpus.workloads.priority_queue import PRIORITY_QUEUE
-from rumpus.workloads.queue import QUEUE
-from rumpus.workloads.read_write import READ_WRITE
-from rumpus.workloads.register import REGISTER
-from rumpus.workloads.semaphore import SEMAPHORE
-from rumpus.workloads.sequence import SEQUENCE
+from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
+from rumpus.workloads.queues.queue import QUEUE
 from rumpus.workloads.service_discovery import REGISTRY
 from rumpus.workloads.two_phase_commit import TWO_PHASE_COMMIT
 from rumpus.workloads.view import VIEW
-from rumpus.workloads.watch import WATCH
-from rumpus.workloads.workload import Workload
-from rumpus.workloads.znode import ZNODE
+from rumpus.workloads.znodes.append import APPENDS
+from rumpus.workloads.znodes.ephemeral import EPHEMERAL
+from rumpus.workloads.znodes.multi import MULTI
+from rumpus.workloads.znodes.register import REGISTER
+from rumpus.workloads.znodes.sequence import SEQUENCE
+from rumpus.workloads.znodes.watch import WATCH
+from rumpus.workloads.znodes.znode import ZNODE
 
 AnyWorkload = Workload | DeclaredWorkload
 
 
-def registered(*workloads: AnyWorkload) -> dict[str, AnyWorkload]:
-    """Workloads by name.
+WORKLOADS: Final[Mapping[str, AnyWorkload]] = {
+    each.name: each
+    for each in (
+        LOCK,
+        READ_WRITE,
+        SEMAPHORE,
+        QUEUE,
+        PRIORITY_QUEUE,
+        ELECTION,
+        BARRIER,
+        DOUBLE_BARRIER,
+        COUNTER,
+        BREAKING,
+        VIEW,
+        REGISTRY,
+        PARTITIONER,
+        TWO_PHASE_COMMIT,
+        JOBS,
+        REGISTER,
+        APPENDS,
+        WATCH,
+        EPHEMERAL,
+        SEQUENCE,
+        MULTI,
+        ZNODE,
+        FAILOVER_WORKLOAD,
+    )
+}
 
-    Raises:
-        LookupError: nobody has said what the operations of one carry.
-    """
-    for each in workloads:
-        if each.name not in OPERATIONS:
-            raise LookupError(
-                f"workload {each.name!r} has no entry in workloads/operation_values.py: "
-                "say there what its operations carry"
-            )
-    return {each.name: each for each in workloads}
+
+def shapes_of(workload: AnyWorkload) -> Shapes:
+    """The operations of a workload, and what they carry."""
+    if isinstance(workload, DeclaredWorkload):
+        return {f: Shape(*shapes) for f, shapes in workload.shapes.items()}
+    return OPERATIONS[workload.name]
 
 
-WORKLOADS: Final[Mapping[str, AnyWorkload]] = registered(
-    LOCK,
-    READ_WRITE,
-    SEMAPHORE,
-    QUEUE,
-    PRIORITY_QUEUE,
-    ELECTION,
-    BARRIER,
-    DOUBLE_BARRIER,
-    COUNTER,
-    BREAKING,
-    VIEW,
-    REGISTRY,
-    PARTITIONER,
-    TWO_PHASE_COMMIT,
-    JOBS,
-    REGISTER,
-    APPENDS,
-    WATCH,
-    EPHEMERAL,
-    SEQUENCE,
-    MULTI,
-    ZNODE,
-    FAILOVER_WORKLOAD,
-)
+def fitting_workloads(history: History) -> list[str]:
+    """The workloads that all of the clients' operations fit; none if there are no operations."""
+    found = []
+    for name, workload in WORKLOADS.items() if history.operations() else ():
+        try:
+            check_operations(history, name, shapes_of(workload))
+        except ValueError:
+            continue
+        found.append(name)
+    return found

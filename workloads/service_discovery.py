@@ -32,11 +32,12 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.session import Unanswered
-from rumpus.workloads.judgement import Evidence, judge_exercised
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.workload import Workload
 
 WORDS: Final = Words(acquire="register", work="discover", release="deregister", thing="entry")
 
@@ -122,12 +123,12 @@ class MakeSure(msgspec.Struct, frozen=True):
         return MakeSure(self.what, 0 if event.type == "ok" else self.left - 1)
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """Everybody comes and goes until the time is up."""
     return each_process(lambda process: ComeAndGo(setting.seed.child(process), setting.until))
 
 
-def final(setting: Setting) -> Generator:
+def final(setting: WorkloadContext) -> Generator:
     """All register; when sessions of the dead have had time to expire, all list.
 
     Who is registered already makes sure of it. Then half of them leave, and all list again.

@@ -42,6 +42,7 @@ from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.combinators import each_thread, limit, repeat, until_ok
 from rumpus.harness.generators.generator import Answer, Context, Generator, Invocation, Pending
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     VOTE,
@@ -50,9 +51,9 @@ from rumpus.recipes.two_phase_commit.transaction_nodes import (
     VotedAlready,
     read_ballot,
 )
-from rumpus.workloads.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.mortal_client import Died, MortalClient
-from rumpus.workloads.workload import Setting, Workload
 
 WORDS = Words(acquire="begin", work="vote", release="decide", thing="transaction")
 
@@ -341,7 +342,7 @@ def client(recipe: str, path: str) -> Callable[[ClientContext], SiteClient]:
     return lambda context: SiteClient(context, recipe, path)
 
 
-def final(setting: Setting) -> Generator:  # noqa: ARG001 - every workload's
+def final(setting: WorkloadContext) -> Generator:  # noqa: ARG001 - every workload's
     """Everybody learns how every transaction ended."""
     ask = Invocation("outcomes", {"patience": FINAL_BOUND_S})
     return each_thread(until_ok(limit(3, repeat(ask))))

@@ -35,11 +35,12 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.view.catalogue import VIEWS
-from rumpus.workloads.judgement import Evidence, judge_exercised
-from rumpus.workloads.workload import Setting, Workload
+from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.workload import Workload
 
 WORDS: Final = Words(acquire="follow", work="look", release="unfollow", thing="view")
 
@@ -110,12 +111,12 @@ def change(
     return "write", {"name": name, "data": f"{writer}-{serial}", "pause": pause}
 
 
-def load(setting: Setting) -> Generator:
+def load(setting: WorkloadContext) -> Generator:
     """Everybody follows, looks and changes until the time is up."""
     return each_process(lambda process: FollowAndChange(setting.seed.child(process), setting.until))
 
 
-def final(setting: Setting) -> Generator:
+def final(setting: WorkloadContext) -> Generator:
     """Bursts of changes; after each every view must become what the servers hold."""
     patience = round(setting.session_timeout + 3.0, 3)
     converge = Invocation("converge", {"patience": patience})

@@ -19,7 +19,7 @@ own (``each_client``), which lasts as long as its process: a client that lost tr
 """
 
 from collections import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -37,6 +37,7 @@ from rumpus.harness.generators.generator import (
     Pending,
 )
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 
 T = TypeVar("T")
 
@@ -78,34 +79,55 @@ class Client:
 
     Attributes:
         number: the client's, from 0.
-        clients: how many there are.
+        context: what the run's operations depend on.
+        shared: what all clients' scripts have in common: what the workload made for this run.
+        before: how the client's former process ended: the completion of its last operation, None
+            for the first process. What a script remembers ends with it.
         process: the process as which it runs.
         time: nanoseconds since the start of the run, when the script was resumed.
-        until: when no new work may begin (nanoseconds since the start of the run).
         draws: random choices of this client's own.
     """
 
-    def __init__(self, number: int, clients: int, until: int, seed: Seed) -> None:
+    def __init__(
+        self,
+        number: int,
+        context: WorkloadContext,
+        seed: Seed,
+        shared: Any = None,
+        before: Op | None = None,
+    ) -> None:
         self.number = number
-        self.clients = clients
-        self.process: Process = number
+        self.context = context
+        self.shared = shared
+        self.before = before
+        self.process: int = number
         self.time = 0
-        self.until = until
         self.draws = Draws(seed)
+
+    @property
+    def clients(self) -> int:
+        """How many there are."""
+        return self.context.clients
 
     @property
     def is_over(self) -> bool:
         """Whether no new work may begin."""
-        return self.time >= self.until
+        return self.time >= self.context.until
 
     def rest(self, least: float, most: float | None = None) -> Rest:
         """A rest of so many seconds, or of a random length between two bounds."""
         return Rest(least if most is None else self.draws.uniform(least, most))
 
+    def rest_until(self, time: int) -> Rest:
+        """A rest to a moment of the run, in nanoseconds; none if that is past."""
+        return Rest(max(0, time - self.time) / SECOND)
+
 
 Step = Invocation | Rest
 Steps = abc.Generator[Step, Op, None]
 """What a script's function returns. A rest, too, is resumed with the last completion."""
+
+ScriptFunction = Callable[[Client], Steps]
 
 
 class Script:
@@ -114,10 +136,14 @@ class Script:
     Args:
         function: makes the steps; called once.
         client: what the function is given.
+        ended: client -> its last completion; kept up to date.
     """
 
-    def __init__(self, function: Callable[[Client], Steps], client: Client) -> None:
+    def __init__(
+        self, function: ScriptFunction, client: Client, ended: dict[int, Op] | None = None
+    ) -> None:
         self._client = client
+        self._ended = {} if ended is None else ended
         self._steps = function(client)
         self._step: Step | None = None
         self._rests_until = 0
@@ -131,7 +157,7 @@ class Script:
         if process is None:
             return PENDING, self
         client = self._client
-        client.time, client.process = ctx.time, process
+        client.time, client.process = ctx.time, int(process)
         while True:
             if self._moves_on and not self._move_on(ctx.time):
                 return None
@@ -156,38 +182,72 @@ class Script:
         """Note what came of the step."""
         if event.type != "invoke":
             self._came, self._moves_on = event, True
+            self._ended[self._client.number] = event
         return self
 
 
 def each_client(
-    function: Callable[[Client], Steps],
+    function: ScriptFunction,
+    context: WorkloadContext,
     *,
-    clients: int,
-    until: int = 0,
-    seed: Seed,
+    seed: Seed | None = None,
+    shared: Any = None,
     renew: bool = True,
 ) -> Generator:
     """Every client goes through a script of its own.
 
     Args:
         function: the script.
-        clients: how many there are.
-        until: see `Client`.
-        seed: of all; each has a child of it.
+        context: what it depends on.
+        seed: of all choices; each client has a child of it. None: the context's.
+        shared: what all scripts have in common.
         renew: whether a client whose process was retired begins anew; else it goes on.
     """
+    ended: dict[int, Op] = {}
+    seeds = context.seed if seed is None else seed
 
     def script(owner: Process) -> Generator:
         if not isinstance(owner, int):
             return NOTHING
-        return Script(function, Client(owner % clients, clients, until, seed.child(owner)))
+        number = owner % context.clients
+        client = Client(number, context, seeds.child(owner), shared, ended.get(number))
+        return Script(function, client, ended)
 
     return each_process(script) if renew else each_thread(script)
 
 
-def until_ok(step: Invocation, tries: int, client: Client) -> Steps:  # noqa: ARG001 - a script's
-    """Repeat an operation until one completes with ``ok``, so many times at most."""
-    for _ in range(tries):
-        came = yield step
-        if came.type == "ok":
-            return
+def until_ok(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction:
+    """Repeat an operation until one completes with ``ok``.
+
+    Args:
+        step: the operation.
+        tries: how often at most.
+        pause: seconds from one try to the next.
+    """
+
+    def script(client: Client) -> Steps:
+        for left in reversed(range(tries)):
+            came = yield step
+            if came.type == "ok":
+                return
+            if left and pause:
+                yield client.rest(pause)
+
+    return script
+
+
+def once(step: Invocation) -> ScriptFunction:
+    """One operation, however it ends."""
+    return until_ok(step, 1)
+
+
+def only(
+    clients: Collection[int] | Callable[[Client], bool], script: ScriptFunction
+) -> ScriptFunction:
+    """A script of these clients, by their numbers or as a function says; the others do nothing."""
+
+    def chosen(client: Client) -> Steps:
+        if clients(client) if callable(clients) else client.number in clients:
+            yield from script(client)
+
+    return chosen

@@ -45,8 +45,8 @@ SHARED = (
     "kazoo.protocol.states",
     "kazoo.security",
     "rumpus.recipes.promises",
-    "rumpus.workloads.judgement",
-    "rumpus.workloads.workload",
+    "rumpus.workloads.framework.judgement",
+    "rumpus.workloads.framework.workload",
 )
 """What is data and pure functions among these. Classes take long to make."""
 

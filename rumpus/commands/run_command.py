@@ -14,6 +14,7 @@ import msgspec
 from rumpus.consoles import notices, shown
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan
@@ -34,7 +35,6 @@ from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.registry import WORKLOADS, AnyWorkload
-from rumpus.workloads.workload import Action, Setting
 
 TICK_MS = 500
 
@@ -152,7 +152,7 @@ def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
     """What the harness is to do."""
     workload = WORKLOADS[arguments.workload]
     recipe = workload.recipes[arguments.recipe]
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(seed),
         recipe=recipe,
         clients=arguments.clients,

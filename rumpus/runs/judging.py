@@ -26,9 +26,9 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
 from rumpus.version import __version__
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.operation_values import check_operations
-from rumpus.workloads.registry import WORKLOADS, AnyWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.operation_values import check_operations
+from rumpus.workloads.registry import WORKLOADS, AnyWorkload, shapes_of
 
 MOST_TOLD = 5
 """So many things of a kind are told one by one."""
@@ -234,7 +234,7 @@ def judge_evidence(
             names the record.
     """
     try:
-        check_operations(evidence.history, workload.name)
+        check_operations(evidence.history, workload.name, shapes_of(workload))
     except ValueError as error:
         raise _foreign(path, workload, error) from error
     try:

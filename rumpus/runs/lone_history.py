@@ -16,9 +16,8 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.operation_values import fitting_workloads
-from rumpus.workloads.registry import WORKLOADS, AnyWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.registry import WORKLOADS, AnyWorkload, fitting_workloads
 
 ANY = "any"
 """What stands for a recipe's name where a history is held to the promises of all of a family."""

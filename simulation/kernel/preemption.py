@@ -49,7 +49,8 @@ class Preemption:
 
     def at_primitive(self, world: World) -> None:
         """Called by each primitive operation of a task; may yield."""
-        if self.mode == "primitives":
+        task = world.current
+        if self.mode == "primitives" and not (task is not None and task.loads):
             self._left -= 1
             if self._left <= 0:
                 self._preempt(world)
@@ -89,6 +90,9 @@ class Preemption:
             return on_line
 
         def on_call(frame: FrameType, _event: str, _argument: Any) -> Any:
+            task = world.current
+            if task is not None and task.loads:
+                return None
             return on_line if is_traced(frame.f_code.co_filename) else None
 
         return on_call

@@ -86,6 +86,7 @@ class Task:
         "finished",
         "greenlet",
         "identity",
+        "loads",
         "missed",
         "name",
         "parked",
@@ -104,6 +105,9 @@ class Task:
         self.stalled = False
         self.missed = False
         """Whether it became ready while it was stalled."""
+        self.loads = 0
+        """How many modules it is executing: it is not preempted then, or what a program imports
+        would decide where it is preempted later."""
         self.waits_for = "its first step"
         self._timed_out = False
         self._deadline = NEVER

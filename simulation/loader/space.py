@@ -158,17 +158,22 @@ class Space(Runtime):
             # Real imports do it afterwards, and find modules that import each other elsewhere.
             setattr(parent, leaf, module)
         lock = self._loading[name] = self.locks.rlock()
-        with lock:
-            try:
+        task = self.process.simulator.current
+        if task is not None:
+            task.loads += 1
+        try:
+            with lock:
                 if found.code is not None:
                     exec(found.code, namespace)  # noqa: S102 - this is what a loader does
-            except BaseException:
-                self.modules.pop(name, None)
-                if parent is not None and vars(parent).get(leaf) is module:
-                    delattr(parent, leaf)
-                raise
-            finally:
-                del self._loading[name]
+        except BaseException:
+            self.modules.pop(name, None)
+            if parent is not None and vars(parent).get(leaf) is module:
+                delattr(parent, leaf)
+            raise
+        finally:
+            del self._loading[name]
+            if task is not None:
+                task.loads -= 1
         finish = FINISHING.get(name)
         if finish is not None:
             finish(self, module)

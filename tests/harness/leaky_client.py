@@ -2,7 +2,7 @@
 
 import time
 
-from rumpus.workloads import lock
+from rumpus.workloads.contests import lock
 from tests.harness import shared_leaks
 
 SMALL = 1e-6

@@ -6,6 +6,7 @@ from itertools import count
 from rumpus.checker.clock import WallClock
 from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.harness.run import Run, Status
 from rumpus.harness.simulated.run import perform_simulated
 from rumpus.nemesis.plan import FaultPlan
@@ -17,9 +18,8 @@ from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import server_truth
 from rumpus.simulation.kernel.clock import EPOCH
-from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Setting
 
 BEGINNING = {"monotonic": 0, "wall": EPOCH}
 CLIENTS = 5
@@ -66,7 +66,7 @@ class SimulatedRuns:
                 stop_requested=stop_requested,
             )
 
-        setting = Setting(
+        setting = WorkloadContext(
             seed=Seed(seed), recipe=kind, clients=CLIENTS, session_timeout=SESSION_TIMEOUT
         )
         status = Status()

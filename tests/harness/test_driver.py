@@ -27,7 +27,7 @@ from rumpus.harness.generators.generator import NOTHING, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
-from rumpus.workloads.lock import WORDS
+from rumpus.workloads.contests.lock import WORDS
 
 SECOND = 1_000_000_000
 

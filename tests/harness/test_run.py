@@ -10,7 +10,7 @@ from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.combinators import cycle, repeat
 from rumpus.harness.generators.generator import NOTHING, Invocation
 from rumpus.harness.run import Run, Status, perform
-from rumpus.workloads.lock import WORDS
+from rumpus.workloads.contests.lock import WORDS
 
 
 class Sink:

@@ -1,6 +1,5 @@
 """A history that came alone is held to what its workload promises, or is refused."""
 
-import dataclasses
 import json
 import shlex
 
@@ -11,14 +10,13 @@ from hypothesis import strategies as st
 
 from rumpus.harness.generators.dry_run import imperfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.results.first_record import FirstRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
-from rumpus.workloads.operation_values import OPERATIONS, fitting_workloads
-from rumpus.workloads.registry import WORKLOADS, registered
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.registry import WORKLOADS, fitting_workloads, shapes_of
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import LONE, Story, counted
 
@@ -256,21 +254,14 @@ def test_a_first_record_that_cannot_be_read_is_refused(rumpus, alone):
 def test_what_a_workload_asks_of_its_clients_is_what_it_says_that_it_does(name):
     workload = WORKLOADS[name]
     for recipe in [each for each in workload.catalogue.values() if not each.faulty]:
-        setting = Setting(Seed(3), recipe.recipe, 5, 2.0, until=2 * 10**9)
+        setting = WorkloadContext(Seed(3), recipe.recipe, 5, 2.0, until=2 * 10**9)
         for generator in (workload.final_of(setting), workload.load_of(setting)):
             log = rehearse(
                 generator, clients=5, nemesis=False, behaviour=imperfect, most=150,
                 cleanup=workload.cleanup,
             )  # fmt: skip
             asked = {each.what.f for each in log.dispatches}
-            assert asked <= OPERATIONS[name].keys()
-
-
-def test_no_workload_without_its_operations_and_no_operations_without_a_workload():
-    assert OPERATIONS.keys() == WORKLOADS.keys()
-    fresh = dataclasses.replace(WORKLOADS["lock"], name="teapot")
-    with pytest.raises(LookupError, match=r"'teapot' has no entry in workloads/operation_values"):
-        registered(*WORKLOADS.values(), fresh)
+            assert asked <= shapes_of(workload).keys()
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Workload
 from tests.torture.commands import Call, run_one
 
 FAULTS = "client-kill,client-pause"

@@ -5,6 +5,7 @@ import pytest
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.barrier import (
     KEEPERS,
@@ -15,8 +16,7 @@ from rumpus.workloads.barrier import (
     judge_barrier,
     load,
 )
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -108,7 +108,7 @@ def test_without_a_remove_in_the_end_nobody_can_say():
 
 
 def setting(seed):
-    return Setting(
+    return WorkloadContext(
         seed=Seed(seed), recipe=Barrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
     )
 

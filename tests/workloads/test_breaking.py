@@ -11,11 +11,11 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import Context
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
-from rumpus.workloads.breaking import BREAKING, QUICK, judge
-from rumpus.workloads.breaking_load import HANG_S, Supervision
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.contests.breaking import BREAKING, QUICK, judge
+from rumpus.workloads.contests.breaking_load import HANG_S, Supervision
+from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -32,7 +32,7 @@ SETTINGS = {
 
 
 def setting(recipe, seed=1):
-    return Setting(
+    return WorkloadContext(
         seed=Seed(seed), recipe=recipe, clients=5, session_timeout=2.0, until=20 * SECOND
     )
 

@@ -19,9 +19,9 @@ from rumpus.harness.generators.dry_run import (
     rehearse,
 )
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.recipes.promises import EXCLUSION, Promises
-from rumpus.workloads.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
-from rumpus.workloads.workload import Action, Setting
+from rumpus.workloads.contests.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -49,7 +49,9 @@ class NotReentrant:
 
 
 def setting(seed, recipe=NotReentrant):
-    return Setting(seed=seed, recipe=recipe, clients=CLIENTS, session_timeout=2.0, until=UNTIL)
+    return WorkloadContext(
+        seed=seed, recipe=recipe, clients=CLIENTS, session_timeout=2.0, until=UNTIL
+    )
 
 
 def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):

@@ -11,8 +11,8 @@ from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line
-from rumpus.workloads import contention
-from rumpus.workloads.contention import ContentionClient
+from rumpus.workloads.contests import contention
+from rumpus.workloads.contests.contention import ContentionClient
 
 WORDS = Words()
 PATH = "/rumpus/lock"

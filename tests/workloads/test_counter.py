@@ -5,12 +5,12 @@ import pytest
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.counter import AMOUNTS, COUNTER
-from rumpus.workloads.declared_workload import OpenClient
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -93,7 +93,7 @@ def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
 
 
 def setting(seed):
-    return Setting(
+    return WorkloadContext(
         seed=Seed(seed), recipe=Counter, clients=CLIENTS, session_timeout=2.0, until=UNTIL
     )
 

@@ -10,11 +10,11 @@ from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -150,7 +150,7 @@ def test_who_does_not_come_in_or_out_in_the_end_is_stuck():
 
 
 def setting(seed):
-    return Setting(
+    return WorkloadContext(
         seed=Seed(seed), recipe=DoubleBarrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
     )
 

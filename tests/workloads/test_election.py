@@ -5,16 +5,16 @@ import pytest
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.election.contest_election import FairElection
-from rumpus.workloads.election import ELECTION, LEAST_OBSERVATIONS, judge
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS, judge
+from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
 
 def test_one_client_observes_and_the_others_campaign():
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(1), recipe=FairElection, clients=4, session_timeout=2.0, until=10**9
     )
     load = rehearse(on_clients(ELECTION.load(setting)), clients=4, nemesis=False)

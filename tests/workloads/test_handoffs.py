@@ -13,7 +13,7 @@ from rumpus.harness.generators.combinators import (
 from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.seed import Seed
-from rumpus.workloads.handoffs import TRICKLE_NS, Handoffs, Schedule
+from rumpus.workloads.queues.handoffs import TRICKLE_NS, Handoffs, Schedule
 
 SCHEDULE = Schedule(seconds=2.0, every=5.0, since=10 * SECOND, until=8 * SECOND)
 BEGIN, END = 3 * SECOND, 5 * SECOND

@@ -6,10 +6,10 @@ from rumpus.checker.families.job_effects import check_job_effects
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.workloads.jobs import JOBS
-from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -170,7 +170,7 @@ def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
 
 
 def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
-    setting = Setting(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
+    setting = WorkloadContext(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
     rehearsal = rehearse(
         on_clients(JOBS.load(setting)), clients=3, nemesis=False, behaviour=perfect
     )

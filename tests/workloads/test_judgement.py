@@ -7,7 +7,7 @@ from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.recipes.lock.contest_lock import FairLock, UnfairLock
 from rumpus.recipes.promises import Promises
-from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 

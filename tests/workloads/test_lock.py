@@ -17,9 +17,9 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, rehearse
 from rumpus.harness.generators.generator import Context
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.lock.catalogue import LOCKS
-from rumpus.workloads.lock import LOCK, WORDS
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.contests.lock import LOCK, WORDS
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -199,7 +199,7 @@ def test_of_a_hold_whose_end_nobody_knows_any_answer_may_be_right():
 
 
 def setting(recipe):
-    return Setting(
+    return WorkloadContext(
         seed=Seed(3),
         recipe=LOCKS[recipe].recipe,
         clients=4,

@@ -1,8 +1,8 @@
 """Transactions of several znodes: the judge on written histories."""
 
 from rumpus.recipes.znodes.multi_write import NAMES, MultiWrite
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.multi import judge_multi
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.znodes.multi import judge_multi
 from tests.rumpus.lone_histories import Story
 
 

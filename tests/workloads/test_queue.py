@@ -8,14 +8,14 @@ from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue
-from rumpus.workloads.judgement import Evidence
-from rumpus.workloads.queueing import VIGIL_END_S, VIGIL_SHARE
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.queues.queueing import VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -263,7 +263,7 @@ def empty(dispatch, seed):
 
 
 def called(recipe=FifoQueue, workload="queue", phase="load", behaviour=perfect, clients=4):
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(4), recipe=recipe, clients=clients, session_timeout=2.0, until=20 * SECOND
     )
     generator = getattr(WORKLOADS[workload], phase)(setting)

@@ -3,16 +3,16 @@ import pytest
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
-from rumpus.workloads.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
-from rumpus.workloads.workload import Setting
+from rumpus.workloads.contests.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
 from tests.harness.simulated_runs import SimulatedRuns
 
 CLIENTS = 3
 
 
 def rehearse_load(recipe, behaviour=perfect):
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(1),
         recipe=READ_WRITE_LOCKS[recipe].recipe,
         clients=CLIENTS,
@@ -41,7 +41,7 @@ def test_both_modes_are_asked_for_in_the_end_too():
         if what.f == WORDS.acquire
     }
     assert asked == set(MODES)
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"].recipe, clients=CLIENTS, session_timeout=2.0
     )
     last = rehearse(on_clients(READ_WRITE.final(setting)), clients=CLIENTS, nemesis=False)

@@ -6,8 +6,8 @@ from rumpus.checker.verdict import ANOMALIES
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.workloads.registry import WORKLOADS
-from rumpus.workloads.workload import Setting
 
 RECIPES = [
     pytest.param(workload, name, recipe, id=f"{workload.name}-{name}")
@@ -42,7 +42,7 @@ def test_the_clients_side_can_be_built_by_name(workload, name, recipe):
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 def test_load_and_final_phase_are_of_operations_that_the_workload_names(workload):
     recipe = next(iter(workload.recipes.values()))
-    setting = Setting(
+    setting = WorkloadContext(
         seed=Seed(1), recipe=recipe, clients=3, session_timeout=2.0, until=5_000_000_000
     )
     spoken = [

@@ -12,12 +12,12 @@ from rumpus.checker.families.commitments import (
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
-from rumpus.workloads.judgement import Evidence
+from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.mortal_client import Died, MortalClient
 from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits
-from rumpus.workloads.workload import Setting
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -192,7 +192,7 @@ def test_no_end_is_asked_for_before_everything_is_healed():
 
 
 def rehearsed(behaviour=perfect):
-    setting = Setting(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
+    setting = WorkloadContext(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
     load = on_clients(TWO_PHASE_COMMIT.load(setting))
     return rehearse(load, clients=5, nemesis=False, behaviour=behaviour)
 

@@ -5,15 +5,28 @@ from hypothesis import strategies as st
 from rumpus.checker.history import Op
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import NEMESIS, Context, Invocation, Pending
-from rumpus.harness.generators.script import Client, Draws, Script, each_client, until_ok
+from rumpus.harness.generators.script import (
+    Client,
+    Draws,
+    Rest,
+    Script,
+    each_client,
+    only,
+    until_ok,
+)
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 
 SECOND = 1_000_000_000
 CLIENTS = 3
 
 
-def dispatched(script, behaviour=perfect, until=SECOND, **options):
-    generator = each_client(script, clients=CLIENTS, until=until, seed=Seed(4), **options)
+def context(clients=CLIENTS, until=SECOND):
+    return WorkloadContext(Seed(4), None, clients, session_timeout=2.0, until=until)
+
+
+def dispatched(script, behaviour=perfect, **options):
+    generator = each_client(script, context(), **options)
     return rehearse(generator, clients=CLIENTS, behaviour=behaviour, most=400).dispatches
 
 
@@ -70,6 +83,50 @@ def test_a_client_that_lost_track_begins_anew_or_goes_on():
     assert sorted(on) == sorted([0, 1, 2] * CLIENTS)
 
 
+def test_a_script_is_told_how_the_process_before_it_ended():
+    told = []
+
+    def script(client):
+        told.append((client.process, client.before and (client.before.process, client.before.type)))
+        for number in range(3):
+            yield Invocation("step", number)
+
+    dispatched(script, imperfect)
+    assert [before for process, before in told if process < CLIENTS] == [None] * CLIENTS
+    later = [(process, before) for process, before in told if process >= CLIENTS]
+    assert later
+    assert all(before == (process - CLIENTS, "info") for process, before in later)
+
+
+def test_scripts_share_what_the_workload_made():
+    shared = []
+
+    def script(client):
+        client.shared.append(client.number)
+        yield Invocation("step")
+
+    dispatched(script, shared=shared)
+    assert sorted(shared) == list(range(CLIENTS))
+
+
+@pytest.mark.parametrize("clients", [{1}, lambda client: client.number == 1])
+def test_only_these_clients_do_anything(clients):
+    def script(client):
+        yield Invocation("step", client.number)
+
+    assert [each.what.value for each in dispatched(only(clients, script))] == [1]
+
+
+def test_until_ok_pauses_between_two_tries():
+    steps = until_ok(Invocation("read"), 2, pause=0.5)(Client(0, context(), Seed(1)))
+    next(steps)
+    failed = Op(time=1, process=0, type="fail", f="read")
+    assert steps.send(failed) == Rest(0.5)
+    assert steps.send(failed) == Invocation("read")
+    with pytest.raises(StopIteration):
+        steps.send(failed)
+
+
 def test_no_new_work_begins_when_the_time_is_over():
     def script(client):
         while not client.is_over:
@@ -87,7 +144,7 @@ def test_asked_twice_at_one_moment_it_answers_the_same():
         yield client.rest(1.0)
         yield Invocation("draw", client.draws.below(1000))
 
-    made = Script(script, Client(0, 1, SECOND, Seed(1)))
+    made = Script(script, Client(0, context(clients=1), Seed(1)))
     now = Context.start(clients=1, time=5)
     assert made.op(now) == made.op(now)
     what, _ = made.op(now)
@@ -104,7 +161,7 @@ def test_asked_twice_at_one_moment_it_answers_the_same():
 
 @pytest.mark.parametrize(("outcomes", "tried"), [(["ok"], 1), (["fail", "info", "ok"], 3)])
 def test_until_ok_repeats_until_then(outcomes, tried):
-    steps = until_ok(Invocation("read"), 5, Client(0, 1, 0, Seed(1)))
+    steps = until_ok(Invocation("read"), 5)(Client(0, context(), Seed(1)))
     assert next(steps) == Invocation("read")
     *early, last = [Op(time=1, process=0, type=outcome, f="read") for outcome in outcomes]
     assert [steps.send(came) for came in early] == [Invocation("read")] * (tried - 1)
@@ -113,7 +170,7 @@ def test_until_ok_repeats_until_then(outcomes, tried):
 
 
 def test_until_ok_gives_up():
-    steps = until_ok(Invocation("read"), 2, Client(0, 1, 0, Seed(1)))
+    steps = until_ok(Invocation("read"), 2)(Client(0, context(), Seed(1)))
     next(steps)
     steps.send(Op(time=1, process=0, type="fail", f="read"))
     with pytest.raises(StopIteration):

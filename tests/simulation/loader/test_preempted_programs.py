@@ -79,3 +79,48 @@ def test_a_race_is_found_by_modes_that_go_deep_enough_and_a_correct_program_pass
     tmp_path, source, shown_by
 ):
     assert {mode for mode in MODES if is_made_twice(tmp_path, source, mode)} == shown_by
+
+
+BUSY_MODULE = """
+import threading
+lock = threading.Lock()
+for number in range({operations}):
+    with lock:
+        number += 1
+"""
+
+IMPORTER = """
+import threading
+order, lock = [], threading.Lock()
+
+def use(name):
+    for _ in range(1000):
+        with lock:
+            order.append(name)
+
+def main():
+    import {imported}
+    for name in "ab":
+        threading.Thread(target=use, args=(name,)).start()
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_program_imports_does_not_decide_where_it_is_preempted(tmp_path, mode):
+    orders = set()
+    for operations in (0, 1, 57):
+        world = World(tmp_path, 3)
+        imported = world.write(BUSY_MODULE.format(operations=operations))
+        name = world.write(IMPORTER.format(imported=imported))
+        world.simulator.preempt(mode)
+        space = world.space(name, imported)
+        space.process.is_traced = space.is_private_file
+        module = space.load(name)
+        space.start(module.main)
+        world.simulator.run(SECOND)
+        assert world.simulator.failures == []
+        orders.add("".join(module.order))
+        world.simulator.close()
+    (order,) = orders
+    switches = order.count("ab") + order.count("ba")
+    assert (switches > 1) == (mode in ("primitives", "lines"))

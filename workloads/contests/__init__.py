@@ -1,0 +1,1 @@
+"""Workloads whose clients contend for one thing: locks, permits, the leadership."""

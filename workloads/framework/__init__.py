@@ -1,0 +1,1 @@
+"""What a workload declares, and what follows from that."""

@@ -1,0 +1,1 @@
+"""Workloads of queues and priority queues."""

@@ -1,0 +1,1 @@
+"""Workloads on plain znodes: what ZooKeeper itself promises."""
