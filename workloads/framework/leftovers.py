@@ -1,0 +1,67 @@
+"""What clients have left on the servers, looked at in the final phase.
+
+All of these raise what kazoo raises; an operation that uses them changes nothing
+(``operation(changes=False)``).
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, TypedDict, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+REQUEST_PATIENCE_S: Final = 5.0
+"""How long a look may take."""
+
+PAUSE_S: Final = 0.2
+"""From one look to the next."""
+
+Left = TypeVar("Left")
+
+
+class Node(TypedDict):
+    """A znode: ``owner`` is the session of an ephemeral one, in hex."""
+
+    path: str
+    owner: str | None
+    czxid: int
+
+
+def hexadecimal(session: int) -> str:
+    """A session's id as histories have it."""
+    return f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"
+
+
+def children_of(kazoo: KazooClient, folder: str) -> list[str]:
+    """Paths of a znode's children in order, by all that was committed before; [] without it."""
+    kazoo.sync_async(folder).get(timeout=REQUEST_PATIENCE_S)
+    try:
+        names = kazoo.get_children_async(folder).get(timeout=REQUEST_PATIENCE_S)
+    except NoNodeError:
+        return []
+    return [f"{folder}/{name}" for name in sorted(names)]
+
+
+def nodes_at(kazoo: KazooClient, paths: Iterable[str]) -> list[Node]:
+    """Those of the znodes that exist."""
+    nodes = []
+    for path in paths:
+        stat = kazoo.exists_async(path).get(timeout=REQUEST_PATIENCE_S)
+        if stat is not None:
+            owner = hexadecimal(stat.ephemeralOwner) if stat.ephemeralOwner else None
+            nodes.append(Node(path=path, owner=owner, czxid=stat.czxid))
+    return nodes
+
+
+def until_nothing_is_left(look: Callable[[], Left], patience: float) -> Left:
+    """Look again and again until there is nothing, and return the last look.
+
+    Args:
+        look: what is left; false if nothing is.
+        patience: seconds to go on; longer than sessions of the dead take to expire.
+    """
+    deadline = time.monotonic() + patience
+    while (left := look()) and time.monotonic() < deadline:
+        time.sleep(PAUSE_S)
+    return left
