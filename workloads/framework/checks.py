@@ -13,7 +13,10 @@ from rumpus.checker.verdict import CheckResult, Requirement
 from rumpus.workloads.framework.judgement import Evidence
 
 Check = Callable[[Evidence], CheckResult | None]
-Need = Callable[[History, Sequence[CheckResult]], Requirement]
+Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
+
+LEAST_ACTIONS = 10
+"""How many actions of holders must have been accepted."""
 
 
 def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None) -> Check:
@@ -51,8 +54,17 @@ def promised(anomaly: str, check: Check) -> Check:
     return conditional
 
 
+def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
+    """That holders acted: holds in which nobody does anything say nothing."""
+    return Requirement(
+        "accepted actions of holders",
+        LEAST_ACTIONS,
+        sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
+    )
+
+
 def counted(number: int, stat: str, check: str, what: str) -> Need:
-    """A check must have counted so many.
+    """A check must have counted so many, where it applies.
 
     Args:
         number: how many.
@@ -61,9 +73,11 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
         what: what they are called in the report.
     """
 
-    def need(_: History, results: Sequence[CheckResult]) -> Requirement:
-        stats = next(result.stats for result in results if result.name == check)
-        return Requirement(name=what, needed=number, observed=stats[stat])
+    def need(_: History, results: Sequence[CheckResult]) -> Requirement | None:
+        for result in results:
+            if result.name == check:
+                return Requirement(name=what, needed=number, observed=result.stats[stat])
+        return None
 
     return need
 

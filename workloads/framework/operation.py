@@ -142,13 +142,15 @@ class Operation:
         fields: list[Any] = []
         for parameter in list(inspect.signature(self.method).parameters.values())[2:]:
             kind = hints.get(parameter.name, Any)
-            if parameter.name == "timeout":  # histories of others may lack it
+            if parameter.name in ("timeout", "patience"):  # histories of others may lack it
                 fields.append((parameter.name, Seconds | None, None))
             elif parameter.default is inspect.Parameter.empty:
                 fields.append((parameter.name, kind))
             else:
                 fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
+        if fields and all(len(field) > 2 for field in fields):
+            asked = asked | None
         if answer is type(None):
             answer = Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
