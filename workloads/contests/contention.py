@@ -6,26 +6,17 @@ Shared by locks, semaphores and elections, which differ in their words mostly.
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final, TypedDict
 
-from rumpus.checker.deciders.decide import ModelEntry
-from rumpus.checker.every_run.liveness import check_liveness
-from rumpus.checker.every_run.timeouts import check_timeouts
-from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
-from rumpus.checker.exclusion.herd import check_herd
-from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView, check_exclusion
-from rumpus.checker.exclusion.overdue import check_overdue
-from rumpus.checker.exclusion.session_proofs import lives_by_grants
-from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Hold, Words
-from rumpus.checker.verdict import CheckResult, Interval
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, counted
 from rumpus.workloads.framework.declared_workload import DeclaredWorkload
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.leftovers import Node, until_nothing_is_left
 from rumpus.workloads.framework.operation import operation
 
@@ -77,9 +68,9 @@ class ContentionWorkload(DeclaredWorkload):
         one_long_in: one hold in so many lasts up to ``longest_hold`` seconds.
         nobody: what it is called when no client at all proceeds.
         prompt: whether who comes to own on the servers is to be granted soon.
-        decider: what holds in which no check finds anything are held against once more; None where
-            they may end before their clients know, though their sessions live.
-        token_decider: the same for recipes whose grants have tokens, if it is another one.
+        decider: the model that holds in which no check finds anything are held against once more;
+            none where they may end before their clients know, though their sessions live.
+        fenced_decider: the same for recipes whose grants have tokens, if it is another one.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
     """
 
@@ -95,8 +86,8 @@ class ContentionWorkload(DeclaredWorkload):
     nobody: ClassVar[str] = "deadlock"
     prompt: ClassVar[bool] = False
     tolerance: ClassVar[int] = TOLERANCE_NS
-    decider: ClassVar[ModelEntry | None] = None
-    token_decider: ClassVar[ModelEntry | None] = None
+    decider: ClassVar[str] = ""
+    fenced_decider: ClassVar[str] = ""
     needs: ClassVar[Sequence[Need]] = (
         counted(LEAST_HANDOVERS, "handovers", "exclusion", "contended handovers"),
         accepted_actions,
@@ -247,47 +238,19 @@ class ContentionWorkload(DeclaredWorkload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """What every contest is judged by, and the family's own checks."""
-        history, promises, words = evidence.history, evidence.promises, self.words
-        holds = evidence.holds(words)
-        server = view_of_servers(evidence, self.permits)
-        if server is not None:
-            _name_sessions(holds, server)
-        sessions = server or lives_by_grants(holds)
-        exclusion = check_exclusion(
-            history,
-            holds,
-            sessions,
-            words,
+        from rumpus.workloads.contests.judging import contest_results  # noqa: PLC0415 - see checks
+
+        return contest_results(
+            evidence,
+            self.words,
             permits=self.permits,
             tolerance=self.tolerance,
-            lateness_matters="unaware-holder" in promises.prevents,
+            decider=(evidence.promises.tokens and self.fenced_decider) or self.decider,
+            dismissed=self.dismissed(evidence),
+            more=super().results(evidence),
+            prompt=self.prompt,
+            nobody=self.nobody,
         )
-        if server is None:
-            exclusion.stats["expiries_while_holding"] = None
-        else:
-            exclusion.intervals += _owners(server, history)
-        checks = [exclusion]
-        if promises.tokens:
-            checks.append(check_tokens(history, holds))
-        model = (self.token_decider if promises.tokens else None) or self.decider
-        if model is not None and not any(check.anomalies for check in checks):
-            checks.append(
-                check_holds_by_model(
-                    history, holds, model, permits=self.permits, tokens=promises.tokens
-                )
-            )
-        if "unfair-grant" in promises.prevents:
-            checks.append(check_order(history, holds, sessions, self.permits))
-        wakeups = None if promises.wakeups is None else promises.wakeups * self.permits
-        checks.append(check_herd(history, holds, words, wakeups, server, permits=self.permits))
-        dismissed = self.dismissed(evidence)
-        checks.append(check_entitlement(history, holds, server, words, dismissed=dismissed))
-        checks.append(check_timeouts(history))
-        checks += super().results(evidence)
-        if self.prompt:
-            checks.append(check_overdue(history, server, words))
-        checks.append(check_liveness(history, words, nobody=self.nobody))
-        return checks
 
     def expiries(
         self,
@@ -297,27 +260,3 @@ class ContentionWorkload(DeclaredWorkload):
         """How many sessions expired while their clients held it."""
         found: int | None = results[0].stats["expiries_while_holding"]
         return found
-
-
-def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
-    """Whose client could not say in which session it was granted: it is that of its node."""
-    sessions = {owner.path: owner.session for owner in server.owners}
-    for hold in holds:
-        if hold.session is None and sequence_number(hold.node) >= 0:
-            hold.session = sessions.get(hold.node or "")
-
-
-def _owners(server: ServerView, history: History) -> list[Interval]:
-    """Who owned it by the servers' logs, for pictures."""
-    clients = history.clients_of_sessions()
-    return [
-        Interval(
-            kind="grant",
-            start=owner.start,
-            end=owner.end if owner.end is not None else history.end,
-            client=clients.get(owner.session),
-            label=owner.path,
-        )
-        for owner in server.owners
-        if owner.start < history.end
-    ]

@@ -5,7 +5,6 @@ One client does not campaign while there are faults: it observes who leads.
 
 from typing import Any, ClassVar, Final, TypedDict
 
-from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
 from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
@@ -122,7 +121,7 @@ class ElectionWorkload(ContentionWorkload):
     holding = Words("campaign", "lead", "resign", thing="leadership", counted=False)
     cleanup: ClassVar = {"campaign": "resign"}
     contender = Candidate
-    decider = LEADER_ELECTION
+    decider = "leader-election"
     nobody = "leaderless"
     checks = (
         of_history(check_observations, campaign="campaign", lead="lead", observe="observe"),

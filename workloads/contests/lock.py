@@ -8,8 +8,6 @@ from collections import deque
 from contextlib import suppress
 from typing import Any, Final, TypedDict
 
-from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
-from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
@@ -96,8 +94,8 @@ class LockWorkload(ContentionWorkload):
     name = "lock"
     catalogue = LOCKS
     model = "mutex"
-    decider = MUTEX
-    token_decider = FENCED_MUTEX
+    decider = "mutex"
+    fenced_decider = "fenced-mutex"
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One lock."""

@@ -6,7 +6,6 @@ Where holders can be asked to let go, they act until they are asked, and who wai
 import time
 from typing import Final, Literal, TypedDict
 
-from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.revocation import check_revocations
 from rumpus.checker.holds import Words
@@ -100,7 +99,7 @@ class ReadWriteWorkload(ContentionWorkload):
     catalogue = READ_WRITE_LOCKS
     model = "read-write-lock"
     contender = Side
-    decider = READ_WRITE_LOCK
+    decider = "read-write-lock"
     modes = ("read", "write", "read", "write", "read")
     prompt = True
     tolerance = CUT_OFF_NS

@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from rumpus.checker.deciders.locks.semaphore import SEMAPHORE as MODEL
 from rumpus.checker.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.script import Client
@@ -21,7 +20,7 @@ class SemaphoreWorkload(ContentionWorkload):
     permits: ClassVar = 2
     prompt = True
     tolerance = CUT_OFF_NS
-    decider = MODEL
+    decider = "semaphore"
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
