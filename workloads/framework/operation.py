@@ -12,13 +12,14 @@ judged (``operation_values``).
 
 What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
 that. ``NotDone`` and what derives from it make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do
-``Failed`` and ``Unknown``, which carry a value. What else the method raises escapes: then nobody
-knows what happened, and the client is closed and opened anew in another session.
+``Failed`` and ``Unknown``, which carry a value, and ``Refused``, which has no error. What else the
+method raises escapes: then nobody knows what happened, and the client is closed and opened anew in
+another session.
 """
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints, overload
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
 import msgspec
 from kazoo.exceptions import KazooException
@@ -29,6 +30,7 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
 
+T = TypeVar("T")
 Method = Callable[..., Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
@@ -57,6 +59,17 @@ class Unknown(OutcomeUnknown):
     def __init__(self, error: str, value: Any = None) -> None:
         super().__init__(error)
         self.value = value
+
+
+class Refused(NotDone):
+    """The system looked and said no: an answer, so a ``fail`` without an error."""
+
+
+def unless_refused(answer: T | None) -> T:
+    """What the system said, unless that was no: None, or false."""
+    if answer is None or answer is False:
+        raise Refused
+    return answer
 
 
 class Bound:
@@ -94,12 +107,14 @@ class Operation:
         timeout: float | None,
         overdue: float | None,
         changes: bool,
+        refusals: Mapping[type[Exception], str | None],
     ) -> None:
         self.method = method
         self.f = f or method.__name__
         self.timeout = timeout
         self.overdue = overdue
         self.changes = changes
+        self.refusals = refusals
         self.__doc__ = method.__doc__
 
     @overload
@@ -123,10 +138,13 @@ class Operation:
         except StillRunning:
             return Outcome("info", error="has not returned yet")
         except NotDone as error:
-            return Outcome("fail", getattr(error, "value", None), str(error))
+            return Outcome("fail", getattr(error, "value", None), str(error) or None)
         except OutcomeUnknown as error:
             value = getattr(error, "value", None)
             return Outcome("info" if self.changes else "fail", value, str(error))
+        except tuple(self.refusals) as error:
+            words = (self.refusals[kind] for kind in self.refusals if isinstance(error, kind))
+            return Outcome("fail", error=next(words))
         except (KazooException, KazooTimeoutError) as error:
             if self.changes:
                 raise
@@ -148,7 +166,9 @@ class Operation:
                 fields.append((parameter.name, kind))
             else:
                 fields.append((parameter.name, kind, parameter.default))
-        asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
+        asked: Any = dict[str, Any] | None
+        if fields:
+            asked = msgspec.defstruct("Call", fields, kw_only=True)
         if answer is type(None):
             answer = Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
@@ -166,6 +186,7 @@ def operation(
     timeout: float | None = None,
     overdue: float | None = None,
     changes: bool = True,
+    refusals: Mapping[type[Exception], str | None] | None = None,
     name: str | None = None,
 ) -> Callable[[Method], Operation]:
     """Make a method of a workload an operation.
@@ -176,10 +197,18 @@ def operation(
             before its client gives it up, as of unknown outcome, and goes on.
         changes: whether it changes anything. What does not has not happened when it gets no
             answer, or an error of ZooKeeper's or kazoo's: a ``fail``.
+        refusals: exceptions by which the system says no -> the error of the ``fail``, if any.
         name: of the operation in histories, where the method's is no good.
     """
 
     def decorate(method: Method) -> Operation:
-        return Operation(method, name, timeout=timeout, overdue=overdue, changes=changes)
+        return Operation(
+            method,
+            name,
+            timeout=timeout,
+            overdue=overdue,
+            changes=changes,
+            refusals=refusals or {},
+        )
 
     return decorate
