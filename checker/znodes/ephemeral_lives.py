@@ -1,6 +1,6 @@
 """Ephemeral znodes and their sessions: neither outlives the other, nor goes before it."""
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.clock import WallClock
@@ -10,6 +10,23 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 SLACK_NS = 50_000_000
 """By how much the servers' times and the run's may differ; also for a session's last moments."""
+
+
+Name = TypeVar("Name", bound=str)
+
+
+class Made(TypedDict, Generic[Name]):
+    """The answer of a create: the node, and the session that it lives with."""
+
+    name: Name
+    session: str
+
+
+class Looked(TypedDict, Generic[Name]):
+    """The answer of a look: the nodes' sessions (none: not ephemeral), and the one that looked."""
+
+    owners: dict[Name, str | None]
+    session: str
 
 
 class Standing(NamedTuple):

@@ -8,14 +8,44 @@ two.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History, Operation
+from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
 
-Stat = Mapping[str, int]
+Numbers = Mapping[str, int]
+"""A Stat's fields."""
+
+
+class Stat(TypedDict):
+    """What a Stat consists of."""
+
+    czxid: int
+    mzxid: int
+    pzxid: int
+    ctime: int
+    mtime: int
+    version: int
+    cversion: int
+    aversion: int
+    ephemeralOwner: int
+    dataLength: int
+    numChildren: int
+
+
+Name = TypeVar("Name", bound=str)
+
+
+class Told(TypedDict, Generic[Name]):
+    """The answer of an operation on a node: the node as it found or left it."""
+
+    name: Name
+    stat: NotRequired[Stat]
+    data: NotRequired[str]
+    children: NotRequired[list[str]]
 
 
 class Sight(NamedTuple):
@@ -23,7 +53,7 @@ class Sight(NamedTuple):
 
     pair: Operation
     name: str
-    stat: Stat
+    stat: Numbers
 
 
 def check_stats(history: History, times: Mapping[int, int] | None = None) -> CheckResult:
@@ -57,6 +87,25 @@ def check_stats(history: History, times: Mapping[int, int] | None = None) -> Che
         result.anomalies += _contradictions(history, own)
     result.stats = {"stats": sum(map(len, sights.values()))}
     return result
+
+
+CLOCKS_SET_WRONG = "clock-skew"
+"""The kind of fault after which the times in logs, and in Stats, may be anything."""
+
+
+def logged_times(truth: ServerTruth | None, faults: Collection[str]) -> dict[int, int] | None:
+    """When each transaction was made, by the servers' logs, where that can be relied on.
+
+    Args:
+        truth: what the logs say; None when they are not at hand.
+        faults: kinds that there were in the run.
+
+    Returns:
+        zxid -> ms since 1970; or None.
+    """
+    if truth is None or CLOCKS_SET_WRONG in faults:
+        return None
+    return {txn.zxid: txn.time_ms for txn in truth.committed}
 
 
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:

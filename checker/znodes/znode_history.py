@@ -1,10 +1,37 @@
 """Histories of znodes rewritten for the models of ZooKeeper's promises (``guarantee_models``)."""
 
 from collections.abc import Collection, Iterator
+from typing import NotRequired, TypedDict
 
 import msgspec
 
 from rumpus.checker.history import History, Op
+
+
+class Seen(TypedDict):
+    """The answer of an operation on a znode: what is there now, and the session whose view it is.
+
+    No zxid: nobody has written it.
+    """
+
+    key: str
+    value: NotRequired[str | None]
+    version: int
+    zxid: NotRequired[int | None]
+    session: str
+
+
+class Version(TypedDict):
+    """The answer of a transaction that writes: the version that the last node has by it."""
+
+    version: int
+
+
+class Held(Version):
+    """The answer of a read of all nodes: what they held at one moment."""
+
+    values: dict[str, str | None]
+
 
 _change = msgspec.structs.replace
 
@@ -53,6 +80,27 @@ def watches_by_connection(history: History, keys: Collection[str]) -> History:
             else:
                 ops.append(_change(op, type="info", value={"key": op.value["key"]}))
     return History(ops, clients=history.clients, truncated=history.truncated)
+
+
+def transactions_as_register(history: History) -> History:
+    """What all nodes of a transaction held is the value of one register, with its version.
+
+    A ``read`` -> {values: {node: value}, version} of values that differ says nothing: it is torn,
+    which another check tells. A ``write_if`` {value, version} is a ``cas``.
+    """
+    ops = (_of_register(op) if isinstance(op.process, int) else op for op in history)
+    return History(ops, clients=history.clients, truncated=history.truncated)
+
+
+def _of_register(op: Op) -> Op:
+    if op.f == "read" and op.type == "ok":
+        values = set(op.value["values"].values())
+        if len(values) > 1:
+            return _change(op, type="info", value=None)
+        return _change(op, value={"value": values.pop(), "version": op.value["version"]})
+    if op.f == "write_if" and op.type == "invoke":
+        return _change(op, f="cas", value={"value": [op.value["version"], op.value["value"]]})
+    return _change(op, f="cas") if op.f == "write_if" else op
 
 
 def _as_write(op: Op) -> Op:

@@ -15,14 +15,23 @@ def time_limit(seconds: float, generator: Generator) -> Generator:
     return _TimeLimit(generator, _nanoseconds(seconds))
 
 
-def stagger(mean_seconds: float, generator: Generator, *, seed: Seed) -> Generator:
+def stagger(
+    mean_seconds: float, generator: Generator, *, seed: Seed, early: bool = True
+) -> Generator:
     """Pauses between operations, uniform between none and twice the mean.
 
     The rate is that of all threads together: with a mean of 0.1 s there are 10 operations a
     second, however many clients run them. It falls when they cannot keep up, and does not
     catch up later.
+
+    Args:
+        mean_seconds: of the pauses.
+        generator: what is paced.
+        seed: of the pauses.
+        early: whether it is asked even before the next is due, so that its end is not waited for;
+            else only then, so that what it answers is by what is known when it comes.
     """
-    return _Paced(generator, _nanoseconds(mean_seconds), seed)
+    return _Paced(generator, _nanoseconds(mean_seconds), seed, early=early)
 
 
 def delay(seconds: float, generator: Generator) -> Generator:
@@ -66,17 +75,17 @@ class _TimeLimit(msgspec.Struct, frozen=True):
 
 
 class _Paced(msgspec.Struct, frozen=True):
-    """See ``stagger`` (with a seed) and ``delay`` (without). The next is due at ``due``.
-
-    What is paced is asked even before the next is due, for the end is not to be waited for.
-    """
+    """See ``stagger`` (with a seed) and ``delay`` (without). The next is due at ``due``."""
 
     generator: Generator
     interval: int
     seed: Seed | None
     due: int = 0
+    early: bool = True
 
     def op(self, ctx: Context) -> Answer:
+        if not self.early and ctx.time < self.due:
+            return Pending(self.due), self
         answer = self.generator.op(ctx)
         if answer is None:
             return None
@@ -84,19 +93,19 @@ class _Paced(msgspec.Struct, frozen=True):
         if isinstance(operation, Pending):
             if operation.until is not None and operation.until < self.due:
                 operation = Pending(self.due)
-            return operation, _Paced(after, self.interval, self.seed, self.due)
+            return operation, _Paced(after, self.interval, self.seed, self.due, self.early)
         if ctx.time < self.due:
             return Pending(self.due), self
-        if self.seed is None:
-            return operation, _Paced(after, self.interval, None, ctx.time + self.interval)
-        pause, seed = self.seed.below(2 * self.interval + 1)
-        return operation, _Paced(after, self.interval, seed, ctx.time + pause)
+        pause, seed = self.interval, self.seed
+        if seed is not None:
+            pause, seed = seed.below(2 * self.interval + 1)
+        return operation, _Paced(after, self.interval, seed, ctx.time + pause, self.early)
 
     def update(self, ctx: Context, event: Op) -> Generator:
         after = self.generator.update(ctx, event)
         if after is self.generator:
             return self
-        return _Paced(after, self.interval, self.seed, self.due)
+        return _Paced(after, self.interval, self.seed, self.due, self.early)
 
 
 class _Sleep(msgspec.Struct, frozen=True):

@@ -73,6 +73,15 @@ class Draws:
         found, self._seed = self._seed.choose(items)
         return found
 
+    def weighted(self, *shares: tuple[int, T]) -> T:
+        """One of the items, by how many parts of the whole each has."""
+        at = self.below(sum(share for share, _ in shares))
+        for share, item in shares:
+            if at < share:
+                return item
+            at -= share
+        raise AssertionError("the shares add up to the whole")
+
 
 class Client:
     """What a script knows of its client.
@@ -137,12 +146,18 @@ class Script:
         function: makes the steps; called once.
         client: what the function is given.
         ended: client -> its last completion; kept up to date.
+        heed: is told of each completion when it comes.
     """
 
     def __init__(
-        self, function: ScriptFunction, client: Client, ended: dict[int, Op] | None = None
+        self,
+        function: ScriptFunction,
+        client: Client,
+        ended: dict[int, Op] | None = None,
+        heed: Callable[[Op], None] | None = None,
     ) -> None:
         self._client = client
+        self._heed = heed
         self._ended = {} if ended is None else ended
         self._steps = function(client)
         self._step: Step | None = None
@@ -183,6 +198,8 @@ class Script:
         if event.type != "invoke":
             self._came, self._moves_on = event, True
             self._ended[self._client.number] = event
+            if self._heed is not None:
+                self._heed(event)
         return self
 
 
@@ -192,6 +209,7 @@ def each_client(
     *,
     seed: Seed | None = None,
     shared: Any = None,
+    heed: Callable[[Op], None] | None = None,
     renew: bool = True,
 ) -> Generator:
     """Every client goes through a script of its own.
@@ -201,6 +219,7 @@ def each_client(
         context: what it depends on.
         seed: of all choices; each client has a child of it. None: the context's.
         shared: what all scripts have in common.
+        heed: is told of each completion when it comes, before its script is resumed with it.
         renew: whether a client whose process was retired begins anew; else it goes on.
     """
     ended: dict[int, Op] = {}
@@ -211,7 +230,7 @@ def each_client(
             return NOTHING
         number = owner % context.clients
         client = Client(number, context, seeds.child(owner), shared, ended.get(number))
-        return Script(function, client, ended)
+        return Script(function, client, ended, heed)
 
     return each_process(script) if renew else each_thread(script)
 
@@ -224,11 +243,25 @@ def until_ok(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction
         tries: how often at most.
         pause: seconds from one try to the next.
     """
+    return _until(lambda came: came.type == "ok", step, tries, pause)
 
+
+def until_answered(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction:
+    """The same, and a ``fail`` without an error, a refusal, is an answer, too."""
+    return _until(
+        lambda came: came.type == "ok" or (came.type == "fail" and not came.error),
+        step,
+        tries,
+        pause,
+    )
+
+
+def _until(
+    done: Callable[[Op], bool], step: Invocation, tries: int, pause: float
+) -> ScriptFunction:
     def script(client: Client) -> Steps:
         for left in reversed(range(tries)):
-            came = yield step
-            if came.type == "ok":
+            if done((yield step)):
                 return
             if left and pause:
                 yield client.rest(pause)

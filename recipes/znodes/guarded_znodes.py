@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from kazoo.protocol.states import ZnodeStat
-from kazoo.security import ACL, Id
+from kazoo.security import ACL, Id, make_digest_acl_credential
 
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
@@ -23,6 +23,11 @@ class Sight(NamedTuple):
     stat: ZnodeStat
     data: str | None = None
     children: tuple[str, ...] | None = None
+
+
+def credential(user: str) -> str:
+    """A user's id of the scheme ``digest``: the password is the user's name."""
+    return str(make_digest_acl_credential(user, user))
 
 
 class GuardedZnodes(ZnodeAccess):

@@ -4,6 +4,7 @@ Each operation takes place in one session, which it names, so that what a sessio
 in order. Nothing waits for ever, and nothing is tried again by itself.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Final
@@ -115,6 +116,23 @@ class ZnodeAccess(Recipe):
                 raise NotAsked(str(error)) from error
             finally:
                 session.close()
+
+    @contextmanager
+    def reconnecting_after(self, seconds: float) -> Iterator[None]:
+        """Drop the connection once the block has gone on for so many seconds; 0: never."""
+
+        def drop() -> None:
+            with suppress(NotAsked):  # a fault was quicker
+                self.reconnect()
+
+        timer = threading.Timer(seconds, drop)
+        timer.daemon = True
+        if seconds:
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def prepare(self) -> None:
         """See that the path is there."""

@@ -1,6 +1,9 @@
 """The uses of plain znodes, by hand."""
 
+import time
+
 import pytest
+from kazoo.protocol.states import KazooState
 
 from rumpus.recipes.requests.session import Unanswered
 from rumpus.recipes.requests.watched_znode import WatchedZnode
@@ -113,3 +116,14 @@ def test_without_a_connection_nothing_is_asked_or_nobody_knows(crowd, two):
     crowd.links.cut(0, "reset")
     with pytest.raises((NotAsked, Unanswered)):
         one.write("r", "a")
+
+
+@pytest.mark.parametrize(("seconds", "pause", "dropped"), [(0.1, 2.0, 1), (0, 0.5, 0), (60, 0, 0)])
+def test_a_connection_is_dropped_while_something_goes_on(crowd, two, seconds, pause, dropped):
+    one, _ = two(WatchedZnode)
+    session, told = crowd[0].client_id[0], []
+    crowd[0].add_listener(told.append)
+    with one.reconnecting_after(seconds):
+        time.sleep(pause)
+    assert told.count(KazooState.SUSPENDED) == dropped
+    assert one.read("w").session == session

@@ -211,7 +211,7 @@ def test_values_that_no_run_has_are_refused(rumpus, alone):
     nameless.did(0, "cas", swapped, {**known, "version": None, "zxid": None})
     answer = rumpus("check", alone(nameless), "--workload", "register")
     assert answer.code == 2
-    assert "has no version or zxid" in answer.err
+    assert "value.version: Expected `int`, got `null`" in answer.err
 
 
 def test_two_who_say_different_things_are_refused(rumpus, alone, recorded_run):

@@ -19,7 +19,13 @@ LEAST_ACTIONS = 10
 """How many actions of holders must have been accepted."""
 
 
-def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None) -> Check:
+def follows(
+    model: str,
+    anomaly: str,
+    *functions: str,
+    initial: Hashable = None,
+    seen_as: Callable[[History], History] | None = None,
+) -> Check:
     """The operations follow a model.
 
     Args:
@@ -27,6 +33,7 @@ def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None)
         anomaly: what it is called if they do not.
         functions: the operations that count; all that the model knows if none are named.
         initial: what the model begins with.
+        seen_as: rewrites the history in the model's words.
     """
 
     def check(evidence: Evidence) -> CheckResult:
@@ -35,7 +42,8 @@ def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None)
 
         entry = MODELS[model]
         asked = functions or None
-        return check_model(evidence.history, entry, anomaly, functions=asked, initial=initial)
+        history = evidence.history if seen_as is None else seen_as(evidence.history)
+        return check_model(history, entry, anomaly, functions=asked, initial=initial)
 
     return check
 

@@ -8,8 +8,10 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
+from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult, Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
@@ -19,6 +21,7 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, each
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.framework.checks import Check, Need
 from rumpus.workloads.framework.judgement import Evidence, judge_exercised
 from rumpus.workloads.framework.operation import Bound, Operation
@@ -79,6 +82,9 @@ class DeclaredWorkload(ABC):
     def open(self, recipe: Any, context: ClientContext) -> Any:
         """What the operations of one client work on: recipe objects, and what it remembers."""
 
+    def prepare(self, opened: Any) -> None:  # noqa: B027 - most have nothing to do
+        """What a client does before its first operation. Until it is done, operations fail."""
+
     @abstractmethod
     def load(self, client: Client) -> Steps:
         """What each client does while there are faults."""
@@ -93,6 +99,12 @@ class DeclaredWorkload(ABC):
     def shared(self) -> Any:
         """What the scripts of all clients have in common: made for each run, None if nothing."""
         return None
+
+    def heed(self, shared: Any, came: Op) -> None:  # noqa: B027 - most have nothing to do
+        """Note in ``shared`` what came of an operation of the load, when it comes.
+
+        Its script is resumed with it only when its client is asked for the next operation.
+        """
 
     def believes(self, opened: Any) -> bool | float:  # noqa: ARG002 - nobody holds anything
         """Whether the client believes at this moment that it holds (``WorkloadClient``)."""
@@ -170,10 +182,11 @@ class DeclaredWorkload(ABC):
 
     def load_of(self, context: WorkloadContext) -> Generator:
         """The load as a generator."""
-        load = each_client(self.load, context, shared=self.shared())
+        shared = self.shared()
+        load = each_client(self.load, context, shared=shared, heed=partial(self.heed, shared))
         if self.rate is None:
             return load
-        return stagger(self.rate, load, seed=context.seed.child("rate"))
+        return stagger(self.rate, load, seed=context.seed.child("rate"), early=False)
 
     def final_of(self, context: WorkloadContext) -> Generator:
         """The final phase as a generator."""
@@ -214,6 +227,7 @@ class OpenClient:
         self._workload = workload
         self._opened = opened
         self._operations = workload.operations
+        self._prepared = False
         holding = workload.holding
         self.grants = holding.acquire if holding is not None else ""
         self.ends = holding.release if holding is not None else ""
@@ -227,4 +241,10 @@ class OpenClient:
         operation = self._operations.get(f)
         if operation is None:
             raise ValueError(f"a client of {self._workload.name} knows no operation {f!r}")
+        if not self._prepared:
+            try:
+                self._workload.prepare(self._opened)
+            except (NotDone, OutcomeUnknown) as error:
+                return Outcome("fail", error=f"not begun: {error}")
+            self._prepared = True
         return operation.perform(self._opened, value)

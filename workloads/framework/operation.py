@@ -6,19 +6,23 @@ An operation is a method of a workload with the decorator::
     def read(self, counters: list[Counter], key: int, timeout: float) -> int: ...
 
 In a client's process the method is called with what ``Workload.open`` made and the values of the
-call. In the generators of the load, ``self.read(key=3)`` is that call, as an ``Invocation``. The
-annotations say what the call and its answer carry: histories are held to them before they are
-judged (``operation_values``).
+call. In scripts ``self.read(key=3)`` is that call, as an ``Invocation``. The annotations say what the
+call and its answer carry: histories are held to them before they are judged (``operation_values``).
+
+One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value:
+the call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are
+left out, because a clean-up is called with those of what it undoes.
 
 What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
-that. ``NotDone`` and what derives from it make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do
-``Failed`` and ``Unknown``, which carry a value. What else the method raises escapes: then nobody
-knows what happened, and the client is closed and opened anew in another session.
+that. A method that is declared to return None answers nothing. ``NotDone`` and what derives from it
+make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do ``Failed`` and ``Unknown``, which carry a
+value, and ``Refused``, which has no error. What else the method raises escapes: then nobody knows
+what happened, and the client is closed and opened anew in another session.
 """
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints, overload
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints, overload
 
 import msgspec
 from kazoo.exceptions import KazooException
@@ -29,8 +33,11 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
 
+T = TypeVar("T")
 Method = Callable[..., Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+DURATIONS = ("timeout", "patience")
+"""What histories of others may lack."""
 
 
 class Failed(NotDone):
@@ -59,6 +66,17 @@ class Unknown(OutcomeUnknown):
         self.value = value
 
 
+class Refused(NotDone):
+    """The system looked and said no: an answer, so a ``fail`` without an error."""
+
+
+def unless_refused(answer: T | None) -> T:
+    """What the system said, unless that was no: None, or false."""
+    if answer is None or answer is False:
+        raise Refused
+    return answer
+
+
 class Bound:
     """An operation of one workload; called with the values, it is the call of them."""
 
@@ -67,8 +85,10 @@ class Bound:
         self._workload = workload
         self.f: str = workload.called.get(operation.f, operation.f)
 
-    def __call__(self, **values: Any) -> Invocation:
+    def __call__(self, *alone: Any, **values: Any) -> Invocation:
         """The call of the operation with these values, and its timeout if none is given."""
+        if alone:
+            return Invocation(self.f, *alone)
         timeout = self._operation.timeout
         if timeout is not None:
             values.setdefault("timeout", timeout)
@@ -80,7 +100,7 @@ class Bound:
 
     def perform(self, opened: Any, value: Any) -> Outcome:
         """Carry the call out in a client's process."""
-        return self._operation.perform(self._workload, opened, value or {})
+        return self._operation.perform(self._workload, opened, value)
 
 
 class Operation:
@@ -94,12 +114,19 @@ class Operation:
         timeout: float | None,
         overdue: float | None,
         changes: bool,
+        goes_on: bool,
+        refusals: Mapping[type[Exception], str | None],
     ) -> None:
         self.method = method
         self.f = f or method.__name__
         self.timeout = timeout
         self.overdue = overdue
         self.changes = changes
+        self.goes_on = goes_on
+        self.refusals = refusals
+        self.parameters = list(inspect.signature(method).parameters.values())[2:]
+        self.alone = any(one.kind is one.POSITIONAL_ONLY for one in self.parameters)
+        self.answers = method.__annotations__.get("return", Any) is not None
         self.__doc__ = method.__doc__
 
     @overload
@@ -109,12 +136,17 @@ class Operation:
     def __get__(self, workload: object | None, owner: type) -> "Operation | Bound":
         return self if workload is None else Bound(self, workload)
 
-    def perform(self, workload: Any, opened: Any, values: dict[str, Any]) -> Outcome:
+    def perform(self, workload: Any, opened: Any, value: Any) -> Outcome:
         """Call the method, wait for it no longer than it may take, and say how it ended."""
+        values: dict[str, Any] = {} if self.alone else value or {}
 
         def call() -> Any:
-            return self.method(workload, opened, **values)
+            if self.alone:
+                return self.method(workload, opened, value)
+            taken = {one.name for one in self.parameters} & values.keys()
+            return self.method(workload, opened, **{name: values[name] for name in taken})
 
+        unknown: Literal["info", "fail"] = "info" if self.changes else "fail"
         try:
             if self.overdue is None:
                 answer = call()
@@ -123,37 +155,41 @@ class Operation:
         except StillRunning:
             return Outcome("info", error="has not returned yet")
         except NotDone as error:
-            return Outcome("fail", getattr(error, "value", None), str(error))
+            return Outcome("fail", getattr(error, "value", None), str(error) or None)
         except OutcomeUnknown as error:
-            value = getattr(error, "value", None)
-            return Outcome("info" if self.changes else "fail", value, str(error))
+            return Outcome(unknown, getattr(error, "value", None), str(error))
+        except tuple(self.refusals) as error:
+            words = (self.refusals[kind] for kind in self.refusals if isinstance(error, kind))
+            return Outcome("fail", error=next(words))
         except (KazooException, KazooTimeoutError) as error:
-            if self.changes:
+            if self.changes and not self.goes_on:
                 raise
-            return Outcome("fail", error=f"{type(error).__name__}: {error}")
-        if "key" in values and not isinstance(answer, dict):
+            return Outcome(unknown, error=f"{type(error).__name__}: {error}")
+        if "key" in values and self.answers and not isinstance(answer, dict):
             answer = {"key": values["key"], "value": answer}
         return Outcome("ok", answer)
 
     def shapes(self) -> tuple[Any, Any]:
         """What the call's value has to be, and that of its ``ok``, as types of msgspec."""
         hints = get_type_hints(self.method, include_extras=True)
-        answer = hints.pop("return", Any)
+        answer = hints.pop("return", Any) if self.answers else Any
         fields: list[Any] = []
-        for parameter in list(inspect.signature(self.method).parameters.values())[2:]:
+        for parameter in self.parameters:
             kind = hints.get(parameter.name, Any)
-            if parameter.name in ("timeout", "patience"):  # histories of others may lack it
+            if parameter.name in DURATIONS:
                 fields.append((parameter.name, Seconds | None, None))
             elif parameter.default is inspect.Parameter.empty:
                 fields.append((parameter.name, kind))
             else:
                 fields.append((parameter.name, kind, parameter.default))
-        asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
-        if fields and all(len(field) > 2 for field in fields):
-            asked = asked | None
-        if answer is type(None):
-            answer = Any
-        if any(field[0] == "key" for field in fields) and not _is_object(answer):
+        asked: Any = dict[str, Any] | None
+        if self.alone:
+            asked = fields[0][1]
+        elif fields:
+            asked = msgspec.defstruct("Call", fields, kw_only=True)
+            if all(len(field) > 2 for field in fields):
+                asked = asked | None
+        if self.answers and "key" in hints and not _is_object(answer):
             key = hints["key"]
             answer = msgspec.defstruct("Answer", [("key", key), ("value", answer)], kw_only=True)
         return asked, answer
@@ -168,6 +204,8 @@ def operation(
     timeout: float | None = None,
     overdue: float | None = None,
     changes: bool = True,
+    goes_on: bool = False,
+    refusals: Mapping[type[Exception], str | None] | None = None,
     name: str | None = None,
 ) -> Callable[[Method], Operation]:
     """Make a method of a workload an operation.
@@ -178,10 +216,21 @@ def operation(
             before its client gives it up, as of unknown outcome, and goes on.
         changes: whether it changes anything. What does not has not happened when it gets no
             answer, or an error of ZooKeeper's or kazoo's: a ``fail``.
+        goes_on: whether an error of ZooKeeper's or kazoo's makes it an ``info`` and nothing more:
+            its client goes on with what it has, through other sessions, too.
+        refusals: exceptions by which the system says no -> the error of the ``fail``, if any.
         name: of the operation in histories, where the method's is no good.
     """
 
     def decorate(method: Method) -> Operation:
-        return Operation(method, name, timeout=timeout, overdue=overdue, changes=changes)
+        return Operation(
+            method,
+            name,
+            timeout=timeout,
+            overdue=overdue,
+            changes=changes,
+            goes_on=goes_on,
+            refusals=refusals or {},
+        )
 
     return decorate

@@ -17,9 +17,6 @@ from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
 from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.partitioner import PARTS
-from rumpus.workloads.znodes.ephemeral import NAMES
-from rumpus.workloads.znodes.register import KEYS
-from rumpus.workloads.znodes.watch import AWAITED, CHILD, GROWN, WATCHED
 
 
 class Shape(NamedTuple):
@@ -65,7 +62,6 @@ _WORK = Shape(
     _Object | None,
     _fields({"acts": int, "asked": bool, "writes": list[tuple[int, int]], "refused": int}) | None,
 )
-_VALUE_OF_KEY = {"value": Any, "version": int, "zxid": int}
 
 
 def _of_contest(
@@ -96,43 +92,10 @@ def _one_of(names: Iterable[str]) -> Any:
     return cast("Any", Literal)[tuple(names)]
 
 
-def _of_znodes(key: Any) -> Shape:
-    return Shape(_fields({"value": Any}, key=key), _fields(_VALUE_OF_KEY, key=key, session=str))
-
-
 _Barrier = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
 _Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
-_Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
 _Part = _one_of(PARTS)
-_Name = _one_of(NAMES)
-_Register = _one_of(KEYS)
-_Grown = _one_of((*GROWN, *(f"{name}/{CHILD}" for name in GROWN)))
-_Watched = _one_of((*AWAITED, *WATCHED))
 _Decision = Literal["commit", "abort"]
-_Znode = Annotated[str, msgspec.Meta(pattern="^(z[0-9]+|none)$")]
-_Acl = list[tuple[int, str, str]]
-_STAT = _fields(
-    **dict.fromkeys(
-        (
-            "czxid",
-            "mzxid",
-            "pzxid",
-            "ctime",
-            "mtime",
-            "version",
-            "cversion",
-            "aversion",
-            "ephemeralOwner",
-            "dataLength",
-            "numChildren",
-        ),
-        int,
-    )
-)
-_SIGHT = _fields(
-    {"stat": _Given(_STAT), "data": _Given(str), "children": _Given(list[str])}, name=_Znode
-)
-_OF_CHILD = Shape(_fields({"child": _Given(str)}, name=_Znode), _SIGHT)
 _BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
 _JOB = _fields(key=str)
 
@@ -196,46 +159,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "drain": Shape(),
         "collect": Shape(answer=_fields(told=list[str], untold=list[str])),
         "audit": Shape(answer=_fields(effects=dict[str, int], left=list[str])),
-    },
-    "register": {
-        **dict.fromkeys(("read", "write", "cas"), _of_znodes(_Register)),
-        "reconnect": Shape(_Object | None, _Object),
-    },
-    "append": {
-        "append": Shape(_fields(key=_Log, value=Any)),
-        "read": Shape(_fields(key=_Log), _fields(key=_Log, value=list[Any] | None)),
-    },
-    "watch": {
-        **dict.fromkeys(("read", "watch"), _of_znodes(_Watched)),
-        "write": Shape(
-            _fields(key=_Watched, value=Any),
-            _fields(_VALUE_OF_KEY, key=_Watched, version=int, session=str),
-        ),
-        "await": Shape(_fields(_TIMEOUT, key=_one_of(AWAITED), version=int)),
-        "make": Shape(_fields({"ephemeral": bool}, key=_Grown)),
-        "unmake": Shape(_fields(key=_Grown)),
-        "survey": Shape(_fields(key=_Grown)),
-        "reconnect": Shape(_Object | None, _Object),
-    },
-    "ephemeral": {
-        "create": Shape(_fields(name=_Name), _fields(name=_Name, session=str)),
-        "remove": Shape(_fields(name=_Name)),
-        "look": Shape(answer=_fields(owners=_DICT[_Name, str | None], session=str)),
-    },
-    "sequence": {"generate": Shape(answer=int)},
-    "multi": {
-        "write": Shape(_fields(value=Any), _fields(version=int)),
-        "write_if": Shape(_fields(value=Any, version=int), _fields(version=int)),
-        "read": Shape(answer=_fields(values=dict[str, Any], version=int)),
-    },
-    "znode": {
-        "make": Shape(_fields(name=_Znode, value=str, acl=_Acl), _SIGHT),
-        "allow": Shape(_fields(name=_Znode, acl=_Acl), _SIGHT),
-        "set": Shape(_fields(name=_Znode, value=str), _SIGHT),
-        "read": _OF_CHILD,
-        "list": _OF_CHILD,
-        "grow": Shape(_fields(name=_Znode, child=str)),
-        "prune": Shape(_fields(name=_Znode, child=str)),
     },
     "failover": {
         "append": Shape(int, _fields(epoch=int, at=int)),

@@ -4,76 +4,51 @@ Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, of the own 
 ``look`` -> {owners: {name: session}, session}, by what was committed before the call.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
-from rumpus.checker.holds import Words
-from rumpus.checker.verdict import Verdict
-from rumpus.checker.znodes.ephemeral_lives import check_ephemerals
-from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.generators.seed import Seed
+from rumpus.checker.znodes.ephemeral_lives import Looked, Made, check_ephemerals
+from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import EPHEMERALS
-from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.znodes.znode_client import REFUSED, ZnodeClient, hexadecimal
-from rumpus.workloads.znodes.znode_judgement import judge_znodes
-from rumpus.workloads.znodes.znode_load import final, load, pick
+from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
+from rumpus.workloads.framework.leftovers import hexadecimal
+from rumpus.workloads.framework.operation import operation, unless_refused
+from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
-WORDS = Words(acquire="create", work="look", release="remove", thing="ephemeral node")
-NAMES = tuple(f"e{number}" for number in range(8))
-LEAST = 100
+Name = Literal["e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7"]
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
-    """Makes the client's side for one recipe."""
+class EphemeralWorkload(ZnodeWorkload):
+    """Clients make ephemeral znodes, remove their own, and look at all of them."""
 
-    def build(context: ClientContext) -> ZnodeClient:
-        nodes = EPHEMERALS[recipe].recipe(context.kazoo, path)
+    name = model = "ephemeral"
+    catalogue = EPHEMERALS
+    main = "create"
+    checks = (lambda run: check_ephemerals(run.history, run.truth, run.clock),)
+    at_the_end = (("look", None),)
 
-        def create(value: Any) -> Any:
-            session = nodes.create(value["name"])
-            if session is None:
-                return REFUSED
-            return {"name": value["name"], "session": hexadecimal(session)}
+    @operation()
+    def create(self, nodes: EphemeralNodes, name: Name) -> Made[Name]:
+        """Make a node, unless it is there."""
+        return Made(name=name, session=hexadecimal(unless_refused(nodes.create(name))))
 
-        def remove(value: Any) -> Any:
-            return value if nodes.remove(value["name"]) else REFUSED
+    @operation()
+    def remove(self, nodes: EphemeralNodes, name: Name) -> None:
+        """Remove a node of the own session."""
+        unless_refused(nodes.remove(name))
 
-        def look(_: Any) -> Any:
-            owners, session = nodes.owners()
-            told = {name: hexadecimal(owner) if owner else None for name, owner in owners.items()}
-            return {"owners": told, "session": hexadecimal(session)}
+    @operation(changes=False)
+    def look(self, nodes: EphemeralNodes) -> Looked[Name]:
+        """Look at all nodes."""
+        owners, session = nodes.owners()
+        told: Any = {name: hexadecimal(own) if own else None for name, own in owners.items()}
+        return Looked(owners=told, session=hexadecimal(session))
 
-        return ZnodeClient(nodes, {"create": create, "remove": remove, "look": look})
-
-    return build
-
-
-def draw(_number: int, seed: Seed) -> tuple[str, Any]:
-    """Names are shared, so that clients come into each other's way."""
-    f = pick(seed, ((3, "create"), (2, "remove"), (3, "look")))
-    return f, None if f == "look" else {"name": seed.child("name").choose(NAMES)[0]}
-
-
-def judge_ephemerals(evidence: Evidence) -> Verdict:
-    """Never gone before their session, never there after it."""
-    history = evidence.history
-    answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
-    found = check_ephemerals(history, evidence.truth, evidence.clock)
-    return judge_znodes(evidence, [found], answered=answered, least=LEAST)
+    def load(self, client: Client) -> Steps:
+        """Names are shared, so that clients come into each other's way."""
+        while not client.is_over:
+            name = client.draws.choose(get_args(Name))
+            make, remove = self.create(name=name), self.remove(name=name)
+            yield client.draws.weighted((3, make), (2, remove), (3, self.look()))
 
 
-EPHEMERAL = Workload(
-    name="ephemeral",
-    summary="clients make ephemeral znodes, remove their own, and look at all of them",
-    catalogue=EPHEMERALS,
-    path="/rumpus/ephemeral",
-    build="rumpus.workloads.znodes.ephemeral:client",
-    model="ephemeral",
-    words=WORDS,
-    load=lambda setting: load(setting, draw),
-    final=lambda _: final(("look", None)),
-    cleanup={},
-    plain=True,
-    judge=judge_ephemerals,
-)
+EPHEMERAL = EphemeralWorkload()

@@ -2,179 +2,140 @@
 
 Operations, all with a ``name`` -> {name, stat, and ``data`` or ``children``}: ``make`` {value, acl}
 creates a node, ``allow`` {acl} replaces its list, ``set`` {value}, ``read`` and ``list``.
-``grow`` and ``prune`` {child} -> {name, child} create and delete a child that is open to everybody.
-``read`` and ``list`` may be of a ``child``, too, and have no Stat then. ``acl`` consists of
-[permissions, scheme, id]. What a list forbids fails with the error "no authority".
+``grow`` and ``prune`` {child} create and delete a child that is open to everybody. ``read`` and
+``list`` may be of a ``child``, too, and have no Stat then. ``acl`` consists of [permissions,
+scheme, id]. What a list forbids fails with the error "no authority".
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, cast
 
+import msgspec
 from kazoo.exceptions import BadVersionError, NoAuthError, NodeExistsError, NoNodeError
-from kazoo.security import make_digest_acl_credential
 
-from rumpus.checker.holds import Words
-from rumpus.checker.verdict import Verdict
 from rumpus.checker.znodes.access_rules import EVERY_ADDRESS, NO_AUTHORITY, check_access
-from rumpus.checker.znodes.stat_laws import check_stats
-from rumpus.harness.clients.client_body import ClientContext, Outcome
-from rumpus.harness.generators.generator import Generator
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.nemesis.clock import ClockSkew
+from rumpus.checker.znodes.stat_laws import Told, check_stats, logged_times
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.script import Client, Draws, Steps
 from rumpus.recipes.znodes.catalogue import GUARDED_ZNODES
-from rumpus.recipes.znodes.guarded_znodes import GuardedZnodes, Sight
-from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.znodes.znode_client import REFUSED, ZnodeClient
-from rumpus.workloads.znodes.znode_judgement import judge_znodes
-from rumpus.workloads.znodes.znode_load import final, load, pick
+from rumpus.recipes.znodes.guarded_znodes import Entry, GuardedZnodes, Sight, credential
+from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
-WORDS = Words(acquire="set", work="read", release="allow", thing="znode")
-OPERATIONS = 30
-"""How many operations are about one node."""
-MADE_AT, ALLOWED_AT = 0, 15
-"""Which of them makes the node, and which may replace its list."""
-CHILDREN = ("c0", "c1")
+OPERATIONS, ALLOWED_AT = 30, 15
+"""How many are about one node, and which of them may replace its list; the first makes the node."""
+
 NOBODYS_ADDRESS = "192.0.2.1"
 """Of a network that is in no use (RFC 5737)."""
-SHARES = ((5, "read"), (4, "set"), (4, "list"), (4, "grow"), (3, "prune"))
-LEAST = 100
+
+FORBIDDEN = {NoAuthError: NO_AUTHORITY}
+REFUSALS = {**FORBIDDEN, **dict.fromkeys((BadVersionError, NoNodeError, NodeExistsError))}
+
+Name = Annotated[str, msgspec.Meta(pattern="^(z[0-9]+|none)$")]
 
 
-def user(client: int) -> str:
-    """What a client calls itself."""
-    return f"c{client}"
+class GuardedWorkload(ZnodeWorkload):
+    """Clients make znodes with access control lists, use them, and compare their Stats."""
+
+    name = "znode"
+    catalogue = GUARDED_ZNODES
+    model = "access control and Stats"
+    main = "set"
+    requests = ("create", "read")
+    checks = (
+        lambda run: check_access(
+            run.history, {n: credential(f"c{n}") for n in range(run.history.clients)}
+        ),
+        lambda run: check_stats(run.history, logged_times(run.truth, run.kinds)),
+    )
+    at_the_end = (("list", {"name": "none"}),)
+
+    def open(self, recipe: type[GuardedZnodes], context: ClientContext) -> GuardedZnodes:
+        """Every client is a user of its own."""
+        znodes = recipe(context.kazoo, self.path)
+        znodes.user = f"c{context.client}"
+        return znodes
+
+    @operation(refusals=REFUSALS)
+    def make(self, znodes: GuardedZnodes, name: Name, value: str, acl: list[Entry]) -> Told[Name]:
+        """Create a node with a list."""
+        return told(name, znodes.make(name, value, acl))
+
+    @operation(refusals=REFUSALS)
+    def allow(self, znodes: GuardedZnodes, name: Name, acl: list[Entry]) -> Told[Name]:
+        """Replace a node's list."""
+        return told(name, znodes.allow(name, acl))
+
+    @operation(refusals=REFUSALS, name="set")
+    def write(self, znodes: GuardedZnodes, name: Name, value: str) -> Told[Name]:
+        """Set the data."""
+        return told(name, znodes.write(name, value))
+
+    @operation(refusals=REFUSALS, changes=False)
+    def read(self, znodes: GuardedZnodes, name: Name, child: str = "") -> Told[Name]:
+        """Read the data of a node, or of a child."""
+        return told(name, znodes.read(f"{name}/{child}".rstrip("/")), child)
+
+    @operation(refusals=REFUSALS, changes=False, name="list")
+    def listing(self, znodes: GuardedZnodes, name: Name, child: str = "") -> Told[Name]:
+        """List the children of a node, or of a child."""
+        return told(name, znodes.listing(f"{name}/{child}".rstrip("/")), child)
+
+    @operation(refusals=REFUSALS)
+    def grow(self, znodes: GuardedZnodes, name: Name, child: str) -> None:
+        """Create a child."""
+        znodes.grow(name, child)
+
+    @operation(refusals=REFUSALS)
+    def prune(self, znodes: GuardedZnodes, name: Name, child: str) -> None:
+        """Delete a child."""
+        znodes.prune(name, child)
+
+    def load(self, client: Client) -> Steps:
+        """Nodes one after the other, each with its list."""
+        counts, draws = client.shared, client.draws
+        while not client.is_over:
+            node, turn = divmod(counts["operations"], OPERATIONS)
+            counts["operations"] += 1
+            of_node = {"name": f"z{node}"}
+            of_child = {**of_node, "child": draws.choose(("c0", "c1"))}
+            of_either = of_child if draws.one_in(3) else of_node
+            value, acl = "v" * (1 + draws.below(9)), draw_list(draws, client.clients)
+            if turn == 0:
+                yield self.make(**of_node, value=value, acl=acl)
+            elif turn == ALLOWED_AT and node % 2:
+                yield self.allow(**of_node, acl=acl)
+            else:
+                yield draws.weighted(
+                    (5, self.read(**of_either)),
+                    (4, self.write(**of_node, value=value)),
+                    (4, self.listing(**of_either)),
+                    (4, self.grow(**of_child)),
+                    (3, self.prune(**of_child)),
+                )
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ZnodeClient]:
-    """Makes the client's side for one recipe."""
-
-    def build(context: ClientContext) -> ZnodeClient:
-        znodes = GUARDED_ZNODES[recipe].recipe(context.kazoo, path)
-        znodes.user = user(context.client)
-        return ZnodeClient(znodes, {f: _honest(each) for f, each in _operations(znodes).items()})
-
-    return build
-
-
-def _operations(znodes: GuardedZnodes) -> dict[str, Callable[[Any], Any]]:
-    def grow(value: Any) -> Any:
-        znodes.grow(value["name"], value["child"])
-        return value
-
-    def prune(value: Any) -> Any:
-        znodes.prune(value["name"], value["child"])
-        return value
-
-    def of_child(value: Any, ask: Callable[[str], Sight]) -> Any:
-        if "child" not in value:
-            return _told(value["name"], ask(value["name"]))
-        ask(f"{value['name']}/{value['child']}")
-        return value
-
-    return {
-        "make": lambda v: _told(v["name"], znodes.make(v["name"], v["value"], v["acl"])),
-        "allow": lambda v: _told(v["name"], znodes.allow(v["name"], v["acl"])),
-        "set": lambda v: _told(v["name"], znodes.write(v["name"], v["value"])),
-        "read": lambda v: of_child(v, znodes.read),
-        "list": lambda v: of_child(v, znodes.listing),
-        "grow": grow,
-        "prune": prune,
-    }
-
-
-def _honest(operation: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """An operation whose refusals are outcomes."""
-
-    def perform(value: Any) -> Any:
-        try:
-            return operation(value)
-        except NoAuthError:
-            return Outcome("fail", value, NO_AUTHORITY)
-        except (BadVersionError, NoNodeError, NodeExistsError):
-            return REFUSED
-
-    return perform
-
-
-def _told(name: str, seen: Sight) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": name, "stat": seen.stat._asdict()}
-    if seen.data is not None:
-        told["data"] = seen.data
-    if seen.children is not None:
-        told["children"] = list(seen.children)
-    return told
-
-
-def znode_load(setting: WorkloadContext) -> Generator:
-    """Nodes one after the other, each with its list."""
-
-    def draw(number: int, seed: Seed) -> tuple[str, Any]:
-        node, turn = divmod(number, OPERATIONS)
-        value: dict[str, Any] = {"name": f"z{node}"}
-        if turn == MADE_AT:
-            acl = draw_list(seed.child("list"), setting.clients)
-            return "make", {**value, "value": f"v{number}", "acl": acl}
-        if turn == ALLOWED_AT and node % 2:
-            return "allow", {**value, "acl": draw_list(seed.child("list"), setting.clients)}
-        f = pick(seed, SHARES)
-        if f == "set":
-            value["value"] = "v" * (1 + seed.child("length").below(9)[0])
-        child, _ = seed.child("child").choose(CHILDREN)
-        if f in ("grow", "prune") or (f != "set" and seed.child("which").below(3)[0] == 0):
-            value["child"] = child
-        return f, value
-
-    return load(setting, draw)
-
-
-def draw_list(seed: Seed, clients: int) -> list[tuple[int, str, str]]:
+def draw_list(draws: Draws, clients: int) -> list[Entry]:
     """A list for a node: of one of the schemes, for all, some or no permissions."""
-    kind, seed = seed.below(7)
-    someone, seed = seed.below(clients)
-    permissions = 1 + seed.below(31)[0]
-    mine, open_to_all = (31, "auth", ""), (permissions, "world", "anyone")
-    return [
-        [(31, "world", "anyone")],
-        [mine],
-        [(1, "world", "anyone"), mine],
-        [(31, "digest", credential(someone))],
-        [(31, "ip", EVERY_ADDRESS)],
-        [(31, "ip", NOBODYS_ADDRESS), (1, "world", "anyone")],
-        [open_to_all, (2, "digest", credential(someone))],
-    ][kind]
+    someone, anyone = credential(f"c{draws.below(clients)}"), ("world", "anyone")
+    return draws.choose(
+        (
+            [(31, *anyone)],
+            [(31, "auth", "")],
+            [(1, *anyone), (31, "auth", "")],
+            [(31, "digest", someone)],
+            [(31, "ip", EVERY_ADDRESS)],
+            [(31, "ip", NOBODYS_ADDRESS), (1, *anyone)],
+            [(1 + draws.below(31), *anyone), (2, "digest", someone)],
+        )
+    )
 
 
-def credential(number: int) -> str:
-    """A client's id of the scheme ``digest``."""
-    return str(make_digest_acl_credential(user(number), user(number)))
+def told(name: str, sight: Sight, child: str = "") -> Told[Name]:
+    """What a recipe has told, as histories have it; of a child nothing but that it was served."""
+    stat, data, children = sight
+    found = {"stat": stat._asdict(), "data": data, "children": children}
+    more = {what: value for what, value in found.items() if value is not None and not child}
+    return cast("Told[Name]", {"name": name, **more})
 
 
-def judge_guarded(evidence: Evidence) -> Verdict:
-    """Access as the lists have it, and Stats as the operations were."""
-    history = evidence.history
-    users = {number: credential(number) for number in range(history.clients)}
-    times = None
-    if evidence.truth is not None and ClockSkew.kind not in evidence.kinds:
-        times = {txn.zxid: txn.time_ms for txn in evidence.truth.committed}
-    checks = [check_access(history, users), check_stats(history, times)]
-    answered = sum(op.type == "ok" for op in history if isinstance(op.process, int))
-    return judge_znodes(evidence, checks, answered=answered, least=LEAST)
-
-
-ZNODE = Workload(
-    name="znode",
-    summary="clients make znodes with access control lists, use them, and compare their Stats",
-    catalogue=GUARDED_ZNODES,
-    path="/rumpus/znode",
-    build="rumpus.workloads.znodes.znode:client",
-    model="access control and Stats",
-    words=WORDS,
-    load=znode_load,
-    final=lambda _: final(("list", {"name": "none"})),
-    cleanup={},
-    plain=True,
-    requests=("create", "read"),
-    judge=judge_guarded,
-)
+ZNODE = GuardedWorkload()

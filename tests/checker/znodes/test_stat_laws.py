@@ -1,6 +1,10 @@
+from types import SimpleNamespace
+
 import pytest
 
-from rumpus.checker.znodes.stat_laws import check_stats
+from rumpus.checker.servers.txnlog import Txn
+from rumpus.checker.znodes.stat_laws import CLOCKS_SET_WRONG, check_stats, logged_times
+from rumpus.nemesis.clock import ClockSkew
 from tests.checker.recorded import Recorded
 
 FRESH = {
@@ -82,3 +86,15 @@ def test_a_list_that_was_replaced_counts():
 def test_times_are_those_of_the_logs():
     assert seen(CHANGED, times={11: 1101}) == ["wrong-stat"]
     assert seen(CHANGED, times={12: 1}) == []
+
+
+def test_times_of_the_logs_count_unless_servers_clocks_were_set_wrong():
+    txns = [
+        Txn(zxid=zxid, session=1, cxid=1, time_ms=100 * zxid, type=0, name="create", path="/z")
+        for zxid in (10, 11)
+    ]
+    truth = SimpleNamespace(committed=txns)
+    assert logged_times(truth, ["kill", "client-clock-skew"]) == {10: 1000, 11: 1100}
+    assert logged_times(truth, ["kill", CLOCKS_SET_WRONG]) is None
+    assert logged_times(None, []) is None
+    assert ClockSkew.kind == CLOCKS_SET_WRONG

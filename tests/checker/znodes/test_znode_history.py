@@ -1,6 +1,13 @@
+import pytest
+
 from rumpus.checker.every_run.model_check import check_model
-from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
-from rumpus.checker.znodes.znode_history import watches_by_connection, writes_by_comparison
+from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY
+from rumpus.checker.znodes.late_events import check_late_events
+from rumpus.checker.znodes.znode_history import (
+    transactions_as_register,
+    watches_by_connection,
+    writes_by_comparison,
+)
 from tests.checker.recorded import Recorded
 
 
@@ -49,8 +56,8 @@ def watched(*, event_at=None, reconnected_at=None, session="s0"):
     op(recorded, 8, 9, 0, "read", {"key": "w"}, stat(1, 6, value="b", session=session))
     if event_at == 10:
         recorded.link(10, 0, "/rumpus/watch/w", "changed")
-    history = watches_by_connection(recorded.end(20).history(), ["w"])
-    return [each.kind for each in check_model(history, SESSION_GUARANTEES, "late-event").anomalies]
+    found = check_late_events(recorded.end(20).history(), ["w"])
+    return [each.kind for each in found.anomalies]
 
 
 def test_an_event_before_the_data():
@@ -70,8 +77,7 @@ def test_an_event_that_nobody_left_a_watch_for():
     recorded = Recorded(2).session(0, 0, "connected")
     op(recorded, 1, 2, 1, "write", {"key": "w", "value": "a"}, stat(0, 5, session="s1"))
     recorded.link(3, 0, "/rumpus/watch/w", "changed")
-    history = watches_by_connection(recorded.end(20).history(), ["w"])
-    assert check_model(history, SESSION_GUARANTEES, "late-event").anomalies
+    assert check_late_events(recorded.end(20).history(), ["w"]).anomalies
 
 
 def test_a_watch_during_which_the_connection_changed_may_be_of_either():
@@ -82,8 +88,7 @@ def test_a_watch_during_which_the_connection_changed_may_be_of_either():
     recorded.add(6, 0, "ok", "watch", stat(0, 5, value="a"))
     op(recorded, 7, 8, 1, "write", {"key": "w", "value": "b"}, stat(1, 6, session="s1"))
     recorded.link(9, 0, "/rumpus/watch/w", "changed")
-    history = watches_by_connection(recorded.end(20).history(), ["w"])
-    assert check_model(history, SESSION_GUARANTEES, "late-event").anomalies == []
+    assert check_late_events(recorded.end(20).history(), ["w"]).anomalies == []
 
 
 def test_other_znodes_are_left_out():
@@ -92,3 +97,29 @@ def test_other_znodes_are_left_out():
     op(recorded, 4, 5, 0, "read", {"key": "a0"}, {**stat(0, 5, value="a"), "key": "a0"})
     history = watches_by_connection(recorded.end(20).history(), ["w"])
     assert not [each for each in history if isinstance(each.process, int)]
+
+
+@pytest.mark.parametrize(
+    ("values", "of_register"),
+    [
+        ({"a": "v0", "b": "v0"}, ("ok", {"value": "v0", "version": 1})),
+        ({"a": "v0", "b": "v1"}, ("info", None)),
+    ],
+)
+def test_what_all_nodes_held_is_the_value_of_a_register(values, of_register):
+    recorded = op(Recorded(1), 1, 2, 0, "read", None, {"values": values, "version": 1})
+    *_, read, _ = transactions_as_register(recorded.end(9).history())
+    assert (read.type, read.value) == of_register
+
+
+@pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
+def test_a_conditional_transaction_is_a_comparison(outcome):
+    asked, told = {"value": "v1", "version": 4}, {"version": 5} if outcome == "ok" else None
+    recorded = op(Recorded(1), 1, 2, 0, "write_if", asked, told, outcome=outcome)
+    plain = [
+        each for each in transactions_as_register(recorded.end(9).history()) if each.f == "cas"
+    ]
+    assert [(each.type, each.value) for each in plain] == [
+        ("invoke", {"value": [4, "v1"]}),
+        (outcome, told),
+    ]

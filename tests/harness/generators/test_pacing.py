@@ -17,7 +17,9 @@ from rumpus.harness.generators.combinators import (
 )
 from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, imperfect, rehearse
 from rumpus.harness.generators.generator import SECOND, Context, Invocation, Pending
+from rumpus.harness.generators.script import each_client
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 
 READ, WRITE = Invocation("read"), Invocation("write")
 
@@ -57,6 +59,26 @@ def test_staggering_keeps_its_mean_rate(clients):
     assert sum(gaps) / len(gaps) == pytest.approx(50 * MILLISECOND, rel=0.03)
     assert 0 <= min(gaps) < 2 * MILLISECOND
     assert 98 * MILLISECOND < max(gaps) <= 100 * MILLISECOND
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_what_is_staggered_is_asked_early_or_when_it_is_due(early):
+    """Of several scripts, too, the one whose turn it is draws with what is known by then."""
+    drawn = []
+
+    def script(client):
+        while not client.is_over:
+            drawn.append(client.time)
+            yield READ
+
+    context = WorkloadContext(Seed(1), None, clients=3, session_timeout=2.0, until=SECOND)
+    at = times(stagger(0.05, each_client(script, context), seed=Seed(1), early=early), clients=3)
+    assert len(at) > 10
+    if early:
+        assert all(due <= later for due, later in zip(drawn, at, strict=False))
+        assert drawn[: len(at)] != at
+    else:
+        assert drawn == at
 
 
 def test_staggering_does_not_catch_up():

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
+from rumpus.harness.generators.combinators import stagger
 from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import NEMESIS, Context, Invocation, Pending
 from rumpus.harness.generators.script import (
@@ -12,6 +13,7 @@ from rumpus.harness.generators.script import (
     Script,
     each_client,
     only,
+    until_answered,
     until_ok,
 )
 from rumpus.harness.generators.seed import Seed
@@ -169,6 +171,35 @@ def test_until_ok_repeats_until_then(outcomes, tried):
         steps.send(last)
 
 
+@pytest.mark.parametrize(("error", "answered"), [(None, True), ("", True), ("timed out", False)])
+def test_a_refusal_is_an_answer(error, answered):
+    refused = Op(time=1, process=0, type="fail", f="read", error=error)
+    steps = until_answered(Invocation("read"), 2)(Client(0, context(), Seed(1)))
+    next(steps)
+    if answered:
+        with pytest.raises(StopIteration):
+            steps.send(refused)
+    else:
+        assert steps.send(refused) == Invocation("read")
+
+
+def test_completions_are_heeded_before_any_script_goes_on():
+    """A script goes on when its client's turn comes; others know before what came of its step."""
+    known, told, ahead = [], [], []
+
+    def script(client):
+        for _ in range(3):
+            came = yield Invocation("step", client.number)
+            told.append(came)
+            ahead.append(len(known) - len(told))
+
+    paced = stagger(0.05, each_client(script, context(), heed=known.append), seed=Seed(1))
+    done = rehearse(paced, clients=CLIENTS, behaviour=perfect).dispatches
+    assert sorted(known, key=lambda op: op.time) == known
+    assert len(known) == len(told) == len(done) == 3 * CLIENTS
+    assert max(ahead) > 0
+
+
 def test_until_ok_gives_up():
     steps = until_ok(Invocation("read"), 2)(Client(0, context(), Seed(1)))
     next(steps)
@@ -185,4 +216,13 @@ def test_draws_are_decided_by_the_seed(number, bound):
         assert first.uniform(2.0, 3.0) == second.uniform(2.0, 3.0)
         assert first.choose("abc") == second.choose("abc")
         assert first.one_in(bound) == second.one_in(bound)
+        assert first.weighted((1, "a"), (bound, "b")) == second.weighted((1, "a"), (bound, "b"))
     assert 2.0 <= first.uniform(2.0, 3.0) < 3.0
+
+
+def test_weights_are_shares():
+    draws = Draws(Seed(1))
+    drawn = [draws.weighted((3, "a"), (0, "b"), (1, "c")) for _ in range(4000)]
+    assert drawn.count("a") == pytest.approx(3000, rel=0.05)
+    assert drawn.count("b") == 0
+    assert drawn.count("a") + drawn.count("c") == 4000

@@ -2,7 +2,7 @@
 
 from rumpus.recipes.znodes.multi_write import NAMES, MultiWrite
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.znodes.multi import judge_multi
+from rumpus.workloads.znodes.multi import MULTI
 from tests.rumpus.lone_histories import Story
 
 
@@ -12,7 +12,7 @@ def told(value, version):
 
 def kinds(story):
     evidence = Evidence(history=story.history(), promises=MultiWrite.promises)
-    return [each.kind for each in judge_multi(evidence).anomalies]
+    return [each.kind for each in MULTI.judge(evidence).anomalies]
 
 
 def written_if(version, answer):

@@ -1,0 +1,19 @@
+"""Watch events that came after the data, by what clients and links tell without servers' logs."""
+
+from collections.abc import Collection
+
+from rumpus.checker.every_run.model_check import check_model
+from rumpus.checker.history import History
+from rumpus.checker.verdict import CheckResult
+from rumpus.checker.znodes.guarantee_models import SESSION_GUARANTEES
+from rumpus.checker.znodes.znode_history import watches_by_connection
+
+
+def check_late_events(history: History, keys: Collection[str]) -> CheckResult:
+    """Hold reads of some znodes, and events of their watches, against ``session-guarantees``.
+
+    Args:
+        history: with ``write``, ``read`` and ``watch`` of a ``key``.
+        keys: those whose watches only such operations leave.
+    """
+    return check_model(watches_by_connection(history, keys), SESSION_GUARANTEES, "late-event")

@@ -1,0 +1,67 @@
+"""What the workloads on plain znodes have in common: they put ZooKeeper itself to the test."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from rumpus.checker.every_run.final_answers import check_final_answers
+from rumpus.checker.history import Op
+from rumpus.checker.verdict import CheckResult
+from rumpus.checker.znodes.znode_history import Seen
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import ScriptFunction, until_answered
+from rumpus.recipes.znodes.register import Reading
+from rumpus.recipes.znodes.znode_access import ZnodeAccess
+from rumpus.workloads.framework.checks import answered
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.leftovers import hexadecimal
+from rumpus.workloads.framework.operation import unless_refused
+
+TRIES, TRY_PAUSE_S = 12, 1.0
+"""How often, and how far apart, a client asks in the final phase before it counts as stuck."""
+
+
+class ZnodeWorkload(DeclaredWorkload):
+    """Operations of one request or a few each."""
+
+    at_the_end: ClassVar[Sequence[tuple[str, Any]]]
+    """Operations and values: what every client asks in the final phase until it is answered."""
+
+    rate = 0.01
+    plain = True
+    needs = (answered(100),)
+    expired = "sessions that expired"
+
+    def open(self, recipe: type[Any], context: ClientContext) -> Any:
+        """The recipe."""
+        return recipe(context.kazoo, self.path)
+
+    def prepare(self, opened: ZnodeAccess) -> None:
+        """Make the znodes that the recipe needs."""
+        opened.prepare()
+
+    def shared(self) -> Counter[str]:
+        """What all clients count: operations, or the latest versions that were heard of."""
+        return Counter()
+
+    def heed(self, shared: Counter[str], came: Op) -> None:
+        """Note the version of a znode."""
+        if came.type == "ok" and isinstance(came.value, dict) and "version" in came.value:
+            key, version = came.value.get("key", ""), came.value["version"]
+            shared[key] = max(shared[key], version)
+
+    def final(self) -> list[ScriptFunction]:
+        """One question after the other."""
+        return [until_answered(Invocation(*each), TRIES, TRY_PAUSE_S) for each in self.at_the_end]
+
+    def results(self, evidence: Evidence) -> list[CheckResult]:
+        """What the checks find, and whether everybody got an answer in the end."""
+        return [*super().results(evidence), check_final_answers(evidence.history, TRIES)]
+
+
+def seen(key: str, reading: Reading | None) -> Seen:
+    """What a recipe has told, as histories have it."""
+    value, version, zxid, session = unless_refused(reading)
+    return Seen(key=key, value=value, version=version, zxid=zxid, session=hexadecimal(session))
