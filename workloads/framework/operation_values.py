@@ -134,7 +134,6 @@ _SIGHT = _fields(
 )
 _OF_CHILD = Shape(_fields({"child": _Given(str)}, name=_Znode), _SIGHT)
 _BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
-_JOB = _fields(key=str)
 
 OPERATIONS: Final[Mapping[str, Shapes]] = {
     "lock": {
@@ -207,17 +206,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "decide": Shape(_fields(key=str), _fields(key=str, value=_Decision)),
         "abandon": Shape(_fields(key=str)),
         "outcomes": Shape(answer=_fields(outcomes=dict[str, _Decision], blocked=list[str])),
-    },
-    "jobs": {
-        "submit": Shape(_JOB),
-        "claim": Shape(answer=_fields(key=str, token=int)),
-        "work": Shape(),
-        "complete": Shape(answer=_fields(key=str, token=int, undone=bool)),
-        "await": Shape(_JOB, _fields({"result": str}, key=str)),
-        "ask": Shape(_JOB, _fields(key=str, known=bool)),
-        "drain": Shape(),
-        "collect": Shape(answer=_fields(told=list[str], untold=list[str])),
-        "audit": Shape(answer=_fields(effects=dict[str, int], left=list[str])),
     },
     "register": {
         **dict.fromkeys(("read", "write", "cas"), _of_znodes(_Register)),
