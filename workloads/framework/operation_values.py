@@ -79,19 +79,6 @@ def _of_contest(
     }
 
 
-def _of_queue(element: Any) -> dict[str, Shape]:
-    removed = _fields(value=str | int)
-    return {
-        "enqueue": Shape(element),
-        "dequeue": Shape(answer=_fields({"value": str | int}) | None),
-        "work": Shape(),
-        "acknowledge": Shape(removed),
-        "release": Shape(removed),
-        "leave": Shape(),
-        "inspect": Shape(answer=_fields(elements=list[Any], nodes=_LIST[_NODE])),
-    }
-
-
 def _one_of(names: Iterable[str]) -> Any:
     return cast("Any", Literal)[tuple(names)]
 
@@ -145,8 +132,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "revoke": Shape(answer=_fields(asked=list[str])),
     },
     "semaphore": _of_contest(),
-    "queue": _of_queue(_fields({"priority": None}, value=str | int)),
-    "priority-queue": _of_queue(_fields(value=str | int, priority=int)),
     "election": {
         **_of_contest("campaign", "lead", "resign"),
         "lead": Shape(_Object | None, _fields({"acts": int, "acknowledged": int}) | None),
