@@ -10,9 +10,54 @@ counts: they are looked at in the end, and in the servers' logs where these are 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.final_phase import healed_phase
+from rumpus.checker.exclusion.removals import check_removals, removals
 from rumpus.checker.history import History, Op, Operation
+from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
+
+EFFECTS = "effects"
+CLAIMS = "board/claims"
+"""Where they stand, below a workload's path."""
+
+
+def effect_makers(truth: ServerTruth | None, path: str) -> dict[str, list[str | None]] | None:
+    """Key -> the session that made each of its effects that were committed.
+
+    An effect is named after its job's key, with a number behind a colon.
+
+    Args:
+        truth: what the servers' logs say; None when they are not at hand.
+        path: below which the effects are, in a folder of their own.
+    """
+    if truth is None:
+        return None
+    found: dict[str, list[str | None]] = defaultdict(list)
+    for life in truth.znodes(f"{path}/{EFFECTS}"):
+        key, mark, _ = life.path.rpartition("/")[2].partition(":")
+        if mark:
+            found[key].append(life.created_by)
+    return found
+
+
+def expired_claims(truth: ServerTruth | None, path: str) -> int | None:
+    """How many claims, and so jobs, were taken from workers whose sessions had expired.
+
+    Their folder, which is not ephemeral, is no claim though its maker's session may expire.
+    """
+    if truth is None:
+        return None
+    return sum(life.how == "expired" for life in truth.znodes(f"{path}/{CLAIMS}"))
+
+
+def check_freed_claims(
+    history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
+) -> CheckResult | None:
+    """Judge whose hand removed claims; None without the servers' logs."""
+    if truth is None or clock is None:
+        return None
+    return check_removals(history, removals(truth, clock, f"{path}/{CLAIMS}"), {})
 
 
 def check_job_effects(

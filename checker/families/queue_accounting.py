@@ -47,6 +47,12 @@ class Element:
         """Whether it was put for certain."""
         return self.put is not None and self.put.outcome == "ok"
 
+    @property
+    def awaited(self) -> bool:
+        """Whether it came out to somebody who had asked before it was put."""
+        put = self.put
+        return put is not None and any(take.invoke.time < put.invoke.time for take in self.takes)
+
 
 @dataclass(eq=False)
 class Accounts:
@@ -83,6 +89,11 @@ def accounts(history: History) -> Accounts:
             element = elements.setdefault(operation.invoke.value["value"], Element(None))
             (element.done if outcome == "ok" else element.maybe_done).append(operation)
     return Accounts(elements, nameless)
+
+
+def count_awaited(history: History) -> int:
+    """How many elements came out to somebody who had asked before they were put."""
+    return sum(element.awaited for element in accounts(history).elements.values())
 
 
 def taken(operation: Operation) -> Any:

@@ -172,7 +172,7 @@ def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
 def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
     setting = WorkloadContext(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
     rehearsal = rehearse(
-        on_clients(JOBS.load(setting)), clients=3, nemesis=False, behaviour=perfect
+        on_clients(JOBS.load_of(setting)), clients=3, nemesis=False, behaviour=perfect
     )
     calls = [operation.invoke for operation in rehearsal.history.operations()]
     for client in range(3):
@@ -204,7 +204,7 @@ def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):
     [
         ("persistent-claim", 3, ("client-kill",)),
         ("unchecked-completion", 4, ("client-pause",)),
-        ("effect-first", 0, ("client-partition",)),
+        ("effect-first", 4, ("client-partition",)),
         ("watch-only", 1, ("kill",)),
         ("submits-again", 0, ("client-partition",)),
         ("evicting", 0, ()),

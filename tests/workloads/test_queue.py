@@ -1,12 +1,16 @@
 """Queues: verdicts on histories written by hand, the load, and whole runs in the simulation."""
 
+from contextlib import suppress
+
 import pytest
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
 from rumpus.harness.generators.generator import SECOND
+from rumpus.harness.generators.script import Client
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.nemesis.registry import EVERYWHERE
@@ -14,7 +18,7 @@ from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.queues.queueing import VIGIL_END_S, VIGIL_SHARE
+from rumpus.workloads.queues.queue import MOST_TRIES, VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -262,7 +266,7 @@ def empty(dispatch, seed):
     return Outcome(0, int(dispatch.value["timeout"] * SECOND) + 1, "fail")
 
 
-def called(recipe=FifoQueue, workload="queue", phase="load", behaviour=perfect, clients=4):
+def called(recipe=FifoQueue, workload="queue", phase="load_of", behaviour=perfect, clients=4):
     setting = WorkloadContext(
         seed=Seed(4), recipe=recipe, clients=clients, session_timeout=2.0, until=20 * SECOND
     )
@@ -298,10 +302,33 @@ def test_in_the_vigil_all_but_the_feeders_wait_across_the_end_of_the_load():
 
 
 def test_everybody_puts_and_takes_in_the_final_phase():
-    rehearsal = called(phase="final", recipe=AcknowledgedQueue)
+    rehearsal = called(phase="final_of", recipe=AcknowledgedQueue)
     asked = {(what.thread, what.f) for _, what, _ in rehearsal.dispatches}
     assert asked >= {(thread, f) for thread in range(4) for f in ("enqueue", "dequeue")}
     assert rehearsal.dispatches[-1].what.f == "inspect"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "until", "called"),
+    [
+        (["ok"], 0, ["acknowledge"]),
+        (["info", "info", "fail"], 0, ["acknowledge"] * 3),
+        (["info"] * 9, 0, ["acknowledge"] * MOST_TRIES),
+        (["ok", "info", "ok"], SECOND, ["work", "acknowledge", "acknowledge"]),
+    ],
+)
+def test_what_is_claimed_is_acknowledged_and_again_if_that_is_unknown(outcomes, until, called):
+    context = WorkloadContext(Seed(4), AcknowledgedQueue, 3, session_timeout=2.0, until=until)
+    steps = WORKLOADS["queue"].consume(Client(1, context, Seed(1)), 5.0)
+    next(steps)
+    step = steps.send(Op(time=0, process=1, type="ok", f="dequeue", value={"value": "x"}))
+    asked = []
+    with suppress(StopIteration):
+        for outcome in outcomes:
+            asked.append(step.f)
+            assert step.f == "work" or step.value == {"value": "x"}
+            step = steps.send(Op(time=0, process=1, type=outcome, f=step.f))
+    assert asked == called
 
 
 @pytest.fixture(scope="module")

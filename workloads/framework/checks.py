@@ -1,8 +1,8 @@
 """What workloads declare as their checks and needs, in words that read well there.
 
 A check takes what a run left (``Evidence``) and says what it found, or None if it does not apply.
-A need says what must have happened for a verdict to mean anything. Checkers are imported when they
-are called: a client's process imports its workload, too, and judges nothing.
+A need says what must have happened for a verdict to mean anything, or None likewise. Checkers are
+imported when they are called: a client's process imports its workload, too, and judges nothing.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -72,7 +72,7 @@ def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
 
 
 def counted(number: int, stat: str, check: str, what: str) -> Need:
-    """A check must have counted so many, where it applies.
+    """A check must have counted so many, where it applies and could count (not None).
 
     Args:
         number: how many.
@@ -83,7 +83,7 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
 
     def need(_: History, results: Sequence[CheckResult]) -> Requirement | None:
         for result in results:
-            if result.name == check:
+            if result.name == check and result.stats[stat] is not None:
                 return Requirement(name=what, needed=number, observed=result.stats[stat])
         return None
 
@@ -103,17 +103,17 @@ def answered(number: int, *functions: str) -> Need:
     return need
 
 
-def at_least(number: int, f: str, what: str) -> Need:
+def at_least(number: int, f: str | Callable[[History], int], what: str) -> Need:
     """So many operations must have ended ok.
 
     Args:
         number: how many.
-        f: the operation.
+        f: the operation; or what counts them, where not all of one operation do.
         what: what they are called in the report.
     """
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:
-        done = sum(op.f == f and op.type == "ok" for op in history)
+        done = f(history) if callable(f) else sum(op.f == f and op.type == "ok" for op in history)
         return Requirement(name=what, needed=number, observed=done)
 
     return need

@@ -40,6 +40,7 @@ class DeclaredWorkload(ABC):
         called: operation -> what histories call it, where that is a subclass's own word for it.
         rate: mean seconds from one operation of the load to the next, all clients together;
             None: they go as fast as their scripts do.
+        renewed: whether a client whose process was retired begins its load anew; else it goes on.
         timed_actions: whether the time of holders' actions can be chosen
             (``WorkloadContext.action``).
         cleanup: operation of unknown outcome -> the operation that undoes it.
@@ -58,6 +59,7 @@ class DeclaredWorkload(ABC):
     holding: ClassVar[Words | None] = None
     called: ClassVar[Mapping[str, str]] = {}
     rate: ClassVar[float | None] = None
+    renewed: ClassVar[bool] = True
     cleanup: ClassVar[Mapping[str, str]] = {}
     requests: ClassVar[Sequence[str]] = ("create", "delete", "read")
     plain: ClassVar[bool] = False
@@ -183,7 +185,13 @@ class DeclaredWorkload(ABC):
     def load_of(self, context: WorkloadContext) -> Generator:
         """The load as a generator."""
         shared = self.shared()
-        load = each_client(self.load, context, shared=shared, heed=partial(self.heed, shared))
+        load = each_client(
+            self.load,
+            context,
+            shared=shared,
+            heed=partial(self.heed, shared),
+            renew=self.renewed,
+        )
         if self.rate is None:
             return load
         return stagger(self.rate, load, seed=context.seed.child("rate"), early=False)

@@ -33,14 +33,18 @@ def hexadecimal(session: int) -> str:
     return f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"
 
 
-def children_of(kazoo: KazooClient, folder: str) -> list[str]:
-    """Paths of a znode's children in order, by all that was committed before; [] without it."""
+def names_in(kazoo: KazooClient, folder: str) -> list[str]:
+    """A znode's children in order, by all that was committed before; [] without it."""
     kazoo.sync_async(folder).get(timeout=REQUEST_PATIENCE_S)
     try:
-        names = kazoo.get_children_async(folder).get(timeout=REQUEST_PATIENCE_S)
+        return sorted(kazoo.get_children_async(folder).get(timeout=REQUEST_PATIENCE_S))
     except NoNodeError:
         return []
-    return [f"{folder}/{name}" for name in sorted(names)]
+
+
+def children_of(kazoo: KazooClient, folder: str) -> list[str]:
+    """The same, as paths."""
+    return [f"{folder}/{name}" for name in names_in(kazoo, folder)]
 
 
 def nodes_at(kazoo: KazooClient, paths: Iterable[str]) -> list[Node]:

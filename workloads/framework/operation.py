@@ -6,8 +6,9 @@ An operation is a method of a workload with the decorator::
     def read(self, counters: list[Counter], key: int, timeout: float) -> int: ...
 
 In a client's process the method is called with what ``Workload.open`` made and the values of the
-call. In scripts ``self.read(key=3)`` is that call, as an ``Invocation``. The annotations say what the
-call and its answer carry: histories are held to them before they are judged (``operation_values``).
+call. In scripts ``self.read(key=3)`` is that call, as an ``Invocation``. The annotations say what
+the call and its answer carry: histories are held to them before they are judged
+(``operation_values``).
 
 One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value:
 the call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are

@@ -75,19 +75,6 @@ def _of_contest(
     }
 
 
-def _of_queue(element: Any) -> dict[str, Shape]:
-    removed = _fields(value=str | int)
-    return {
-        "enqueue": Shape(element),
-        "dequeue": Shape(answer=_fields({"value": str | int}) | None),
-        "work": Shape(),
-        "acknowledge": Shape(removed),
-        "release": Shape(removed),
-        "leave": Shape(),
-        "inspect": Shape(answer=_fields(elements=list[Any], nodes=_LIST[_NODE])),
-    }
-
-
 def _one_of(names: Iterable[str]) -> Any:
     return cast("Any", Literal)[tuple(names)]
 
@@ -97,11 +84,8 @@ _Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Part = _one_of(PARTS)
 _Decision = Literal["commit", "abort"]
 _BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
-_JOB = _fields(key=str)
 
 OPERATIONS: Final[Mapping[str, Shapes]] = {
-    "queue": _of_queue(_fields({"priority": None}, value=str | int)),
-    "priority-queue": _of_queue(_fields(value=str | int, priority=int)),
     "barrier": {
         "create": _BARRIER,
         "remove": _BARRIER,
@@ -148,17 +132,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "decide": Shape(_fields(key=str), _fields(key=str, value=_Decision)),
         "abandon": Shape(_fields(key=str)),
         "outcomes": Shape(answer=_fields(outcomes=dict[str, _Decision], blocked=list[str])),
-    },
-    "jobs": {
-        "submit": Shape(_JOB),
-        "claim": Shape(answer=_fields(key=str, token=int)),
-        "work": Shape(),
-        "complete": Shape(answer=_fields(key=str, token=int, undone=bool)),
-        "await": Shape(_JOB, _fields({"result": str}, key=str)),
-        "ask": Shape(_JOB, _fields(key=str, known=bool)),
-        "drain": Shape(),
-        "collect": Shape(answer=_fields(told=list[str], untold=list[str])),
-        "audit": Shape(answer=_fields(effects=dict[str, int], left=list[str])),
     },
     "failover": {
         "append": Shape(int, _fields(epoch=int, at=int)),

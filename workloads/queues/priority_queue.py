@@ -1,32 +1,32 @@
-"""Priority queues: as queues, but the most urgent first. See ``workloads.queues.queueing``."""
+"""Priority queues: as queues, but the most urgent first."""
 
-from collections.abc import Callable
-
-from rumpus.checker.deciders.queues.priority_queue import PRIORITY_QUEUE as MODEL
-from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import Client
 from rumpus.recipes.queue.catalogue import PRIORITY_QUEUES
-from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.queues.queue_judgement import judge_queue
-from rumpus.workloads.queues.queueing import WORDS, QueueClient, final, load
+from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.queues.queue import Consumer, QueueWorkload, Value
+
+PRIORITIES = 12
+"""How many there are, 0 being the most urgent: enough for two digits."""
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
-    """Makes the client's side for one recipe."""
-    kind = PRIORITY_QUEUES[recipe].recipe
-    return lambda context: QueueClient(context, kind, path)
+class PriorityQueueWorkload(QueueWorkload):
+    """Clients put elements of several priorities into a queue and take them out."""
+
+    name = "priority-queue"
+    catalogue = PRIORITY_QUEUES
+    model = "priority-queue"
+    urgency = True
+
+    @operation()
+    def enqueue(self, consumer: Consumer, value: Value, priority: int, timeout: float) -> None:
+        """Put an element."""
+        consumer.queue.put(str(value).encode(), timeout, priority=priority)
+
+    def put(self, client: Client, value: str, timeout: float, *, urgent: bool) -> Invocation:
+        """Whatever is not urgent has any priority but the first."""
+        priority = 0 if urgent else 1 + client.draws.below(PRIORITIES - 1)
+        return self.enqueue(value=value, priority=priority, timeout=round(timeout, 3))
 
 
-PRIORITY_QUEUE = Workload(
-    name="priority-queue",
-    summary="clients put elements of several priorities into a queue and take them out",
-    catalogue=PRIORITY_QUEUES,
-    path="/rumpus/priority-queue",
-    build="rumpus.workloads.queues.priority_queue:client",
-    model=MODEL.name,
-    words=WORDS,
-    load=lambda setting: load(setting, priorities=True),
-    final=lambda setting: final(setting, priorities=True),
-    cleanup={},
-    judge=lambda evidence: judge_queue(evidence, MODEL),
-    requests=("write", "create", "get-children"),
-)
+PRIORITY_QUEUE = PriorityQueueWorkload()

@@ -1,32 +1,284 @@
-"""Queues: clients put elements and take them, first in, first out. See ``queueing``."""
+"""Queues: clients put elements and take them, first in, first out.
 
-from collections.abc import Callable
+``dequeue`` -> {value}, null if there was nothing at some moment of the call; it fails if nothing
+was found and that says nothing. Where elements are claimed ``work`` follows, then ``acknowledge``
+or ``release`` {value}. Who does ``leave`` ends its session, and comes back in another one.
+"""
 
-from rumpus.checker.deciders.queues.fifo_queue import FIFO_QUEUE
-from rumpus.harness.clients.client_body import ClientContext
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, ClassVar, NotRequired, TypedDict
+
+from kazoo.client import KazooClient
+
+from rumpus.checker.families.queue_accounting import count_awaited
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext, Leaves
+from rumpus.harness.generators.generator import SECOND, Invocation
+from rumpus.harness.generators.script import Client, ScriptFunction, Step, Steps, only, until_ok
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.queue.catalogue import QUEUES
-from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.queues.queue_judgement import judge_queue
-from rumpus.workloads.queues.queueing import WORDS, QueueClient, final, load
+from rumpus.recipes.queue.interfaces import Claim, QueueUnknown
+from rumpus.workloads.framework.checks import at_least, counted
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.leftovers import Node, children_of, nodes_at, until_nothing_is_left
+from rumpus.workloads.framework.operation import Unknown, operation
+from rumpus.workloads.queues.handoffs import PATIENCE_S, Handoffs, element_of
+
+TAKEN_S = (1.0, 2.5, 2.5)
+CLAIMED_S = (3.0, 6.0, 0.0)
+"""Phases of a period: a *flood*, in which more elements are put than asked for; an *ebb*, in which
+only the feeders put; and handoffs. A ``follower-lag`` of the default plan is about as long. Where
+elements are claimed the ebb is longer, and more are put in it: a consumer that claims one is busy
+with it for three operations. Nobody is promised then to find what is there: no handoffs."""
+
+LEAVERS = 24
+"""One in so many operations of a flood is a producer's that leaves: its elements are to stay."""
+
+LONGEST_WAIT_S = 30.0
+"""How long a client waits for an element at most: later it would be taken for hung, and killed."""
+
+VIGIL_S = 20.0
+VIGIL_SHARE = 0.4
+"""So long before the load's end, but in so much of it at most, all but the feeders only take, and
+those put little. In runs of 60 s that is across two or three faults."""
+
+FEEDERS = 2
+"""How many those are, so that a fault that strikes one does not silence the run."""
+
+TRICKLE_S = 0.25
+"""Seconds between two elements of a feeder, then and in the ebb."""
+
+LITTLE_S = 0.3
+"""How long the first feeder's puts may take, so that it does something in every fault. Takes of all
+feeders have little, too; and so has one operation in three, so that some give up."""
+
+FEEDING_S = 3.0
+VIGIL_END_S = 9.0
+"""So long after the load's end, with every fault healed, those who wait are fed, and give up."""
+
+MOST_TRIES = 5
+"""How often an acknowledgement of unknown outcome is tried: some remain unknown for good."""
+
+FINAL_BOUND_S = 15.0
+"""How long a client may take to put and take an element when every fault is healed."""
+
+REQUEST_S = 5.0
+
+Value = str | int
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], QueueClient]:
-    """Makes the client's side for one recipe."""
-    kind = QUEUES[recipe].recipe
-    return lambda context: QueueClient(context, kind, path)
+class _Taken(TypedDict):
+    value: NotRequired[Value | None]
 
 
-QUEUE = Workload(
-    name="queue",
-    summary="clients put elements into a queue and take them out, some by claim",
-    catalogue=QUEUES,
-    path="/rumpus/queue",
-    build="rumpus.workloads.queues.queue:client",
-    model=FIFO_QUEUE.name,
-    words=WORDS,
-    load=lambda setting: load(setting, priorities=False),
-    final=lambda setting: final(setting, priorities=False),
-    cleanup={},
-    judge=lambda evidence: judge_queue(evidence, FIFO_QUEUE),
-    requests=("write", "create", "get-children"),
-)
+class _Left(TypedDict):
+    elements: list[Any]
+    nodes: list[Node]
+
+
+@dataclass
+class Consumer:
+    """One client: ``claim`` is what it works at."""
+
+    kazoo: KazooClient
+    queue: Any
+    claim: Claim | None = None
+
+
+def claims(recipe: Any) -> bool:
+    """Whether a recipe's elements are claimed first and acknowledged."""
+    return bool(recipe.delivery == "at-least-once")
+
+
+class QueueWorkload(DeclaredWorkload):
+    """Clients put elements into a queue and take them out, some by claim."""
+
+    name = "queue"
+    catalogue = QUEUES
+    model = "fifo-queue"
+    main = "dequeue"
+    requests = ("write", "create", "get-children")
+    rate = 0.02
+    renewed = False  # after an unknown outcome a client still has what it has claimed
+    urgency: ClassVar[bool] = False  # whether some elements come out before others
+
+    @property
+    def words(self) -> Words:
+        """Who has got an element and not acknowledged it plays the holder."""
+        return Words(acquire="dequeue", release="acknowledge")
+
+    def open(self, recipe: Any, context: ClientContext) -> Consumer:
+        """The queue."""
+        return Consumer(context.kazoo, recipe(context.kazoo, self.path))
+
+    @operation()
+    def enqueue(self, consumer: Consumer, value: Value, timeout: float) -> None:
+        """Put an element."""
+        consumer.queue.put(str(value).encode(), timeout)
+
+    @operation()
+    def dequeue(self, consumer: Consumer, timeout: float) -> _Taken | None:
+        """Wait for an element, and take or claim it."""
+        queue, element = consumer.queue, None
+        try:
+            if not claims(queue):
+                element = queue.take(timeout)
+            elif (claim := queue.claim(timeout)) is not None:
+                consumer.claim, element = claim, claim.element
+        except QueueUnknown as unknown:
+            named = None if unknown.element is None else _Taken(value=unknown.element.decode())
+            raise Unknown(str(unknown), named) from unknown
+        if element is None and (claims(queue) or not queue.sees_empty):
+            raise NotDone("found nothing")
+        return _Taken(value=None if element is None else element.decode())
+
+    @operation()
+    def work(self, _: Consumer, seconds: float) -> None:
+        """Work on what was claimed."""
+        time.sleep(seconds)
+
+    @operation()
+    def acknowledge(self, consumer: Consumer, value: Value) -> None:
+        """Remove it for good."""
+        self._end(consumer, value, "acknowledge")
+
+    @operation()
+    def release(self, consumer: Consumer, value: Value) -> None:
+        """Give it back."""
+        self._end(consumer, value, "release")
+
+    def _end(self, consumer: Consumer, value: Value, way: str) -> None:
+        claim = consumer.claim
+        if claim is None or claim.element.decode() != value:
+            raise NotDone("not claimed in this life of the client")
+        getattr(claim, way)(REQUEST_S)
+        consumer.claim = None
+
+    @operation()
+    def leave(self, _: Consumer) -> None:
+        """End the session; the client comes back in another one."""
+        raise Leaves
+
+    @operation(changes=False)
+    def inspect(self, consumer: Consumer, patience: float) -> _Left:
+        """Look what is left, giving sessions of the dead time to expire."""
+        kazoo, folder = consumer.kazoo, consumer.queue.claims(self.path)
+
+        def look() -> _Left | None:
+            paths = children_of(kazoo, consumer.queue.elements(self.path))
+            elements = [kazoo.get_async(path).get(timeout=REQUEST_S)[0].decode() for path in paths]
+            nodes = nodes_at(kazoo, children_of(kazoo, folder)) if folder is not None else []
+            return _Left(elements=elements, nodes=nodes) if elements or nodes else None
+
+        return until_nothing_is_left(look, patience) or _Left(elements=[], nodes=[])
+
+    def put(self, _: Client, value: str, timeout: float, *, urgent: bool) -> Invocation:  # noqa: ARG002
+        """The call that puts an element."""
+        return self.enqueue(value=value, timeout=round(timeout, 3))
+
+    def consume(self, client: Client, timeout: float) -> Generator[Step, Op, Op]:
+        """Take an element, and work on it where it is claimed."""
+        came, draws = (yield self.dequeue(timeout=round(timeout, 3))), client.draws
+        value = element_of(came)
+        if value is not None and claims(client.context.recipe):
+            ends = self.acknowledge
+            if not client.is_over:
+                longest = 1.5 if draws.one_in(16) else 0.03  # so that faults find some at work
+                yield self.work(seconds=round(draws.uniform(0.0, longest), 4))
+                ends = self.release if draws.one_in(8) else ends
+            for _ in range(MOST_TRIES):
+                if (yield ends(value=value)).type != "info":
+                    break
+        return came
+
+    def shared(self) -> Handoffs:
+        """Whose turn it is."""
+        return Handoffs(self.urgency)
+
+    def load(self, client: Client) -> Steps:
+        """Put and take until the vigil begins, and then wait, or feed those who wait.
+
+        The queue is long at times and empty at others. In the vigil everybody but the feeders waits
+        for elements, across the faults that come last, until each has got one that was put after
+        the faults were healed. Nobody's wait is cut short but by an element, so a waiter that has
+        slept through a lost connection sleeps on to the end, and is found out.
+        """
+        handoffs: Handoffs = client.shared
+        return handoffs.noting(client, self._traffic(client))
+
+    def _traffic(self, client: Client) -> Steps:
+        until, draws, claimed = client.context.until, client.draws, claims(client.context.recipe)
+        flood, ebb, handoffs = CLAIMED_S if claimed else TAKEN_S
+        vigil = until - round(min(VIGIL_S * SECOND, VIGIL_SHARE * until))
+        feeding, end = until + int(FEEDING_S * SECOND), until + int(VIGIL_END_S * SECOND)
+        names = (f"{client.number}.{number}" for number in count())
+        feeders = min(FEEDERS, client.clients - 1)
+        hungry = [client.clients - feeders, 1][client.number] if client.number < feeders else 0
+        patience = LITTLE_S if client.number == 0 else PATIENCE_S
+        while client.time < end:
+            period, passed = divmod((client.time - vigil) / SECOND, flood + ebb + handoffs)
+            waits, floods = client.time >= vigil, passed < flood
+            brief, little = draws.uniform(0.02, 0.32), draws.one_in(3)
+            if passed >= flood + ebb and client.time < until:
+                yield from client.shared.turn(client, self, period)
+            elif hungry and (waits or not (floods or claimed)):
+                came = yield self.put(client, next(names), patience, urgent=False)
+                hungry -= came.type == "ok" and came.time >= feeding
+                if not hungry:
+                    return
+                yield client.rest(TRICKLE_S)
+            elif floods and not waits and draws.one_in(LEAVERS):
+                yield self.leave()
+            elif not waits and draws.below(4) < (3 if floods else int(claimed)):
+                yield self.put(client, next(names), brief if little else patience, urgent=False)
+            else:
+                wait = client.seconds_to(end)
+                if (little and not waits) or (hungry and not claimed):
+                    wait = brief
+                elif not waits:
+                    wait = PATIENCE_S if claimed else min(LONGEST_WAIT_S, wait)
+                came = yield from self.consume(client, wait)
+                if element_of(came) is not None and client.time >= feeding:
+                    return
+
+    def final(self) -> list[ScriptFunction]:
+        """Everybody puts and gets one more; somebody takes all the rest, and looks what is left."""
+        return [self._one_more, only({0}, self._rest)]
+
+    def _one_more(self, client: Client) -> Steps:
+        end, number, came = client.after(FINAL_BOUND_S), count(), None
+        while client.time < end and (came is None or came.type != "ok"):
+            name = f"{client.number}.final{next(number)}"
+            came = yield self.put(client, name, REQUEST_S, urgent=True)
+        while client.time < end and (came is None or element_of(came) is None):
+            came = yield from self.consume(client, REQUEST_S)
+
+    def _rest(self, client: Client) -> Steps:
+        end, patience = client.after(FINAL_BOUND_S), client.context.session_timeout + 3.0
+        while client.time < end:
+            came = yield from self.consume(client, patience)
+            if element_of(came) is None and came.type != "info":
+                break
+        yield from until_ok(self.inspect(patience=patience), 5)(client)
+
+    needs = (
+        counted(50, "came out", "elements", "elements that came out"),
+        at_least(5, count_awaited, "elements that somebody waited for"),
+    )
+    expired = "sessions that expired"
+
+    def results(self, evidence: Evidence) -> list[CheckResult]:
+        """What became of each element, in what order, and who waited in vain."""
+        from rumpus.checker.families.queue_judgement import check_queue  # noqa: PLC0415 - heavy
+
+        ordered = self.model if "out-of-order" in evidence.promises.prevents else None
+        return check_queue(evidence.history, evidence.truth, evidence.clock, evidence.path, ordered)
+
+
+QUEUE = QueueWorkload()

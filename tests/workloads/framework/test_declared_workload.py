@@ -1,0 +1,47 @@
+"""Whether the script of a client's load outlasts its process."""
+
+import pytest
+
+from rumpus.harness.generators.combinators import on_clients
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+
+
+class Counting(DeclaredWorkload):
+    """Clients count."""
+
+    name = "counting"
+
+    def open(self, _recipe, _context):
+        return None
+
+    def load(self, _client):
+        for number in range(3):
+            yield Invocation("say", number)
+
+    def final(self):
+        return []
+
+
+class CountingOn(Counting):
+    """Clients count, and go on where they were."""
+
+    renewed = False
+
+
+@pytest.mark.parametrize(
+    ("workload", "said"), [(Counting, [0, 0, 0, 0, 1, 2]), (CountingOn, [0, 1, 2])]
+)
+def test_a_client_whose_process_was_retired_begins_anew_or_goes_on(workload, said):
+    context = WorkloadContext(Seed(1), None, clients=1, session_timeout=2.0, until=1)
+    told = iter(["info"] * 3 + ["ok"] * 3)
+    done = rehearse(
+        on_clients(workload().load_of(context)),
+        clients=1,
+        nemesis=False,
+        behaviour=lambda dispatch, seed: Outcome(0, MILLISECOND, next(told)),  # noqa: ARG005
+    )
+    assert [each.what.value for each in done.dispatches] == said
