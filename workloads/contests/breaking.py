@@ -8,13 +8,9 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any, Final, NotRequired, TypedDict
 
-from rumpus.checker.exclusion.blacklisting import (
-    blacklistings,
-    check_blacklisting,
-    listed_sessions,
-)
-from rumpus.checker.exclusion.removals import check_removals, check_told_removals, removals
-from rumpus.checker.history import History, Op
+from rumpus.checker.exclusion.blacklisting import blacklistings, listed_sessions
+from rumpus.checker.exclusion.broken_locks import check_broken_locks
+from rumpus.checker.history import Op
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.workers import CLIENT_KILLED
@@ -274,45 +270,23 @@ class BreakingWorkload(ContentionWorkload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """As for every lock; besides, whose hand took locks away, and whether that was quick."""
-        return [*super().results(evidence), *_passing_on(evidence)]
+        line = evidence.line
+        return [
+            *super().results(evidence),
+            *check_broken_locks(
+                evidence.history,
+                evidence.truth if line else None,
+                evidence.clock,
+                line.path if line else "",
+                line.mark if line else "",
+                session_timeout=evidence.session_timeout,
+                listed="missed-revocation" in evidence.promises.prevents,
+            ),
+        ]
 
 
 def _hangs(client: Client) -> bool:
     return issubclass(client.context.recipe, BlacklistLock)
-
-
-def _passing_on(evidence: Evidence) -> list[CheckResult]:
-    history, truth, clock, line = evidence.history, evidence.truth, evidence.clock, evidence.line
-    named = blacklistings(history, "break")
-    if truth is None or clock is None or line is None:
-        freed = sum(op.value["removed"] for _, op in _done(history, "free"))
-        silent = CheckResult(name="removals", stats={"quick": len(named) + freed})
-        if silent.stats["quick"]:
-            silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
-        return [silent]
-    declared = {op.value["token"]: called for called, op in _done(history, "die")}
-    found = removals(truth, clock, line.path, line.mark)
-    taken = check_removals(history, found, declared)
-    checks = [taken, check_told_removals(history, truth, clock, line.path, "free")]
-    if "missed-revocation" in evidence.promises.prevents:
-        obeyed = check_blacklisting(history, named, truth, clock)
-        taken.stats["quick"] = obeyed.stats["obeyed within their hang"]
-        return [*checks, obeyed]
-    taken.stats["quick"] = sum(
-        removal.time < declared[removal.life.czxid] + evidence.session_timeout * 1e9
-        for removal in found
-        if removal.life.czxid in declared
-    )
-    return checks
-
-
-def _done(history: History, f: str) -> list[tuple[int, Op]]:
-    """When those operations that were ok were called, and their completions."""
-    return [
-        (each.invoke.time, each.completion)
-        for each in history.operations()
-        if each.invoke.f == f and each.outcome == "ok" and each.completion is not None
-    ]
 
 
 BREAKING = BreakingWorkload()

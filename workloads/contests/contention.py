@@ -16,7 +16,7 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, counted
 from rumpus.workloads.framework.declared_workload import DeclaredWorkload
-from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.leftovers import Node, until_nothing_is_left
 from rumpus.workloads.framework.operation import operation
 
@@ -238,14 +238,20 @@ class ContentionWorkload(DeclaredWorkload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """What every contest is judged by, and the family's own checks."""
-        from rumpus.workloads.contests.judging import contest_results  # noqa: PLC0415 - see checks
+        from rumpus.checker.exclusion.contest import contest_results  # noqa: PLC0415 - see checks
 
+        promises = evidence.promises
         return contest_results(
-            evidence,
+            evidence.history,
+            evidence.holds(self.words),
+            view_of_servers(evidence, self.permits),
             self.words,
+            prevents=promises.prevents,
+            tokens=promises.tokens,
+            wakeups=None if promises.wakeups is None else promises.wakeups * self.permits,
             permits=self.permits,
             tolerance=self.tolerance,
-            decider=(evidence.promises.tokens and self.fenced_decider) or self.decider,
+            decider=(promises.tokens and self.fenced_decider) or self.decider,
             dismissed=self.dismissed(evidence),
             more=super().results(evidence),
             prompt=self.prompt,

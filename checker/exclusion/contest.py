@@ -1,6 +1,7 @@
 """What every contest is judged by."""
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.checker.every_run.liveness import check_liveness
@@ -15,13 +16,17 @@ from rumpus.checker.exclusion.session_proofs import lives_by_grants
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold, Words
 from rumpus.checker.verdict import CheckResult, Interval
-from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 
 
 def contest_results(
-    evidence: Evidence,
+    history: History,
+    holds: Sequence[Hold],
+    server: ServerView | None,
     words: Words,
     *,
+    prevents: AbstractSet[str],
+    tokens: bool,
+    wakeups: int | None,
     permits: int,
     tolerance: int,
     decider: str,
@@ -33,8 +38,13 @@ def contest_results(
     """What the checks find in a run in which clients contended for one thing.
 
     Args:
-        evidence: what the run left.
+        history: the run.
+        holds: its holds. Those whose session nobody told get that of their node.
+        server: who owned what when; None when the servers' logs are not at hand.
         words: names of the operations.
+        prevents: anomalies that the recipe promises to prevent.
+        tokens: whether its grants have tokens that only grow.
+        wakeups: how many waiters one release may wake; None if there is no bound.
         permits: how many may hold at once.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
         decider: a model that holds in which nothing was found are held against, too; "": none.
@@ -43,9 +53,6 @@ def contest_results(
         prompt: whether who comes to own on the servers is to be granted soon.
         nobody: what it is called when no client at all proceeds.
     """
-    history, promises = evidence.history, evidence.promises
-    holds = evidence.holds(words)
-    server = view_of_servers(evidence, permits)
     if server is not None:
         _name_sessions(holds, server)
     sessions = server or lives_by_grants(holds)
@@ -56,24 +63,21 @@ def contest_results(
         words,
         permits=permits,
         tolerance=tolerance,
-        lateness_matters="unaware-holder" in promises.prevents,
+        lateness_matters="unaware-holder" in prevents,
     )
     if server is None:
         exclusion.stats["expiries_while_holding"] = None
     else:
         exclusion.intervals += _owners(server, history)
     checks = [exclusion]
-    if promises.tokens:
+    if tokens:
         checks.append(check_tokens(history, holds))
     if decider and not any(check.anomalies for check in checks):
         checks.append(
-            check_holds_by_model(
-                history, holds, MODELS[decider], permits=permits, tokens=promises.tokens
-            )
+            check_holds_by_model(history, holds, MODELS[decider], permits=permits, tokens=tokens)
         )
-    if "unfair-grant" in promises.prevents:
+    if "unfair-grant" in prevents:
         checks.append(check_order(history, holds, sessions, permits))
-    wakeups = None if promises.wakeups is None else promises.wakeups * permits
     checks.append(check_herd(history, holds, words, wakeups, server, permits=permits))
     checks.append(check_entitlement(history, holds, server, words, dismissed=dismissed))
     checks.append(check_timeouts(history))

@@ -1,0 +1,64 @@
+"""Whether locks that were taken from their holders were taken rightly, and without waiting."""
+
+from rumpus.checker.clock import WallClock
+from rumpus.checker.exclusion.blacklisting import blacklistings, check_blacklisting
+from rumpus.checker.exclusion.removals import check_removals, check_told_removals, removals
+from rumpus.checker.history import History, Op
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.verdict import CheckResult
+
+
+def check_broken_locks(
+    history: History,
+    truth: ServerTruth | None,
+    clock: WallClock | None,
+    path: str,
+    mark: str,
+    *,
+    session_timeout: float,
+    listed: bool,
+) -> list[CheckResult]:
+    """Judge operations ``break``, ``die`` and ``free`` by what the servers committed.
+
+    The check ``removals`` counts as ``quick`` the locks that passed on before they had to: before
+    a hung holder woke up, or before a dead one's session had expired.
+
+    Args:
+        history: the run.
+        truth: what was committed; None when the servers' logs are not at hand.
+        clock: lays the servers' times on the run's clock; None when it is not known.
+        path: where the line stands.
+        mark: what the names of contenders' nodes contain.
+        session_timeout: the clients', in seconds.
+        listed: whether the sessions of hung holders are put on a list.
+    """
+    named = blacklistings(history, "break")
+    if truth is None or clock is None:
+        freed = sum(op.value["removed"] for _, op in _done(history, "free"))
+        silent = CheckResult(name="removals", stats={"quick": len(named) + freed})
+        if silent.stats["quick"]:
+            silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
+        return [silent]
+    declared = {op.value["token"]: called for called, op in _done(history, "die")}
+    found = removals(truth, clock, path, mark)
+    taken = check_removals(history, found, declared)
+    checks = [taken, check_told_removals(history, truth, clock, path, "free")]
+    if listed:
+        obeyed = check_blacklisting(history, named, truth, clock)
+        taken.stats["quick"] = obeyed.stats["obeyed within their hang"]
+        return [*checks, obeyed]
+    taken.stats["quick"] = sum(
+        removal.time < declared[removal.life.czxid] + session_timeout * 1e9
+        for removal in found
+        if removal.life.czxid in declared
+    )
+    return checks
+
+
+def _done(history: History, f: str) -> list[tuple[int, Op]]:
+    """When those operations that were ok were called, and their completions."""
+    return [
+        (each.invoke.time, each.completion)
+        for each in history.operations()
+        if each.invoke.f == f and each.outcome == "ok" and each.completion is not None
+    ]
