@@ -73,6 +73,11 @@ class Draws:
         found, self._seed = self._seed.choose(items)
         return found
 
+    def shuffle(self, items: Sequence[T]) -> list[T]:
+        """The items in a random order."""
+        found, self._seed = self._seed.shuffle(items)
+        return found
+
 
 class Client:
     """What a script knows of its client.
@@ -121,6 +126,14 @@ class Client:
     def rest_until(self, time: int) -> Rest:
         """A rest to a moment of the run, in nanoseconds; none if that is past."""
         return Rest(max(0, time - self.time) / SECOND)
+
+    def after(self, seconds: float) -> int:
+        """The moment of the run so many seconds from now, in nanoseconds."""
+        return self.time + round(seconds * SECOND)
+
+    def seconds_to(self, time: int) -> float:
+        """How long it is to a moment of the run, to the millisecond; 0 if that is past."""
+        return round(max(0, time - self.time) / SECOND, 3)
 
 
 Step = Invocation | Rest

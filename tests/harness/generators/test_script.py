@@ -109,6 +109,14 @@ def test_scripts_share_what_the_workload_made():
     assert sorted(shared) == list(range(CLIENTS))
 
 
+def test_how_long_it_is_to_a_moment():
+    client = Client(0, context(), Seed(1))
+    client.time = SECOND
+    assert client.after(0.25) == SECOND + SECOND // 4
+    assert client.seconds_to(client.after(0.25)) == 0.25
+    assert client.seconds_to(0) == 0.0
+
+
 @pytest.mark.parametrize("clients", [{1}, lambda client: client.number == 1])
 def test_only_these_clients_do_anything(clients):
     def script(client):
@@ -185,4 +193,5 @@ def test_draws_are_decided_by_the_seed(number, bound):
         assert first.uniform(2.0, 3.0) == second.uniform(2.0, 3.0)
         assert first.choose("abc") == second.choose("abc")
         assert first.one_in(bound) == second.one_in(bound)
+        assert sorted(first.shuffle("abc")) == sorted(second.shuffle("abc")) == ["a", "b", "c"]
     assert 2.0 <= first.uniform(2.0, 3.0) < 3.0
