@@ -1,8 +1,8 @@
 """What workloads declare as their checks and needs, in words that read well there.
 
 A check takes what a run left (``Evidence``) and says what it found, or None if it does not apply.
-A need says what must have happened for a verdict to mean anything. Checkers are imported when they
-are called: a client's process imports its workload, too, and judges nothing.
+A need says what must have happened for a verdict to mean anything, or None likewise. Checkers are
+imported when they are called: a client's process imports its workload, too, and judges nothing.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,7 +13,7 @@ from rumpus.checker.verdict import CheckResult, Requirement
 from rumpus.workloads.framework.judgement import Evidence
 
 Check = Callable[[Evidence], CheckResult | None]
-Need = Callable[[History, Sequence[CheckResult]], Requirement]
+Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
 
 
 def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None) -> Check:
@@ -52,7 +52,7 @@ def promised(anomaly: str, check: Check) -> Check:
 
 
 def counted(number: int, stat: str, check: str, what: str) -> Need:
-    """A check must have counted so many.
+    """A check must have counted so many, unless it found out only that it cannot (None).
 
     Args:
         number: how many.
@@ -61,9 +61,9 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
         what: what they are called in the report.
     """
 
-    def need(_: History, results: Sequence[CheckResult]) -> Requirement:
-        stats = next(result.stats for result in results if result.name == check)
-        return Requirement(name=what, needed=number, observed=stats[stat])
+    def need(_: History, results: Sequence[CheckResult]) -> Requirement | None:
+        observed = next(result.stats[stat] for result in results if result.name == check)
+        return None if observed is None else Requirement(what, number, observed)
 
     return need
 
@@ -81,17 +81,17 @@ def answered(number: int, *functions: str) -> Need:
     return need
 
 
-def at_least(number: int, f: str, what: str) -> Need:
+def at_least(number: int, f: str | Callable[[History], int], what: str) -> Need:
     """So many operations must have ended ok.
 
     Args:
         number: how many.
-        f: the operation.
+        f: the operation; or what counts them, where not all of one operation do.
         what: what they are called in the report.
     """
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:
-        done = sum(op.f == f and op.type == "ok" for op in history)
+        done = f(history) if callable(f) else sum(op.f == f and op.type == "ok" for op in history)
         return Requirement(name=what, needed=number, observed=done)
 
     return need

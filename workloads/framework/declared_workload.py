@@ -197,7 +197,11 @@ class DeclaredWorkload(ABC):
         return judge_exercised(
             evidence,
             results,
-            happened=[need(evidence.history, results) for need in self.needs],
+            happened=[
+                found
+                for need in self.needs
+                if (found := need(evidence.history, results)) is not None
+            ],
             expiries=self.expiries(evidence, results),
             expired=self.expired,
         )

@@ -11,9 +11,10 @@ annotations say what the call and its answer carry: histories are held to them b
 judged (``operation_values``).
 
 What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
-that. ``NotDone`` and what derives from it make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do
-``Failed`` and ``Unknown``, which carry a value. What else the method raises escapes: then nobody
-knows what happened, and the client is closed and opened anew in another session.
+that. A method that is declared to return None answers nothing. ``NotDone`` and what derives from it
+make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do ``Failed`` and ``Unknown``, which carry a
+value. What else the method raises escapes: then nobody knows what happened, and the client is
+closed and opened anew in another session.
 """
 
 import inspect
@@ -100,6 +101,7 @@ class Operation:
         self.timeout = timeout
         self.overdue = overdue
         self.changes = changes
+        self.answers = method.__annotations__.get("return", Any) is not None
         self.__doc__ = method.__doc__
 
     @overload
@@ -131,7 +133,7 @@ class Operation:
             if self.changes:
                 raise
             return Outcome("fail", error=f"{type(error).__name__}: {error}")
-        if "key" in values and not isinstance(answer, dict):
+        if "key" in values and self.answers and not isinstance(answer, dict):
             answer = {"key": values["key"], "value": answer}
         return Outcome("ok", answer)
 
@@ -149,8 +151,8 @@ class Operation:
             else:
                 fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
-        if answer is type(None):
-            answer = Any
+        if not self.answers:
+            return asked, Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
             key = hints["key"]
             answer = msgspec.defstruct("Answer", [("key", key), ("value", answer)], kw_only=True)
