@@ -15,7 +15,6 @@ import msgspec
 
 from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
-from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.partitioner import PARTS
 from rumpus.workloads.znodes.ephemeral import NAMES
 from rumpus.workloads.znodes.register import KEYS
@@ -100,7 +99,6 @@ def _of_znodes(key: Any) -> Shape:
     return Shape(_fields({"value": Any}, key=key), _fields(_VALUE_OF_KEY, key=key, session=str))
 
 
-_Barrier = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
 _Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
 _Part = _one_of(PARTS)
@@ -133,7 +131,6 @@ _SIGHT = _fields(
     {"stat": _Given(_STAT), "data": _Given(str), "children": _Given(list[str])}, name=_Znode
 )
 _OF_CHILD = Shape(_fields({"child": _Given(str)}, name=_Znode), _SIGHT)
-_BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
 _JOB = _fields(key=str)
 
 OPERATIONS: Final[Mapping[str, Shapes]] = {
@@ -153,12 +150,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "lead": Shape(_Object | None, _fields({"acts": int, "acknowledged": int}) | None),
         "observe": Shape(answer=_fields(epoch=int, name=str, acknowledged=bool) | None),
         "reconnect": Shape(),
-    },
-    "barrier": {
-        "create": _BARRIER,
-        "remove": _BARRIER,
-        "wait": _BARRIER,
-        "left-over": Shape(answer=_fields(waiting=int)),
     },
     "double-barrier": {
         "enter": Shape(answer=_fields({"session": str}) | None),
