@@ -151,6 +151,8 @@ class Operation:
             else:
                 fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
+        if all(len(field) == 3 for field in fields):
+            asked = asked | None  # a call may carry nothing where nothing has to be told
         if not self.answers:
             return asked, Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
