@@ -151,12 +151,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "observe": Shape(answer=_fields(epoch=int, name=str, acknowledged=bool) | None),
         "reconnect": Shape(),
     },
-    "double-barrier": {
-        "enter": Shape(answer=_fields({"session": str}) | None),
-        "stay": Shape(),
-        "leave": Shape(answer=_fields({"session": str}) | None),
-        "drain": Shape(),
-    },
     "breaking": {
         **_of_contest(),
         "break": Shape(answer=_fields(session=str, node=str, token=int)),
