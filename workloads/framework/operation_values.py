@@ -99,14 +99,12 @@ def _of_znodes(key: Any) -> Shape:
     return Shape(_fields({"value": Any}, key=key), _fields(_VALUE_OF_KEY, key=key, session=str))
 
 
-_Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
 _Part = _one_of(PARTS)
 _Name = _one_of(NAMES)
 _Register = _one_of(KEYS)
 _Grown = _one_of((*GROWN, *(f"{name}/{CHILD}" for name in GROWN)))
 _Watched = _one_of((*AWAITED, *WATCHED))
-_Decision = Literal["commit", "abort"]
 _Znode = Annotated[str, msgspec.Meta(pattern="^(z[0-9]+|none)$")]
 _Acl = list[tuple[int, str, str]]
 _STAT = _fields(
@@ -185,13 +183,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "leave": Shape(),
         "own": Shape(answer=_fields(parts=_LIST[_Part])),
         "inspect": Shape(answer=_LEFT),
-    },
-    "two-phase-commit": {
-        "begin": Shape(_fields(key=str, participants=list[_Client])),
-        "vote": Shape(_fields(key=str, value=Literal["yes", "no"])),
-        "decide": Shape(_fields(key=str), _fields(key=str, value=_Decision)),
-        "abandon": Shape(_fields(key=str)),
-        "outcomes": Shape(answer=_fields(outcomes=dict[str, _Decision], blocked=list[str])),
     },
     "jobs": {
         "submit": Shape(_JOB),
