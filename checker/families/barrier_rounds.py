@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -72,6 +73,41 @@ def check_barrier_rounds(
     result.anomalies += _early_entries(history, parties, calls, comings)
     result.stats = {"enters": len(comings), "stays": len(stays)}
     return result
+
+
+def certain_ends(server: ServerView | None) -> dict[str, int]:
+    """By when sessions had certainly ended; those of which it is not known are missing."""
+    if server is None:
+        return {}
+    known = {name: end for name, end in server.ends.items() if name in server.known}
+    return {name: end.time + CLOCK_SLACK_NS for name, end in known.items()}
+
+
+def check_rounds_by_model(history: History) -> CheckResult | None:
+    """All clients' operations by the model; None if an outcome is unknown (see the module).
+
+    Whoever completed last was early.
+    """
+    # Clients import this module, and judge nothing.
+    from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER  # noqa: PLC0415
+    from rumpus.checker.every_run.model_check import check_model  # noqa: PLC0415
+
+    calls = [call for call in history.operations() if call.invoke.f in ("enter", "leave")]
+    if any(call.outcome == "info" for call in calls):
+        return None
+    result = check_model(history, DOUBLE_BARRIER, "early-entry", initial=max(1, history.clients))
+    by_index = {op.index: op for op in history}
+    for anomaly in result.anomalies:
+        done = [by_index[index] for index in anomaly.ops if by_index[index].type == "ok"]
+        if done and max(done, key=lambda op: op.time).f == "leave":
+            anomaly.kind = "early-exit"
+    return result
+
+
+def count_rounds(history: History) -> int:
+    """How many rounds were passed: all clients left once in each."""
+    left = sum(op.f == "leave" and op.type == "ok" for op in history)
+    return left // max(1, history.clients)
 
 
 def _ok(call: Operation) -> bool:

@@ -9,11 +9,15 @@ this names what went wrong, knows who had to vote, and asks for an end.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
+from rumpus.checker.servers.server_truth import ServerTruth
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 
@@ -39,6 +43,54 @@ class Decided(NamedTuple):
 
     decision: str
     session: str
+
+
+class _Ballot(msgspec.Struct):
+    """What the node of a vote holds."""
+
+    ballot: Literal["yes", "no"]
+    author: str
+
+
+def decisions_in_logs(truth: ServerTruth, path: str) -> dict[str, list[Decided]]:
+    """Key -> the different decisions that the servers committed for it, in their order.
+
+    They are the data of ``<path>/<key>/decision...``.
+    """
+    found: dict[str, list[Decided]] = {}
+    for txn in truth.committed:
+        for effect in txn.effects:
+            below = (effect.path or "").removeprefix(f"{path}/")
+            key, _, node = below.partition("/")
+            if below == effect.path or not node.startswith("decision"):
+                continue
+            decision = (effect.data or b"").decode()
+            earlier = found.setdefault(key, [])
+            if decision in ("commit", "abort") and all(e.decision != decision for e in earlier):
+                earlier.append(Decided(decision, session_hex(txn.session)))
+    return found
+
+
+def votes_in_logs(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standing]:
+    """Key and site -> the vote that stands there; without what the logs leave open.
+
+    They are the data of ``<path>/<key>/vote-<site>``.
+    """
+    contested = truth.contested()
+    found: dict[tuple[str, str], Standing] = {}
+    for txn in truth.committed:
+        for effect in txn.effects:
+            below = (effect.path or "").removeprefix(f"{path}/")
+            key, _, node = below.partition("/")
+            if not node.startswith("vote-") or effect.path in contested:
+                continue
+            vote = key, node.removeprefix("vote-")
+            if effect.name == "delete":
+                found[vote] = Standing("", "")
+            elif effect.data is not None:
+                cast = msgspec.json.decode(effect.data, type=_Ballot)
+                found[vote] = Standing(cast.ballot, cast.author)
+    return found
 
 
 def check_commitments(
@@ -70,6 +122,8 @@ def check_commitments(
                     end=history.end,
                 )
             )
+    if on_servers is None:
+        result.unknown.append("without the servers' logs nobody can tell who decided")
     outcomes = [tuple(transaction.decided) for transaction in transactions.values()]
     result.stats = {
         "transactions": sum(t.begun is not None for t in transactions.values()),

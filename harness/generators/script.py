@@ -128,9 +128,13 @@ class Client:
         """Whether no new work may begin."""
         return self.time >= self.context.until
 
-    def rest(self, least: float, most: float | None = None) -> Rest:
-        """A rest of so many seconds, or of a random length between two bounds."""
-        return Rest(least if most is None else self.draws.uniform(least, most))
+    def rest(self, least: float, most: float | None = None, *, end: int | None = None) -> Rest:
+        """A rest of so many seconds, or of a random length between two bounds.
+
+        No longer than to a moment of the run, if one is given.
+        """
+        seconds = least if most is None else self.draws.uniform(least, most)
+        return Rest(seconds if end is None else min(seconds, max(0, end - self.time) / SECOND))
 
     def rest_until(self, time: int) -> Rest:
         """A rest to a moment of the run, in nanoseconds; none if that is past."""

@@ -13,7 +13,8 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.workloads.double_barrier import DoubleBarrierClient, final, judge_double_barrier, load
+from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
+from rumpus.workloads.framework.declared_workload import OpenClient
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -56,7 +57,7 @@ def one_round(recorded, start):
 
 
 def verdict(recorded, **more):
-    return judge_double_barrier(
+    return DOUBLE_BARRIER.judge(
         Evidence(history=recorded.history(), promises=DoubleBarrier.promises, **more)
     )
 
@@ -158,7 +159,7 @@ def setting(seed):
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
     done = rehearse(
-        on_clients(load(setting(1))),
+        on_clients(DOUBLE_BARRIER.load_of(setting(1))),
         clients=CLIENTS,
         nemesis=False,
         behaviour=behaviour,
@@ -178,7 +179,11 @@ def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
 
 def test_in_the_end_all_pass_one_round():
     done = rehearse(
-        final(setting(1)), clients=CLIENTS, nemesis=False, behaviour=perfect, seed=Seed(2)
+        DOUBLE_BARRIER.final_of(setting(1)),
+        clients=CLIENTS,
+        nemesis=False,
+        behaviour=perfect,
+        seed=Seed(2),
     )
     calls = [(op.process, op.f) for op in done.history if op.type == "invoke"]
     assert [f for _, f in calls[:CLIENTS]] == ["drain"] * CLIENTS
@@ -204,8 +209,19 @@ class Scripted:
     leave = enter
 
 
+class Context:
+    """Of a client that has its session, or only remembers it."""
+
+    def __init__(self, *, connected):
+        self.kazoo = self
+        self.connected = connected
+
+    def session(self):
+        return "0xffffffffffffffff"
+
+
 def driven(barrier, *, connected=True):
-    return DoubleBarrierClient(barrier, lambda _session: connected)
+    return OpenClient(DOUBLE_BARRIER, Party(barrier, Context(connected=connected), {}))
 
 
 @pytest.mark.parametrize(("connected", "inside", "lingers"), [(0, 1, 1), (0, 0, 0), (1, 1, 0)])
@@ -230,7 +246,7 @@ def test_who_believes_that_it_is_in_without_a_connection_lingers(connected, insi
     ],
 )
 def test_outcomes_are_told_as_they_are(f, answer, outcome):
-    told = driven(Scripted(answer)).invoke(f, {"timeout": 5.0, "value": None})
+    told = driven(Scripted(answer)).invoke(f, {"timeout": 5.0})
     assert told.type == outcome
     assert told.value == ({"session": "0xffffffffffffffff"} if outcome == "ok" else None)
 

@@ -16,8 +16,7 @@ from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.mortal_client import Died, MortalClient
-from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT, judge_commits
+from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -62,7 +61,7 @@ def told(decision):
 
 def kinds(recorded, **more):
     evidence = Evidence(recorded.history(), promises=PeerCommit.promises, path="/p", **more)
-    return {anomaly.kind for anomaly in judge_commits(evidence).anomalies}
+    return {anomaly.kind for anomaly in TWO_PHASE_COMMIT.judge(evidence).anomalies}
 
 
 def test_a_commit_by_all_is_right():
@@ -193,7 +192,7 @@ def test_no_end_is_asked_for_before_everything_is_healed():
 
 def rehearsed(behaviour=perfect):
     setting = WorkloadContext(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
-    load = on_clients(TWO_PHASE_COMMIT.load(setting))
+    load = on_clients(TWO_PHASE_COMMIT.load_of(setting))
     return rehearse(load, clients=5, nemesis=False, behaviour=behaviour)
 
 
@@ -218,21 +217,6 @@ def test_a_coordinator_that_is_lost_while_it_begins_is_voted_on_all_the_same():
 
     calls = [operation.invoke for operation in rehearsed(lost).history.operations()]
     assert sum(call.f == "vote" for call in calls) > 20
-
-
-def test_a_mortal_client_dies_at_its_write():
-    class Kazoo:
-        def create_async(self, path):
-            return path
-
-        def get_async(self, path):
-            return path
-
-    client = MortalClient(Kazoo(), 1)
-    assert client.create_async("/a") == "/a"
-    assert client.get_async("/a") == "/a"
-    with pytest.raises(Died):
-        client.create_async("/b")
 
 
 @pytest.fixture

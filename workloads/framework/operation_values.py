@@ -15,7 +15,6 @@ import msgspec
 
 from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
-from rumpus.workloads.barrier import KEEPERS
 from rumpus.workloads.partitioner import PARTS
 
 
@@ -79,25 +78,9 @@ def _one_of(names: Iterable[str]) -> Any:
     return cast("Any", Literal)[tuple(names)]
 
 
-_Barrier = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
-_Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Part = _one_of(PARTS)
-_Decision = Literal["commit", "abort"]
-_BARRIER = Shape(_fields({**_TIMEOUT, "value": str}, key=_Barrier))
 
 OPERATIONS: Final[Mapping[str, Shapes]] = {
-    "barrier": {
-        "create": _BARRIER,
-        "remove": _BARRIER,
-        "wait": _BARRIER,
-        "left-over": Shape(answer=_fields(waiting=int)),
-    },
-    "double-barrier": {
-        "enter": Shape(answer=_fields({"session": str}) | None),
-        "stay": Shape(),
-        "leave": Shape(answer=_fields({"session": str}) | None),
-        "drain": Shape(),
-    },
     "view": {
         "follow": Shape(),
         "unfollow": Shape(),
@@ -125,13 +108,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "leave": Shape(),
         "own": Shape(answer=_fields(parts=_LIST[_Part])),
         "inspect": Shape(answer=_LEFT),
-    },
-    "two-phase-commit": {
-        "begin": Shape(_fields(key=str, participants=list[_Client])),
-        "vote": Shape(_fields(key=str, value=Literal["yes", "no"])),
-        "decide": Shape(_fields(key=str), _fields(key=str, value=_Decision)),
-        "abandon": Shape(_fields(key=str)),
-        "outcomes": Shape(answer=_fields(outcomes=dict[str, _Decision], blocked=list[str])),
     },
     "failover": {
         "append": Shape(int, _fields(epoch=int, at=int)),

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.families.barrier_rounds import check_barrier_rounds
+from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView, SessionEnd
+from rumpus.checker.families.barrier_rounds import (
+    certain_ends,
+    check_barrier_rounds,
+    check_rounds_by_model,
+    count_rounds,
+)
 from tests.checker.recorded import MS, Recorded
 
 PARTIES = 3
@@ -30,6 +36,31 @@ def kinds(recorded, **ends):
 
 def test_rounds_of_all_are_right():
     assert kinds(one_round(one_round(Recorded(), 0), 100)) == []
+
+
+def test_sessions_end_for_certain_where_the_logs_tell_when():
+    ends = {"0x1": SessionEnd(5, expired=True), "0x2": SessionEnd(6, expired=False)}
+    server = ServerView(ends=ends, known=frozenset({"0x1", "0x3"}))
+    assert certain_ends(server) == {"0x1": 5 + CLOCK_SLACK_NS}
+    assert certain_ends(None) == {}
+
+
+def test_rounds_are_passed_once_all_have_left():
+    assert count_rounds(Recorded().history()) == 0
+    recorded = one_round(one_round(Recorded(), 0), 100)
+    assert count_rounds(recorded.history()) == 2
+    call(recorded, 160, 170, 0, "enter")
+    assert count_rounds(call(recorded, 180, 190, 0, "leave").history()) == 2
+
+
+def test_the_model_judges_where_every_outcome_is_known():
+    recorded = one_round(Recorded(), 0)
+    assert not check_rounds_by_model(recorded.history()).anomalies
+    early = call(recorded, 60, 70, 0, "enter")
+    assert [each.kind for each in check_rounds_by_model(early.history()).anomalies] == [
+        "early-entry"
+    ]
+    assert check_rounds_by_model(call(early, 80, 90, 1, "enter", "info").history()) is None
 
 
 def test_who_is_in_before_all_have_come_is_early():

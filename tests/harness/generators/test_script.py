@@ -117,6 +117,9 @@ def test_how_long_it_is_to_a_moment():
     assert client.after(0.25) == SECOND + SECOND // 4
     assert client.seconds_to(client.after(0.25)) == 0.25
     assert client.seconds_to(0) == 0.0
+    assert client.rest(0.5, end=client.after(0.25)) == Rest(0.25)
+    assert client.rest(0.5, end=0) == Rest(0.0)
+    assert client.rest(0.1, 0.2, end=client.after(0.25)).seconds < 0.2
 
 
 @pytest.mark.parametrize("clients", [{1}, lambda client: client.number == 1])

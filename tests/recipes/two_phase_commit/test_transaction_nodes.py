@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import pytest
 from kazoo.exceptions import NodeExistsError
 
+from rumpus.harness.clients.mortal_client import Died, MortalClient
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import InDoubt, NoTransaction, VotedAlready
-from rumpus.workloads.mortal_client import Died, MortalClient
 
 SOUND = [name for name, recipe in TWO_PHASE_COMMITS.items() if not recipe.faulty]
 NAMES = ["a", "b", "c"]

@@ -19,6 +19,10 @@ class Boxes:
         boxes[key] = value
 
     @operation()
+    def empty(self, boxes, timeout: float, value: str = "") -> None:
+        """Empty one or all."""
+
+    @operation()
     def get(self, boxes, key: str) -> int | None:
         return boxes.get(key)
 
@@ -33,6 +37,14 @@ def test_an_answer_stands_beside_its_key_unless_the_operation_answers_nothing():
 @pytest.mark.parametrize("told", [None, {"key": "a"}, {"key": "a", "value": None}])
 def test_what_answers_nothing_may_carry_anything(told):
     msgspec.convert(told, Boxes().put.shapes()[1])
+
+
+def test_a_call_carries_nothing_only_where_nothing_has_to_be_told():
+    for fits in (None, {}, {"timeout": 1.0}, {"value": "some"}):
+        msgspec.convert(fits, Boxes().empty.shapes()[0])
+    for call, wrong in ((Boxes().empty, {"value": 7}), (Boxes().get, None), (Boxes().get, {})):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(wrong, call.shapes()[0])
 
 
 def test_what_answers_is_held_to_its_type():

@@ -8,9 +8,11 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.outcomes import OutcomeUnknown
 
-class Died(Exception):  # noqa: N818 - what happens, not a fault of the program
-    """The step before which it was to die has been reached."""
+
+class Died(OutcomeUnknown):
+    """The step before which it was to die has been reached; others see what it has left."""
 
 
 class MortalClient:
