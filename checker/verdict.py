@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rumpus.checker.every_run.measures import Measures
+from rumpus.checker.measures import Measures
 
 Valid = bool | Literal["unknown"]
 Outcome = Literal["valid", "violation", "unknown", "inconclusive"]

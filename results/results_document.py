@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 
 from rumpus.checker.every_run.exercise import fault_windows
-from rumpus.checker.every_run.measures import Measures
 from rumpus.checker.history import History
+from rumpus.checker.measures import Measures
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome, Valid, Verdict
 from rumpus.results.escapes import in_json
-from rumpus.results.record import FORMAT_VERSION, RunRecord
-from rumpus.results.reports.operation_statistics import (
+from rumpus.results.operation_statistics import (
     OperationStatistics,
     by_fault,
     by_function,
     outcomes,
 )
+from rumpus.results.record import FORMAT_VERSION, RunRecord
 
 
 class AnomalyCount(msgspec.Struct, kw_only=True):
@@ -68,7 +68,7 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
 
     ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (those of
     ZooKeeper itself). ``digest`` and ``virtual_seconds`` are those of a simulated run, None
-    elsewhere. ``measures`` are figures that nobody judges (``checker.every_run.measures``);
+    elsewhere. ``measures`` are figures that nobody judges (``checker.measures``);
     ``versions`` what the run stood on.
     """
 

@@ -25,9 +25,9 @@ from rumpus.checker.exclusion.partitions import (
     check_sizes,
     members_at_once,
 )
+from rumpus.checker.exclusion.server_view import server_view
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import Requirement, Verdict
 from rumpus.harness.clients.client_body import ClientContext, Outcome
 from rumpus.harness.generators.combinators import (

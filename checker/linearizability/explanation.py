@@ -5,9 +5,9 @@ from typing import Any
 
 from rumpus.checker.deciders.decision import Budget, Witness
 from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable, Values
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.minimal_witness import minimal_positions
 from rumpus.checker.models.model import REFUSED, UNKNOWN, Model
-from rumpus.checker.wording import at, who
 
 LONGEST_EXPLANATION_S = 30.0
 """How long a minimal witness is looked for where the budget has no limit."""

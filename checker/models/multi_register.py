@@ -1,15 +1,12 @@
 """Several registers, read and written together.
 
-Decided by the general search. Registers that no operation touches together, directly or through
-others, are objects of their own, and a history is linearizable if and only if each of its objects
-is (Herlihy and Wing, Linearizability, TOPLAS 1990, section 3.2): so each such group is searched
-by itself.
+Registers that no operation touches together, directly or through others, are objects of their own,
+and a history is linearizable if and only if each of its objects is (Herlihy and Wing,
+Linearizability, TOPLAS 1990, section 3.2): so each such group is searched by itself.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from rumpus.checker.deciders.decide import ModelEntry, searched
-from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,
@@ -17,7 +14,6 @@ from rumpus.checker.deciders.operation_table import (
     WrongOperations,
     freeze,
 )
-from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Mark, Model
 
 Registers = tuple[tuple[Hashable, Hashable], ...]
@@ -148,22 +144,3 @@ def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
         roots = [find(key) for _, key, _ in touched]
         group.update((root, roots[0]) for root in roots)
     return {key: find(key) for key in group}
-
-
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-    return check_linearizable(MultiRegister(initial, independent_groups(table)), table, budget)
-
-
-MULTI_REGISTER = ModelEntry(
-    name="multi-register",
-    summary="several registers, read and written together in transactions",
-    runs="none: `multi` writes all its registers at once, so they are one versioned register",
-    functions={
-        "txn": 'list of ["r", key, null] and ["w", key, value] -> the same with what was read',
-        "read": "any -> {key: value, ...}",
-        "write": "{key: value, ...}",
-    },
-    algorithms=(searched("always; each group of registers that operations connect by itself"),),
-    decide=_decide,
-    initial="an object of keys and values; registers that it does not name are null",
-)

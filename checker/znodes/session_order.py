@@ -29,7 +29,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rumpus.checker.deciders.decision import Decision, refused
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperations
 
 

@@ -29,7 +29,7 @@ from heapq import heapify, heappop, heappush
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.operation_table import NEVER
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.znodes.session_order import NextWrites, Synced, View, views_of
 from rumpus.checker.znodes.znode_operations import Sight, ZnodeOperations
 

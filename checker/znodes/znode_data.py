@@ -23,7 +23,7 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from rumpus.checker.deciders.decision import Decision, refused
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 from rumpus.checker.znodes.znode_operations import NOTHING, Sight, Unknown, ZnodeOperations
 from rumpus.checker.znodes.zxid_order import SeenBy, latest_time
 

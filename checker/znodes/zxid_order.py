@@ -19,7 +19,7 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.operation_table import NEVER
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperations
 
 

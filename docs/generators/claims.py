@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rumpus.results.reports.wording import milliseconds
+from rumpus.results.wording import milliseconds
 
 Results = Mapping[str, Any]
 """A run's ``results.json``."""

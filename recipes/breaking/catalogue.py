@@ -7,6 +7,7 @@ from rumpus.recipes.breaking import faulty_breakable_locks, published_breakable_
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.lock.faulty_locks import WaitsForItself
 
 BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     "blacklist": sound(BlacklistLock),
@@ -92,7 +93,7 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
         {"unbelieving-holder"},
     ),
     "refuses-reentry": mutant(
-        variant(IdentityLock, faulty_contenders.WaitsForItself),
+        variant(IdentityLock, WaitsForItself),
         "a thread that holds the lock and asks for it again waits until its timeout, for itself",
         {"refused-reentry"},
     ),

@@ -5,8 +5,6 @@ Each takes one step of ``recipes.contests.contender`` and its kin and gets it wr
 
 from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.contest import Entry
-from rumpus.recipes.election.contest_election import ContestElection
-from rumpus.recipes.lock.contest_lock import ContestLock
 
 
 class NeverBelieves(Contender):
@@ -25,11 +23,11 @@ class BelievesForGood(Contender):
         return self._grant is not None
 
 
-class IgnoresTimeout(ContestLock):
+class IgnoresTimeout:
     """The timeout is not handed on."""
 
     def acquire(self, timeout: float | None = None) -> bool:
-        return super().acquire(None)
+        return bool(super().acquire(None))  # type: ignore[misc]  # it is put before what has it
 
 
 class HalvesTimeout:
@@ -38,48 +36,6 @@ class HalvesTimeout:
     def acquire(self, timeout: float | None = None) -> bool:
         half = None if timeout is None else timeout / 2
         return bool(super().acquire(half))  # type: ignore[misc]  # it is put before what has it
-
-
-class CampaignsForHalf(ContestElection):
-    """As ``HalvesTimeout``."""
-
-    def campaign(self, timeout: float | None = None) -> bool:
-        return super().campaign(None if timeout is None else timeout / 2)
-
-
-class CampaignsForEver(ContestElection):
-    """The timeout is not handed on."""
-
-    def campaign(self, timeout: float | None = None) -> bool:
-        return super().campaign(None)
-
-
-class WaitsForItself(ContestLock):
-    """A thread that holds the lock and acquires again waits for its own release."""
-
-    def acquire(self, timeout: float | None = None) -> bool:
-        owner, self._owner = self._owner, None
-        granted = False
-        try:
-            granted = super().acquire(timeout)
-        finally:
-            if not granted:
-                self._owner = owner
-        return granted
-
-
-class RunsAgainstItself(ContestElection):
-    """A leader that campaigns again joins the line behind its own node."""
-
-    def campaign(self, timeout: float | None = None) -> bool:
-        grant, self._grant = self._grant, None
-        won = False
-        try:
-            won = super().campaign(timeout)
-        finally:
-            if not won:
-                self._grant = grant
-        return won
 
 
 class CountsItsOwnGrants(Contender):

@@ -97,18 +97,18 @@ ELECTIONS: Final[Mapping[str, CatalogueEntry[ContestElection]]] = {
         {"unbelieving-holder"},
     ),
     "runs-against-itself": mutant(
-        variant(FairElection, faulty_contenders.RunsAgainstItself),
+        variant(FairElection, faulty_elections.RunsAgainstItself),
         "a leader that campaigns again joins the line behind its own node, and waits for it "
         "until the timeout",
         {"refused-reentry"},
     ),
     "ignores-timeout": mutant(
-        variant(FairElection, faulty_contenders.CampaignsForEver),
+        variant(FairElection, faulty_elections.CampaignsForEver),
         "campaign takes a timeout and waits for ever",
         {"overdue-call"},
     ),
     "halves-timeout": mutant(
-        variant(FairElection, faulty_contenders.CampaignsForHalf),
+        variant(FairElection, faulty_elections.CampaignsForHalf),
         "campaign gives up after half of its timeout",
         {"early-timeout"},
     ),

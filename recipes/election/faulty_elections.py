@@ -9,7 +9,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.election.acknowledgement import Acknowledgements
-from rumpus.recipes.election.contest_election import FairElection, Leader
+from rumpus.recipes.election.contest_election import ContestElection, FairElection, Leader
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 
@@ -91,3 +91,31 @@ class RemembersLeaderElection(FairElection):
         if time.monotonic() > self._remembered[0] + REMEMBERED_S:
             self._remembered = (time.monotonic(), super().leader(timeout))
         return self._remembered[1]
+
+
+class CampaignsForHalf(ContestElection):
+    """The timeout is handed on twice, and each half of the way takes half of it."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        return super().campaign(None if timeout is None else timeout / 2)
+
+
+class CampaignsForEver(ContestElection):
+    """The timeout is not handed on."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        return super().campaign(None)
+
+
+class RunsAgainstItself(ContestElection):
+    """A leader that campaigns again joins the line behind its own node."""
+
+    def campaign(self, timeout: float | None = None) -> bool:
+        grant, self._grant = self._grant, None
+        won = False
+        try:
+            won = super().campaign(timeout)
+        finally:
+            if not won:
+                self._grant = grant
+        return won

@@ -73,7 +73,7 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
         {"unbelieving-holder"},
     ),
     "refuses-reentry": mutant(
-        variant(FairLock, faulty_contenders.WaitsForItself),
+        variant(FairLock, faulty_locks.WaitsForItself),
         "a thread that holds the lock and asks for it again waits until its timeout, for itself",
         {"refused-reentry"},
     ),

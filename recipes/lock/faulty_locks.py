@@ -7,6 +7,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import MARK
+from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.lock.delayed_lock import DelayedContest
 from rumpus.recipes.lock.fenced_lock import FencedLock
 from rumpus.recipes.lock.fencing import StaleToken, ZooKeeperFence
@@ -114,3 +115,17 @@ class Countdown(SessionValidity):
         while self._beating:
             time.sleep(TICK)
             self._left -= TICK
+
+
+class WaitsForItself(ContestLock):
+    """A thread that holds the lock and acquires again waits for its own release."""
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        owner, self._owner = self._owner, None
+        granted = False
+        try:
+            granted = super().acquire(timeout)
+        finally:
+            if not granted:
+                self._owner = owner
+        return granted

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.requests.watched_znode import WatchedZnode
 from rumpus.recipes.znodes import faulty_znodes
 from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
@@ -12,6 +11,7 @@ from rumpus.recipes.znodes.guarded_znodes import GuardedZnodes
 from rumpus.recipes.znodes.multi_write import MultiWrite
 from rumpus.recipes.znodes.register import LinearizableRegister, LocalRegister, SyncedRegister
 from rumpus.recipes.znodes.sequence import SequentialNodes, VersionNumbers
+from rumpus.recipes.znodes.watched_znode import WatchedZnode
 
 UNSYNCED: Final = "reads without a write before it: a server that is behind answers"
 

@@ -11,13 +11,13 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
-from rumpus.recipes.requests.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
 from rumpus.recipes.znodes.guarded_znodes import Entry, GuardedZnodes, Sight
 from rumpus.recipes.znodes.multi_write import NAMES, MultiWrite
 from rumpus.recipes.znodes.register import ABSENT, LinearizableRegister, LocalRegister, Reading
 from rumpus.recipes.znodes.sequence import SequentialNodes, VersionNumbers
+from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.znode_access import Asker, NotAsked, ZnodeAccess
 
 CACHED_S = 0.2

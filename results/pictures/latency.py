@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from rumpus.checker.history import Operation
 from rumpus.checker.quantile import quantile
+from rumpus.results.operation_statistics import latency_ms
 from rumpus.results.pictures.scene import Scene
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, text, time_axis
 from rumpus.results.pictures.timeline import fault_bands, fault_labels
-from rumpus.results.reports.operation_statistics import latency_ms
 
 _HEIGHT = 150.0
 _RATE_HEIGHT = 90.0

@@ -12,9 +12,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from rumpus.checker.every_run.exercise import FaultWindow, fault_windows
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Anomaly, Interval, Verdict
+from rumpus.results.operation_statistics import latency_ms
 from rumpus.results.pictures.client_states import state_intervals
-from rumpus.results.reports.operation_statistics import latency_ms
-from rumpus.results.reports.wording import milliseconds
+from rumpus.results.wording import milliseconds
 
 ROWS = {"session": "session", "operation": "operations", "belief": "believes", "grant": "owns"}
 """Rows of a client, from top to bottom, with their labels."""

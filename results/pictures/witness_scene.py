@@ -19,7 +19,7 @@ from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.locks.granted_tokens import GRANTS
 from rumpus.checker.deciders.locks.holds_table import RELEASES
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
-from rumpus.checker.wording import at
+from rumpus.checker.deciders.wording import at
 from rumpus.results.escapes import escaped
 
 MOST_CONTEXT = 6

@@ -8,7 +8,7 @@ import textwrap
 
 from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import OperationTable
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 from rumpus.results.pictures.witness_scene import (
     Bar,
     Panel,

@@ -11,7 +11,7 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import ANOMALIES, Anomaly, CheckResult, Requirement, Verdict
 from rumpus.results.escapes import escaped_lines
 from rumpus.results.record import RunRecord
-from rumpus.results.reports.wording import fails_run, headline, incompleteness, milliseconds
+from rumpus.results.wording import fails_run, headline, incompleteness, milliseconds
 
 _MOST_ANOMALIES = 50
 _DECLARATION = b"<?xml version='1.0' encoding='utf-8'?>\n"

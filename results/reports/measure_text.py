@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rumpus.checker.every_run.measures import Cause, Handovers, Measures, Messages, Spread
-from rumpus.results.reports.wording import milliseconds
+from rumpus.checker.measures import Cause, Handovers, Measures, Messages, Spread
+from rumpus.results.wording import milliseconds
 
 AFTER: Final[Mapping[Cause, str]] = {
     "release": "a release",

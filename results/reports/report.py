@@ -17,8 +17,8 @@ from rumpus.results.pictures.scene import Scene, build_scene, fault_label
 from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
-from rumpus.results.reports.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 from rumpus.results.results_document import ResultsDocument
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 _PICTURE_BYTES = 4_000_000
 _MOST_OF_A_KIND = 10

@@ -7,8 +7,8 @@ from rumpus.checker.verdict import ANOMALIES, Verdict
 from rumpus.results.escapes import fenced, in_markdown
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
-from rumpus.results.reports.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 from rumpus.results.results_document import ResultsDocument
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 
 def summary(record: RunRecord, history: History, verdict: Verdict, results: ResultsDocument) -> str:

@@ -11,8 +11,8 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import ANOMALIES, Verdict
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
-from rumpus.results.reports.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 from rumpus.results.results_document import ResultsDocument
+from rumpus.results.wording import SYMBOLS, headline, incompleteness, milliseconds, seconds
 
 _STYLES = {"valid": "green", "violation": "red", "unknown": "yellow", "inconclusive": "yellow"}
 

@@ -12,8 +12,8 @@ import msgspec
 from rumpus.checker.clock import WallClock
 from rumpus.checker.deciders.operation_table import WrongOperations
 from rumpus.checker.every_run.coherence import Contradictions, contradictions
-from rumpus.checker.every_run.measures import measure
 from rumpus.checker.history import History, final_phase
+from rumpus.checker.measures import measure
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
 from rumpus.checker.servers.server_truth import TRUE_TIMES, ServerTruth, merge
 from rumpus.checker.servers.txnlog import Known

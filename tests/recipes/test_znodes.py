@@ -6,11 +6,11 @@ import pytest
 from kazoo.protocol.states import KazooState
 
 from rumpus.recipes.requests.session import Unanswered
-from rumpus.recipes.requests.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.catalogue import REGISTERS, SEQUENCES
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
 from rumpus.recipes.znodes.multi_write import MultiWrite
+from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.znode_access import NotAsked
 
 SOUND_REGISTERS = [name for name, kind in REGISTERS.items() if not kind.faulty]

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rumpus.checker.every_run.measures import Handovers, Measures, Messages, Spread, Wakeups
 from rumpus.checker.history import Op
+from rumpus.checker.measures import Handovers, Measures, Messages, Spread, Wakeups
 from rumpus.results.history_file import encode_record
 from rumpus.results.record import FORMAT_VERSION, RunRecord
 from rumpus.results.results_document import ResultsDocument

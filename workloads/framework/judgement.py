@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from rumpus.checker.clock import WallClock
 from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
 from rumpus.checker.exclusion.mutual_exclusion import ServerView
+from rumpus.checker.exclusion.server_view import server_view
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.servers.server_view import server_view
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 

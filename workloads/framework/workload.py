@@ -33,7 +33,7 @@ class Workload:
         judge: from what a run left to its verdict.
         sized: whether clients have to know how many they are.
         contended: whether what ``acquire`` gets lasts until ``release`` and keeps others waiting,
-            so that handovers and wake-ups can be measured (``checker.every_run.measures``).
+            so that handovers and wake-ups can be measured (``checker.measures``).
         timed_actions: whether the time of holders' actions can be chosen
             (``WorkloadContext.action``).
         plain: whether its sound recipes do nothing but ask the servers, so that a promise that is

@@ -17,9 +17,9 @@ from rumpus.checker.znodes.watch_delivery import check_watch_delivery
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.outcomes import NotDone
-from rumpus.recipes.requests.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.catalogue import WATCHED_ZNODES
 from rumpus.recipes.znodes.register import ABSENT
+from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen

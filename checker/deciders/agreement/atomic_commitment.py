@@ -43,7 +43,7 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     WrongOperations,
 )
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="votes before decisions",

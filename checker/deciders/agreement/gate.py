@@ -32,9 +32,9 @@ from rumpus.checker.deciders.operation_table import (
     Values,
     WrongOperations,
 )
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
-from rumpus.checker.wording import at, who
 
 _SPANS = Algorithm(
     name="spans of the gate",

@@ -18,7 +18,7 @@ import numpy as np
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import MISSING, OK, OperationTable, WrongOperations
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="sorted ids",

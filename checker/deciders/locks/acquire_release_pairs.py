@@ -16,7 +16,7 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     WrongOperations,
 )
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 
 
 def by_process(process: Ints) -> tuple[Ints, Flags]:

@@ -25,7 +25,7 @@ from rumpus.checker.deciders.locks.process_levels import Levels, Moment, Step
 from rumpus.checker.deciders.locks.process_walk import Nesting
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
-from rumpus.checker.wording import at, between, who
+from rumpus.checker.deciders.wording import at, between, who
 
 FEW = 40
 """Of so many operations each may be the one for which there is no room."""

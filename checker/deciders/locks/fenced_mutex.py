@@ -28,9 +28,9 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.agreement.fencing_tokens import refuse_order
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
 from rumpus.checker.deciders.decision import Budget, Decision, refused, undecided
+from rumpus.checker.deciders.locks.fencing_tokens import refuse_order
 from rumpus.checker.deciders.locks.granted_tokens import (
     ENDS,
     GRANTS,
@@ -52,7 +52,7 @@ from rumpus.checker.deciders.operation_table import (
     Ints,
     OperationTable,
 )
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="holds in token order",

@@ -38,7 +38,7 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     Values,
 )
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 
 ACQUIRES = ("acquire", "lock", "campaign")
 """Names of the operation that begins a hold."""

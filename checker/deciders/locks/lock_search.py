@@ -45,9 +45,9 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     Values,
 )
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
-from rumpus.checker.wording import at, who
 
 MOST_ROWS = 1_000
 """So many operations on one lock are searched at most."""

@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 
 from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, Ints, OperationTable
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 
 
 class Nesting(Enum):

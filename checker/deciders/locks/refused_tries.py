@@ -26,7 +26,7 @@ import numpy as np
 from rumpus.checker.deciders.decision import Decision, refused, undecided
 from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
 from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
-from rumpus.checker.wording import at, between, who
+from rumpus.checker.deciders.wording import at, between, who
 
 
 class _Spans(NamedTuple):

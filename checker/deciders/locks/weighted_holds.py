@@ -33,7 +33,7 @@ from rumpus.checker.deciders.locks.hold_loads import Loads, Pulses
 from rumpus.checker.deciders.locks.holds_table import HoldsTable, extract_holds
 from rumpus.checker.deciders.locks.lock_search import settle_by_search
 from rumpus.checker.deciders.operation_table import Flags, OperationTable
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 
 OVERLAP = Algorithm(
     name="overlap of holds",

@@ -37,9 +37,9 @@ from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
 from rumpus.checker.deciders.queues.queue_elements import Elements, elements, with_their_like
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.fifo_queue import FifoQueue
-from rumpus.checker.wording import at, who
 
 ALGORITHM = "order of entry"
 SHRINKING_S = 5.0

@@ -31,7 +31,7 @@ from rumpus.checker.deciders.locks.interval_cover import any_within, chain, cove
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
 from rumpus.checker.deciders.operation_table import Ints, OperationTable
 from rumpus.checker.deciders.queues.queue_elements import Elements
-from rumpus.checker.wording import at, between, who
+from rumpus.checker.deciders.wording import at, between, who
 
 
 @dataclass(frozen=True, eq=False)

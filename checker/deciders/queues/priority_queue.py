@@ -45,9 +45,9 @@ from rumpus.checker.deciders.operation_table import (
 )
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
 from rumpus.checker.deciders.queues.queue_elements import Elements, elements
+from rumpus.checker.deciders.wording import at, between, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.priority_queue import PriorityQueue
-from rumpus.checker.wording import at, between, who
 
 ALGORITHM = "by urgency"
 

@@ -31,7 +31,7 @@ from rumpus.checker.deciders.operation_table import (
     Values,
     WrongOperations,
 )
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 NOBODY = -1
 """Stands for the row of a dequeue where there is none."""

@@ -44,7 +44,7 @@ from rumpus.checker.deciders.forgetting import Contradiction, refusal
 from rumpus.checker.deciders.operation_table import FAIL, MISSING, OK, OperationTable, freeze
 from rumpus.checker.deciders.registers.pieces import ListPieces, StringPieces, TooLong
 from rumpus.checker.deciders.registers.zones import contradicting_clusters
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 READS, PUTS, APPENDS = ("read", "get"), ("write", "put"), ("append",)
 BEGINNING = -1

@@ -61,11 +61,11 @@ from rumpus.checker.deciders.registers.append_eras import (
 )
 from rumpus.checker.deciders.registers.append_narrowing import Narrowed, Part, narrow
 from rumpus.checker.deciders.registers.pieces import TooLong
+from rumpus.checker.deciders.wording import at
 from rumpus.checker.linearizability.explanation import NAMED_STATES
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.append import AppendRegister
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
-from rumpus.checker.wording import at
 
 DEAD = (-1, 0)
 FIRST_NEAR = 32

@@ -50,9 +50,9 @@ from rumpus.checker.deciders.operation_table import (
     Values,
     WrongOperations,
 )
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.counter import Counter
-from rumpus.checker.wording import at, who
 
 EQUAL = "additions in order"
 BOUNDS = "bounds"

@@ -37,9 +37,9 @@ from rumpus.checker.deciders.operation_table import (
     OperationTable,
     WrongOperations,
 )
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.set import Set
-from rumpus.checker.wording import at, who
 
 ALGORITHM = "first additions"
 UNLISTED = -1

@@ -40,10 +40,10 @@ from rumpus.checker.deciders.operation_table import (
 )
 from rumpus.checker.deciders.registers.value_numbers import one_numbering
 from rumpus.checker.deciders.registers.zones import contradicting_clusters
+from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import Model
 from rumpus.checker.models.register import CasRegister, Register
-from rumpus.checker.wording import at, who
 
 _ZONES = Algorithm(
     name="zones",

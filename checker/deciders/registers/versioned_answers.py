@@ -22,7 +22,7 @@ from rumpus.checker.deciders.operation_table import (
     freeze,
 )
 from rumpus.checker.deciders.registers.value_numbers import one_numbering
-from rumpus.checker.wording import who
+from rumpus.checker.deciders.wording import who
 
 VERSION, ZXID = "version", "zxid"
 

@@ -50,7 +50,7 @@ from rumpus.checker.deciders.registers.versioned_answers import (
     Beginning,
     answers_of,
 )
-from rumpus.checker.wording import at
+from rumpus.checker.deciders.wording import at
 
 _ALGORITHM = Algorithm(
     name="version order",

@@ -5,7 +5,7 @@ import pytest
 from rumpus.checker.deciders.decide import FIRST_SHARE_S, ModelEntry, by_key, decide, in_turns
 from rumpus.checker.deciders.decision import Budget, Decision, Witness, accepted, undecided
 from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
-from rumpus.checker.wording import at
+from rumpus.checker.deciders.wording import at
 
 SECOND = 10**9
 

@@ -11,8 +11,9 @@ from rumpus.checker.deciders.operation_table import (
     WrongOperations,
     freeze,
 )
+from rumpus.checker.deciders.registers.multi_register import MULTI_REGISTER
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN
-from rumpus.checker.models.multi_register import MULTI_REGISTER, MultiRegister, independent_groups
+from rumpus.checker.models.multi_register import MultiRegister, independent_groups
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.models.sequential import follow

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rumpus.checker.every_run.measures import measure
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.measures import measure
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
 from rumpus.results.reports import report
 from rumpus.results.reports.report import render_report

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from rumpus.checker.every_run.measures import measure
 from rumpus.checker.holds import Words, extract_holds
+from rumpus.checker.measures import measure
 from rumpus.checker.verdict import CheckResult, judge
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document

@@ -9,8 +9,8 @@ from math import inf
 import pytest
 from hypothesis import note
 
-from rumpus.checker.deciders.agreement.fencing_tokens import FENCING_TOKENS
 from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.locks.fencing_tokens import FENCING_TOKENS
 from rumpus.checker.deciders.operation_table import (
     FAIL,
     INFO,

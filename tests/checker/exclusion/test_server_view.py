@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import Ownership
+from rumpus.checker.exclusion.server_view import _turns, server_view
 from rumpus.checker.servers.commitment import Commitment
 from rumpus.checker.servers.server_truth import ServerTruth, ZnodeLife
-from rumpus.checker.servers.server_view import _turns, server_view
 from rumpus.checker.servers.txnlog import Txn
 from tests.checker.recorded import MS
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.history import Op, Operation
 from rumpus.checker.quantile import quantile
-from rumpus.results.reports.operation_statistics import OUTSIDE, by_fault, by_function
+from rumpus.results.operation_statistics import OUTSIDE, by_fault, by_function
 
 MS = 1_000_000
 

@@ -32,7 +32,7 @@ from rumpus.checker.deciders.locks.granted_tokens import (
 )
 from rumpus.checker.deciders.locks.holds_table import IGNORED, RELEASES
 from rumpus.checker.deciders.operation_table import MISSING, OK, Ints, OperationTable
-from rumpus.checker.wording import at, who
+from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
     name="token order",

@@ -1,5 +1,5 @@
 from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
-from rumpus.checker.wording import at, between, who
+from rumpus.checker.deciders.wording import at, between, who
 
 S = 10**9
 
