@@ -169,11 +169,12 @@ class Operation:
         asked: Any = dict[str, Any] | None
         if fields:
             asked = msgspec.defstruct("Call", fields, kw_only=True)
-        if answer is type(None):
+        nothing = answer is type(None)
+        if nothing:
             answer = Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
-            key = hints["key"]
-            answer = msgspec.defstruct("Answer", [("key", key), ("value", answer)], kw_only=True)
+            value = ("value", Any, None) if nothing else ("value", answer)
+            answer = msgspec.defstruct("Answer", [("key", hints["key"]), value], kw_only=True)
         return asked, answer
 
 
