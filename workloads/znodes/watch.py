@@ -96,9 +96,9 @@ class WatchWorkload(ZnodeWorkload):
         unless_refused(znodes.unmake(key))
 
     @operation()
-    def survey(self, znodes: WatchedZnode, key: Grown) -> list[str] | None:
-        """List a node's children, leaving watches of all kinds on it."""
-        return znodes.survey(key)
+    def survey(self, znodes: WatchedZnode, key: Grown) -> None:
+        """Look at a node and its children, leaving watches of all kinds."""
+        znodes.survey(key)
 
     @operation()
     def reconnect(self, znodes: WatchedZnode) -> dict[str, Any]:

@@ -27,8 +27,10 @@ OPERATIONS, ALLOWED_AT = 30, 15
 NOBODYS_ADDRESS = "192.0.2.1"
 """Of a network that is in no use (RFC 5737)."""
 
-FORBIDDEN = {NoAuthError: NO_AUTHORITY}
-REFUSALS = {**FORBIDDEN, **dict.fromkeys((BadVersionError, NoNodeError, NodeExistsError))}
+REFUSALS: dict[type[Exception], str | None] = {
+    NoAuthError: NO_AUTHORITY,
+    **dict.fromkeys((BadVersionError, NoNodeError, NodeExistsError)),
+}
 
 Name = Annotated[str, msgspec.Meta(pattern="^(z[0-9]+|none)$")]
 

@@ -1,5 +1,7 @@
 """What a declared workload's operations become in a client's process."""
 
+from typing import Literal
+
 import msgspec
 import pytest
 from kazoo.exceptions import NoAuthError, NodeExistsError, NoNodeError
@@ -35,6 +37,14 @@ class Shelf(DeclaredWorkload):
     @operation(refusals={NoNodeError: None, NoAuthError: "no authority"})
     def put(self, opened, value: int) -> None:  # noqa: ARG002 - of the call
         raise opened["raises"]
+
+    @operation()
+    def label(self, opened, key: Literal["a", "b"]) -> None:
+        pass
+
+    @operation()
+    def count(self, opened, key: Literal["a", "b"]) -> int:  # noqa: ARG002 - of the call
+        return 3
 
 
 def client(**opened):
@@ -85,3 +95,23 @@ def test_a_call_without_values_carries_an_object_or_nothing(value):
     assert msgspec.convert(7, answer) == 7
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(7, call)
+
+
+@pytest.mark.parametrize(
+    ("f", "answer", "fits"),
+    [
+        ("label", {"key": "a"}, True),
+        ("label", {"key": "a", "value": 7}, True),
+        ("label", {"key": "c"}, False),
+        ("label", {}, False),
+        ("count", {"key": "a", "value": 7}, True),
+        ("count", {"key": "a"}, False),
+    ],
+)
+def test_an_answer_to_a_call_with_a_key_has_it_and_a_value_if_there_is_one(f, answer, fits):
+    _, shape = Shelf().shapes[f]
+    if fits:
+        msgspec.convert(answer, shape)
+    else:
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(answer, shape)
