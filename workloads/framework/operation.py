@@ -10,6 +10,10 @@ call. In the generators of the load, ``self.read(key=3)`` is that call, as an ``
 annotations say what the call and its answer carry: histories are held to them before they are
 judged (``operation_values``).
 
+One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value: the
+call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are left
+out, because a clean-up is called with those of what it undoes.
+
 What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
 that. ``NotDone`` and what derives from it make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do
 ``Failed`` and ``Unknown``, which carry a value. What else the method raises escapes: then nobody
@@ -18,7 +22,7 @@ knows what happened, and the client is closed and opened anew in another session
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints, overload
+from typing import Annotated, Any, Literal, get_type_hints, overload
 
 import msgspec
 from kazoo.exceptions import KazooException
@@ -67,8 +71,10 @@ class Bound:
         self._workload = workload
         self.f: str = workload.called.get(operation.f, operation.f)
 
-    def __call__(self, **values: Any) -> Invocation:
+    def __call__(self, *alone: Any, **values: Any) -> Invocation:
         """The call of the operation with these values, and its timeout if none is given."""
+        if alone:
+            return Invocation(self.f, *alone)
         timeout = self._operation.timeout
         if timeout is not None:
             values.setdefault("timeout", timeout)
@@ -80,7 +86,7 @@ class Bound:
 
     def perform(self, opened: Any, value: Any) -> Outcome:
         """Carry the call out in a client's process."""
-        return self._operation.perform(self._workload, opened, value or {})
+        return self._operation.perform(self._workload, opened, value)
 
 
 class Operation:
@@ -94,12 +100,15 @@ class Operation:
         timeout: float | None,
         overdue: float | None,
         changes: bool,
+        goes_on: bool,
     ) -> None:
         self.method = method
         self.f = f or method.__name__
         self.timeout = timeout
         self.overdue = overdue
         self.changes = changes
+        self.goes_on = goes_on
+        self.parameters = list(inspect.signature(method).parameters.values())[2:]
         self.__doc__ = method.__doc__
 
     @overload
@@ -109,11 +118,20 @@ class Operation:
     def __get__(self, workload: object | None, owner: type) -> "Operation | Bound":
         return self if workload is None else Bound(self, workload)
 
-    def perform(self, workload: Any, opened: Any, values: dict[str, Any]) -> Outcome:
+    @property
+    def alone(self) -> bool:
+        """Whether its value is what its one parameter takes, and no object."""
+        return any(one.kind is one.POSITIONAL_ONLY for one in self.parameters)
+
+    def perform(self, workload: Any, opened: Any, value: Any) -> Outcome:
         """Call the method, wait for it no longer than it may take, and say how it ended."""
+        values: dict[str, Any] = {} if self.alone else value or {}
 
         def call() -> Any:
-            return self.method(workload, opened, **values)
+            if self.alone:
+                return self.method(workload, opened, value)
+            taken = {one.name for one in self.parameters} & values.keys()
+            return self.method(workload, opened, **{name: values[name] for name in taken})
 
         try:
             if self.overdue is None:
@@ -128,9 +146,10 @@ class Operation:
             value = getattr(error, "value", None)
             return Outcome("info" if self.changes else "fail", value, str(error))
         except (KazooException, KazooTimeoutError) as error:
-            if self.changes:
+            if self.changes and not self.goes_on:
                 raise
-            return Outcome("fail", error=f"{type(error).__name__}: {error}")
+            outcome: Literal["fail", "info"] = "info" if self.changes else "fail"
+            return Outcome(outcome, error=f"{type(error).__name__}: {error}")
         if "key" in values and not isinstance(answer, dict):
             answer = {"key": values["key"], "value": answer}
         return Outcome("ok", answer)
@@ -140,7 +159,7 @@ class Operation:
         hints = get_type_hints(self.method, include_extras=True)
         answer = hints.pop("return", Any)
         fields: list[Any] = []
-        for parameter in list(inspect.signature(self.method).parameters.values())[2:]:
+        for parameter in self.parameters:
             kind = hints.get(parameter.name, Any)
             if parameter.name == "timeout":  # histories of others may lack it
                 fields.append((parameter.name, Seconds | None, None))
@@ -149,6 +168,8 @@ class Operation:
             else:
                 fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
+        if self.alone:
+            asked = fields[0][1]
         if answer is type(None):
             answer = Any
         if any(field[0] == "key" for field in fields) and not _is_object(answer):
@@ -166,6 +187,7 @@ def operation(
     timeout: float | None = None,
     overdue: float | None = None,
     changes: bool = True,
+    goes_on: bool = False,
     name: str | None = None,
 ) -> Callable[[Method], Operation]:
     """Make a method of a workload an operation.
@@ -176,10 +198,14 @@ def operation(
             before its client gives it up, as of unknown outcome, and goes on.
         changes: whether it changes anything. What does not has not happened when it gets no
             answer, or an error of ZooKeeper's or kazoo's: a ``fail``.
+        goes_on: whether an error of ZooKeeper's or kazoo's makes it an ``info`` and nothing more:
+            its client goes on with what it has, through other sessions, too.
         name: of the operation in histories, where the method's is no good.
     """
 
     def decorate(method: Method) -> Operation:
-        return Operation(method, name, timeout=timeout, overdue=overdue, changes=changes)
+        return Operation(
+            method, name, timeout=timeout, overdue=overdue, changes=changes, goes_on=goes_on
+        )
 
     return decorate
