@@ -10,9 +10,9 @@ call. In the generators of the load, ``self.read(key=3)`` is that call, as an ``
 annotations say what the call and its answer carry: histories are held to them before they are
 judged (``operation_values``).
 
-One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value: the
-call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are left
-out, because a clean-up is called with those of what it undoes.
+One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value:
+the call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are
+left out, because a clean-up is called with those of what it undoes.
 
 What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
 that. ``NotDone`` and what derives from it make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do
