@@ -216,18 +216,20 @@ def each_client(
     return each_process(script) if renew else each_thread(script)
 
 
-def until_ok(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction:
+def until_ok(
+    step: Invocation | Callable[[Client], Invocation], tries: int, pause: float = 0.0
+) -> ScriptFunction:
     """Repeat an operation until one completes with ``ok``.
 
     Args:
-        step: the operation.
+        step: the operation, or what makes it of the client's context.
         tries: how often at most.
         pause: seconds from one try to the next.
     """
 
     def script(client: Client) -> Steps:
         for left in reversed(range(tries)):
-            came = yield step
+            came = yield step(client) if callable(step) else step
             if came.type == "ok":
                 return
             if left and pause:

@@ -21,7 +21,7 @@ knows what happened, and the client is closed and opened anew in another session
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, get_type_hints, overload
 
 import msgspec
@@ -101,6 +101,7 @@ class Operation:
         overdue: float | None,
         changes: bool,
         goes_on: bool,
+        refusals: Sequence[type[KazooException]],
     ) -> None:
         self.method = method
         self.f = f or method.__name__
@@ -108,6 +109,7 @@ class Operation:
         self.overdue = overdue
         self.changes = changes
         self.goes_on = goes_on
+        self.refusals = tuple(refusals)
         self.parameters = list(inspect.signature(method).parameters.values())[2:]
         self.__doc__ = method.__doc__
 
@@ -145,6 +147,8 @@ class Operation:
         except OutcomeUnknown as error:
             value = getattr(error, "value", None)
             return Outcome("info" if self.changes else "fail", value, str(error))
+        except self.refusals as error:
+            return Outcome("fail", error=f"{type(error).__name__}: {error}")
         except (KazooException, KazooTimeoutError) as error:
             if self.changes and not self.goes_on:
                 raise
@@ -188,6 +192,7 @@ def operation(
     overdue: float | None = None,
     changes: bool = True,
     goes_on: bool = False,
+    refusals: Sequence[type[KazooException]] = (),
     name: str | None = None,
 ) -> Callable[[Method], Operation]:
     """Make a method of a workload an operation.
@@ -200,12 +205,19 @@ def operation(
             answer, or an error of ZooKeeper's or kazoo's: a ``fail``.
         goes_on: whether an error of ZooKeeper's or kazoo's makes it an ``info`` and nothing more:
             its client goes on with what it has, through other sessions, too.
+        refusals: errors of ZooKeeper's by which it has not happened: a ``fail``.
         name: of the operation in histories, where the method's is no good.
     """
 
     def decorate(method: Method) -> Operation:
         return Operation(
-            method, name, timeout=timeout, overdue=overdue, changes=changes, goes_on=goes_on
+            method,
+            name,
+            timeout=timeout,
+            overdue=overdue,
+            changes=changes,
+            goes_on=goes_on,
+            refusals=refusals,
         )
 
     return decorate

@@ -36,6 +36,11 @@ class Errands:
         """Meet an error that its client survives."""
         raise SessionExpiredError
 
+    @operation(refusals=[SessionExpiredError])
+    def refused(self, _opened: list[int]) -> None:
+        """Meet an error that says that nothing happened."""
+        raise SessionExpiredError
+
     @operation(changes=False)
     def looks(self, _opened: list[int]) -> None:
         """Meet an error, having changed nothing."""
@@ -65,4 +70,5 @@ def test_an_error_retires_the_client_or_not():
     with pytest.raises(SessionExpiredError):
         ERRANDS.retires.perform([], None)
     assert ERRANDS.goes_on.perform([], None) == Outcome("info", error=ERROR)
+    assert ERRANDS.refused.perform([], None) == Outcome("fail", error=ERROR)
     assert ERRANDS.looks.perform([], None) == Outcome("fail", error=ERROR)
