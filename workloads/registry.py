@@ -16,11 +16,11 @@ from rumpus.workloads.failover import FAILOVER_WORKLOAD
 from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.operation_values import OPERATIONS, Shape, Shapes, check_operations
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.group_membership import REGISTRY
 from rumpus.workloads.jobs import JOBS
 from rumpus.workloads.partitioner import PARTITIONER
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
-from rumpus.workloads.service_discovery import REGISTRY
 from rumpus.workloads.two_phase_commit import TWO_PHASE_COMMIT
 from rumpus.workloads.view import VIEW
 from rumpus.workloads.znodes.append import APPENDS

@@ -173,21 +173,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "free": Shape(answer=_fields({"freed": str, "node": str}, removed=bool)),
         "bury": Shape(),
     },
-    "view": {
-        "follow": Shape(),
-        "unfollow": Shape(),
-        "look": Shape(answer=_fields(view=int, nodes=dict[str, int | None] | None)),
-        "write": Shape(_fields(name=str)),
-        "remove": Shape(_fields(name=str)),
-        "converge": Shape(answer=_fields(seen=Any, there=Any)),
-    },
-    "registry": {
-        "register": Shape(_fields(address=str), _fields(address=str, session=_Session)),
-        "deregister": Shape(),
-        "discover": Shape(answer=_fields({"settled": bool}, addresses=list[str])),
-        "look": Shape(answer=_fields(addresses=list[str])),
-        "gather": Shape(answer=_fields(discovered=list[str], seen=list[str])),
-    },
     "partitioner": {
         "acquire": Shape(
             answer=_fields(
