@@ -51,6 +51,11 @@ def promised(anomaly: str, check: Check) -> Check:
     return conditional
 
 
+def stats_of(results: Sequence[CheckResult], check: str) -> dict[str, Any]:
+    """What a check has counted, by its name."""
+    return next(result.stats for result in results if result.name == check)
+
+
 def counted(number: int, stat: str, check: str, what: str) -> Need:
     """A check must have counted so many.
 
@@ -62,8 +67,7 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
     """
 
     def need(_: History, results: Sequence[CheckResult]) -> Requirement:
-        stats = next(result.stats for result in results if result.name == check)
-        return Requirement(name=what, needed=number, observed=stats[stat])
+        return Requirement(name=what, needed=number, observed=stats_of(results, check)[stat])
 
     return need
 

@@ -65,15 +65,21 @@ def until_nothing_is_left(look: Callable[[], Left], patience: float) -> Left:
     return look_until(not_, look, patience)
 
 
-def look_until(settled: Callable[[Left], bool], look: Callable[[], Left], patience: float) -> Left:
+def look_until(
+    settled: Callable[[Left], bool],
+    look: Callable[[], Left],
+    patience: float,
+    pause: float = PAUSE_S,
+) -> Left:
     """Look again and again until a look is as it should be, and return the last one.
 
     Args:
         settled: whether it is.
         look: what is seen.
         patience: seconds to go on.
+        pause: seconds from one look to the next.
     """
     deadline = time.monotonic() + patience
     while not settled(seen := look()) and time.monotonic() < deadline:
-        time.sleep(PAUSE_S)
+        time.sleep(pause)
     return seen
