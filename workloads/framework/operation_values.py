@@ -244,15 +244,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "grow": Shape(_fields(name=_Znode, child=str)),
         "prune": Shape(_fields(name=_Znode, child=str)),
     },
-    "failover": {
-        "append": Shape(int, _fields(epoch=int, at=int)),
-        "read": Shape(answer=list[int]),
-        "step-down": Shape(),
-        "hand-back": Shape(),
-        "isolate": Shape(),
-        "leave": Shape(),
-        "converge": Shape(answer=_fields(values=list[int])),
-    },
 }
 """Workload -> its clients' operations."""
 
