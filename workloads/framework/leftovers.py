@@ -29,6 +29,12 @@ class Node(TypedDict):
     czxid: int
 
 
+class Leftovers(TypedDict):
+    """What an operation tells that looks for them."""
+
+    nodes: list[Node]
+
+
 def hexadecimal(session: int) -> str:
     """A session's id as histories have it."""
     return f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"

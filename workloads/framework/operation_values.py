@@ -16,7 +16,6 @@ import msgspec
 from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
 from rumpus.workloads.barrier import KEEPERS
-from rumpus.workloads.partitioner import PARTS
 from rumpus.workloads.znodes.ephemeral import NAMES
 from rumpus.workloads.znodes.register import KEYS
 from rumpus.workloads.znodes.watch import AWAITED, CHILD, GROWN, WATCHED
@@ -54,7 +53,6 @@ _DICT: Any = dict
 """So that types made from data can stand in brackets."""
 
 _Object = dict[str, Any]
-_Session = str | None
 _Token = int | None
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 _TIMEOUT = {"timeout": _Seconds}
@@ -103,7 +101,6 @@ def _of_znodes(key: Any) -> Shape:
 _Barrier = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
 _Client = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 _Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
-_Part = _one_of(PARTS)
 _Name = _one_of(NAMES)
 _Register = _one_of(KEYS)
 _Grown = _one_of((*GROWN, *(f"{name}/{CHILD}" for name in GROWN)))
@@ -172,19 +169,6 @@ OPERATIONS: Final[Mapping[str, Shapes]] = {
         "die": Shape(answer=_fields(identity=str, node=str | None, token=_Token)),
         "free": Shape(answer=_fields({"freed": str, "node": str}, removed=bool)),
         "bury": Shape(),
-    },
-    "partitioner": {
-        "acquire": Shape(
-            answer=_fields(
-                {"session": str},
-                parts=_DICT[_Part, _fields(node=str | None, token=_Token, session=_Session)],
-            )
-        ),
-        "work": Shape(),
-        "release": Shape(),
-        "leave": Shape(),
-        "own": Shape(answer=_fields(parts=_LIST[_Part])),
-        "inspect": Shape(answer=_LEFT),
     },
     "two-phase-commit": {
         "begin": Shape(_fields(key=str, participants=list[_Client])),
