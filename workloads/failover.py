@@ -1,83 +1,39 @@
 """A database with a primary and replicas: clients write and read while roles change hands.
 
-Every client's process is a member of the database, and a user of it. Operations: ``append`` a
-value -> {epoch, at}, at the primary, once a majority has it; ``read`` -> all values in order;
-``step-down``: the member ends its term, if it is the primary; ``hand-back``: it gives the
-appointment back and serves on, cut off from the others for ``seconds``, as one that does not know
-that it was deposed; ``isolate``: it is cut off from the other members for ``seconds``; ``leave``:
-the member's session ends, and it comes back in another one, which is an ``info`` like that of any
-client that has to be started anew;
-``converge`` {patience}: wait until the own copy is what a read returns -> {values}.
+Every client's process is a member of the database, and a user of it. ``append`` writes a value at
+the primary, which acknowledges it once a majority has it; ``read`` reads all values in order.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from itertools import count
 from math import inf
-from typing import Any
+from typing import Any, TypedDict
 
-import msgspec
-
-from rumpus.checker.deciders.registry import MODELS
-from rumpus.checker.every_run.model_check import check_model
 from rumpus.checker.exclusion.mutual_exclusion import check_exclusion
 from rumpus.checker.exclusion.unasked_holds import unasked_holds
 from rumpus.checker.families.replication import check_recovery, check_replication
-from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.clients.client_body import ClientContext, Leaves, Outcome
-from rumpus.harness.generators.combinators import (
-    each_process,
-    each_thread,
-    limit,
-    phases,
-    repeat,
-    stagger,
-    time_limit,
-    until_ok,
-)
-from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext, Leaves
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
-from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.framework.judgement import Evidence, judge_exercised, view_of_servers
-from rumpus.workloads.framework.workload import Workload
+from rumpus.recipes.outcomes import NotDone
+from rumpus.workloads.framework.checks import counted, follows, of_history, stats_of
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.leftovers import look_until
+from rumpus.workloads.framework.operation import operation
 
-WORDS = Words(acquire="", work="", release="", thing="role of the primary")
-"""Nobody asks for the role: whoever believes that it is the primary plays the holder."""
-
-PATIENCE_S = 0.5
+PATIENCE_S, FINAL_PATIENCE_S = 0.5, 2.0
 """How long a user waits for its write or read: not so long that everybody waits for a primary that
-is cut off, and nobody writes at its successor."""
+is cut off, and nobody writes at its successor. Longer, to see at the end what the primary has."""
 
-FINAL_PATIENCE_S = 2.0
-"""How long, to see at the end what the primary has."""
-
-PERIOD_S = 0.02
-"""Mean time between two operations of the load, all clients together."""
-
-MIX = 40
-"""Of so many operations of the load, those in ``OTHERS`` are no writes."""
-
-OTHERS = {
-    **dict.fromkeys(range(10), "read"),
-    **dict.fromkeys(range(10, 14), "isolate"),
-    **dict.fromkeys(range(14, 19), "hand-back"),
-    19: "step-down",
-    20: "leave",
-}
-"""Of ``hand-back`` and ``step-down`` some meet the primary. Members are cut off from the
-others, so that the role passes from those who have the latest writes to those who have not; and
-those who wait for it leave the line, from its middle mostly."""
-
-NEXT_S = 1.0
-"""How long who is to hand the role back waits until it has it."""
-
-TERM_S = 0.1
-"""How long it has it then: long enough to acknowledge something, and not much."""
+NEXT_S, TERM_S = 1.0, 0.1
+"""How long who is to hand the role back waits until it has it, and how long it has it then: long
+enough to acknowledge something, and not much."""
 
 ISOLATED_S = (0.2, 0.6, 1.0)
 """For how long a member is cut off from the others."""
@@ -86,217 +42,177 @@ AFTER_S = (0.0, 0.4)
 """How long a primary is cut off before it hands the role back: not at all, so that users whom it
 answered just now ask it again; or so long that it has writes that nobody else has."""
 
-FINAL_BOUND_S = 15.0
-"""How long it may take until everybody can write once more, and until every copy is the same."""
+FINAL_TRIES, FINAL_BOUND_S = 30, 15.0
+"""Writes, of ``PATIENCE_S`` each, until everybody has succeeded once more; and seconds until every
+copy is the same."""
 
-LEAST_WRITES = 50
-"""How many acknowledged writes make a run meaningful."""
-
-_VALUES = 100_000
-"""Values of one process at most, of which the later half is for the final phase."""
+FINAL_VALUES = 1_000_000
+"""What is written in the final phase begins here: the load does not come so far."""
 
 
-class Writes(msgspec.Struct, frozen=True):
-    """One process's requests: values that nobody else writes, and now and then something else.
+class Written(TypedDict):
+    """In which primary's term, and at which position."""
 
-    Args:
-        seed: decides what is no write; None: everything is one.
-        until: when it ends (nanoseconds on the run's clock); None: never.
-        number: of the next value.
-    """
-
-    seed: Seed | None
-    until: int | None
-    number: int = 0
-
-    def op(self, ctx: Context) -> Answer:
-        """The next request, when the process is free."""
-        process = ctx.next_free()
-        if self.until is not None and ctx.time >= self.until:
-            return None
-        if process is None:
-            return PENDING, self
-        dice, seed = self.seed.below(MIX) if self.seed else (MIX, None)
-        after = Writes(seed, self.until, self.number + 1)
-        f = OTHERS.get(dice, "append")
-        if f != "append":
-            value = {
-                "isolate": {"seconds": ISOLATED_S[self.number % 3]},
-                "hand-back": {"after": AFTER_S[self.number % 2], "seconds": ISOLATED_S[-1]},
-            }.get(f)
-            return Invocation(f, value, process, ctx.time), after
-        return Invocation("append", int(process) * _VALUES + self.number, process, ctx.time), after
-
-    def update(self, _ctx: Context, _event: Op) -> Generator:
-        """What comes next does not depend on what came of it."""
-        return self
+    epoch: int
+    at: int
 
 
-def load(setting: WorkloadContext) -> Generator:
-    """Everybody writes, and reads now and then."""
-    return stagger(
-        PERIOD_S,
-        each_process(lambda process: Writes(setting.seed.child(process), setting.until)),
-        seed=setting.seed,
-    )
+class Copy(TypedDict):
+    """A member's own copy."""
+
+    values: list[int]
 
 
-def final(_setting: WorkloadContext) -> Generator:
-    """Everybody writes once more; then looks at its own copy."""
-    converge = Invocation("converge", {"patience": FINAL_BOUND_S})
-    return phases(
-        each_thread(time_limit(FINAL_BOUND_S, until_ok(Writes(None, None, _VALUES // 2)))),
-        each_thread(until_ok(limit(2, repeat(converge)))),
-    )
+class Member:
+    """A member of the database, and a user of it."""
 
-
-class Isolation:
-    """For how long nothing passes between a member and the others."""
-
-    def __init__(self) -> None:
-        self._until = -inf
-
-    def begin(self, seconds: float) -> None:
-        """It lasts so long from now, or as long as it lasts already. Returns at once."""
-        self._until = max(self._until, time.monotonic() + seconds)
-
-    def left(self) -> float:
-        """Seconds to its end; 0 when there is none."""
-        return max(0.0, self._until - time.monotonic())
-
-
-class FailoverMember:
-    """One client: a member of the database, and a user of it."""
-
-    grants = ends = ""
-
-    def __init__(
-        self, context: ClientContext, database: FailoverDatabase, isolation: Isolation, path: str
-    ) -> None:
-        self._database = database
-        self._isolation = isolation
-        self._user = FailoverClient(context.kazoo, path)
-
-    def believes(self) -> bool | float:
-        """For how long this member believes that it is the primary."""
-        return self._database.remaining() or False
-
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation."""
-        try:
-            if f == "append":
-                answer = self._user.write(value, PATIENCE_S)
-                return Outcome("ok", {"epoch": answer["epoch"], "at": answer["at"]})
-            if f == "read":
-                return Outcome("ok", self._user.read(PATIENCE_S))
-            if f == "isolate":
-                self._isolation.begin(value["seconds"])
-                return Outcome("ok")
-            if f == "hand-back":
-                handed = self._hand_back(value["after"], value["seconds"])
-                return Outcome("ok") if handed else Outcome("fail", error="not the primary")
-            if f == "step-down":
-                stepped = self._database.step_down()
-                return Outcome("ok") if stepped else Outcome("fail", error="not the primary")
-            if f == "leave":
-                raise Leaves
-            if f == "converge":
-                return self._converge(value["patience"])
-        except NotDone as error:
-            return Outcome("fail", error=str(error))
-        except OutcomeUnknown as error:
-            return Outcome("info" if f == "append" else "fail", error=str(error))
-        raise ValueError(f"a client of this workload knows no operation {f!r}")
-
-    def _hand_back(self, after: float, isolated: float) -> bool:
-        """As when a primary is cut off from everybody, and its session expires meanwhile."""
-        deadline = time.monotonic() + NEXT_S
-        while not self._database.remaining() and time.monotonic() < deadline:
-            time.sleep(TERM_S / 10)
-        if not self._database.remaining():
-            return False
-        time.sleep(TERM_S)
-        self._isolation.begin(isolated)
-        time.sleep(after)
-        return self._database.hand_back()
-
-    def _converge(self, patience: float) -> Outcome:
-        """Wait until the own copy is the primary's."""
-        deadline = time.monotonic() + patience
-        while True:
-            read = self._user.read(FINAL_PATIENCE_S)
-            own = self._database.values()
-            if own == read:
-                return Outcome("ok", {"values": own})
-            if time.monotonic() > deadline:
-                return Outcome("fail", error=f"{len(own)} values here, {len(read)} at the primary")
-            time.sleep(0.1)
-
-
-def client(recipe: str, path: str, clients: int) -> Callable[[ClientContext], FailoverMember]:
-    """Makes the client's side for one recipe."""
-    kind = FAILOVER[recipe].recipe
-    former: list[FailoverDatabase] = []
-
-    def build(context: ClientContext) -> FailoverMember:
-        while former:  # its session was given up, not its process
-            former.pop().close()
-        isolation = Isolation()
-        database = kind(
+    def __init__(self, recipe: Any, context: ClientContext, path: str, members: int) -> None:
+        self._isolated_until = -inf
+        self.user = FailoverClient(context.kazoo, path)
+        self.database: FailoverDatabase = recipe(
             context.kazoo,
             path,
             name=f"c{context.client}",
-            members=clients,
+            members=members,
             host=context.host,
             files=context.home,
             role_changed=context.look_at_belief,
-            isolated=isolation.left,
+            isolated=lambda: max(0.0, self._isolated_until - time.monotonic()),
         )
-        former.append(database)
-        return FailoverMember(context, database, isolation, path)
 
-    return build
+    def isolate(self, seconds: float) -> None:
+        """Let nothing pass between it and the other members for so long. Returns at once."""
+        self._isolated_until = max(self._isolated_until, time.monotonic() + seconds)
 
 
-def judge_failover(evidence: Evidence) -> Verdict:
-    """Judge a run: the writes, the reads, the role, and the final phase."""
-    history, promises = evidence.history, evidence.promises
-    replication = check_replication(history)
-    checks = [
-        check_exclusion(
-            history,
-            unasked_holds(history),
-            view_of_servers(evidence),
-            WORDS,
-            lateness_matters="unaware-holder" in promises.prevents,
-        ),
-        replication,
-        check_model(history, MODELS["append"], "not-linearizable", functions=("append", "read")),
-    ]
-    checks.append(check_recovery(history))
-    return judge_exercised(
-        evidence,
-        checks,
-        happened=[
-            Requirement("acknowledged writes", LEAST_WRITES, replication.stats["acknowledged"])
-        ],
-        expiries=replication.stats["primaries"] - 1,
-        expired="fail-overs",
+def check_primary(evidence: Evidence) -> CheckResult:
+    """Nobody asks for the role: whoever believes that it is the primary holds it."""
+    return check_exclusion(
+        evidence.history,
+        unasked_holds(evidence.history),
+        view_of_servers(evidence),
+        Words(thing="role of the primary"),
+        lateness_matters="unaware-holder" in evidence.promises.prevents,
     )
 
 
-FAILOVER_WORKLOAD = Workload(
-    name="failover",
-    summary="a database of all clients elects its primary, and loses no acknowledged write",
-    catalogue=FAILOVER,
-    path="/rumpus/failover",
-    build="rumpus.workloads.failover:client",
-    model="append",
-    words=WORDS,
-    load=load,
-    final=final,
-    cleanup={},
-    judge=judge_failover,
-    requests=("write", "read"),
-    sized=True,
-)
+class FailoverWorkload(DeclaredWorkload):
+    """A database of all clients elects its primary, and loses no acknowledged write."""
+
+    name = "failover"
+    catalogue = FAILOVER
+    model = "append"
+    rate = 0.02
+    requests = ("write", "read")
+    _former: Member | None = None
+
+    def open(self, recipe: type[FailoverDatabase], context: ClientContext) -> Member:
+        """The client's member; a former one's session was given up, not its process."""
+        if self._former is not None:
+            self._former.database.close()
+        self._former = Member(recipe, context, self.path, self.clients)
+        return self._former
+
+    def believes(self, member: Member) -> bool | float:
+        """For how long the member believes that it is the primary."""
+        return member.database.remaining() or False
+
+    def shared(self) -> Iterator[int]:
+        """Values that nobody has written yet."""
+        return count()
+
+    @operation()
+    def append(self, member: Member, value: int, /) -> Written:
+        """Write a value."""
+        answer = member.user.write(value, PATIENCE_S)
+        return {"epoch": answer["epoch"], "at": answer["at"]}
+
+    @operation(changes=False)
+    def read(self, member: Member) -> list[int]:
+        """Read all values, in order."""
+        return member.user.read(PATIENCE_S)
+
+    @operation()
+    def isolate(self, member: Member, seconds: float) -> None:
+        """Cut the member off from the others."""
+        member.isolate(seconds)
+
+    @operation(name="hand-back")
+    def hand_back(self, member: Member, after: float, seconds: float) -> None:
+        """Give the appointment back, and serve on, cut off from the others.
+
+        So does a primary that is cut off from everybody, and does not know that it was deposed.
+        """
+        if not look_until(bool, member.database.remaining, NEXT_S, TERM_S / 10):
+            raise NotDone("not the primary")
+        time.sleep(TERM_S)
+        member.isolate(seconds)
+        time.sleep(after)
+        if not member.database.hand_back():
+            raise NotDone("not the primary")
+
+    @operation(name="step-down")
+    def step_down(self, member: Member) -> None:
+        """End the member's term, if it is the primary."""
+        if not member.database.step_down():
+            raise NotDone("not the primary")
+
+    @operation()
+    def leave(self, _member: Member) -> None:
+        """End the member's session: it comes back in another one."""
+        raise Leaves
+
+    @operation(changes=False)
+    def converge(self, member: Member, patience: float) -> Copy:
+        """Wait until the own copy is what a read returns."""
+        read, own = look_until(
+            lambda both: both[0] == both[1],
+            lambda: (member.user.read(FINAL_PATIENCE_S), member.database.values()),
+            patience,
+        )
+        if own != read:
+            raise NotDone(f"{len(own)} values here, {len(read)} at the primary")
+        return {"values": own}
+
+    def load(self, client: Client) -> Steps:
+        """Everybody writes half of the time.
+
+        Of ``hand-back`` and ``step-down`` some meet the primary. Members are cut off from the
+        others, so that the role passes from those who have the latest writes to those who have
+        not; and those who wait for it leave the line, from its middle mostly.
+        """
+        draws = client.draws
+        while not client.is_over:
+            yield draws.choose(
+                [
+                    *19 * [self.append(next(client.shared))],
+                    *10 * [self.read()],
+                    *4 * [self.isolate(seconds=draws.choose(ISOLATED_S))],
+                    *5 * [self.hand_back(after=draws.choose(AFTER_S), seconds=ISOLATED_S[-1])],
+                    self.step_down(),
+                    self.leave(),
+                ]
+            )
+
+    def final(self) -> list[ScriptFunction]:
+        """Everybody writes once more, something new with each try; then looks at its own copy."""
+        write = until_ok(
+            lambda client: self.append(FINAL_VALUES + next(client.shared)), FINAL_TRIES, pause=0.1
+        )
+        return [write, until_ok(self.converge(patience=FINAL_BOUND_S), 2)]
+
+    checks = (
+        check_primary,
+        of_history(check_replication),
+        follows("append", "not-linearizable", "append", "read"),
+        of_history(check_recovery),
+    )
+    needs = (counted(50, "acknowledged", "replication", "acknowledged writes"),)
+    expired = "fail-overs"
+
+    def expiries(self, _: Evidence, results: Sequence[CheckResult]) -> int:
+        """Primaries after the first one."""
+        return int(stats_of(results, "replication")["primaries"]) - 1
+
+
+FAILOVER_WORKLOAD = FailoverWorkload()

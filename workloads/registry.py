@@ -14,13 +14,12 @@ from rumpus.workloads.counter import COUNTER
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER
 from rumpus.workloads.failover import FAILOVER_WORKLOAD
 from rumpus.workloads.framework.declared_workload import DeclaredWorkload
-from rumpus.workloads.framework.operation_values import OPERATIONS, Shape, Shapes, check_operations
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.operation_values import check_operations
+from rumpus.workloads.group_membership import REGISTRY
 from rumpus.workloads.jobs import JOBS
 from rumpus.workloads.partitioner import PARTITIONER
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
-from rumpus.workloads.service_discovery import REGISTRY
 from rumpus.workloads.two_phase_commit import TWO_PHASE_COMMIT
 from rumpus.workloads.view import VIEW
 from rumpus.workloads.znodes.append import APPENDS
@@ -31,10 +30,7 @@ from rumpus.workloads.znodes.sequence import SEQUENCE
 from rumpus.workloads.znodes.watch import WATCH
 from rumpus.workloads.znodes.znode import ZNODE
 
-AnyWorkload = Workload | DeclaredWorkload
-
-
-WORKLOADS: Final[Mapping[str, AnyWorkload]] = {
+WORKLOADS: Final[Mapping[str, DeclaredWorkload]] = {
     each.name: each
     for each in (
         LOCK,
@@ -64,19 +60,12 @@ WORKLOADS: Final[Mapping[str, AnyWorkload]] = {
 }
 
 
-def shapes_of(workload: AnyWorkload) -> Shapes:
-    """The operations of a workload, and what they carry."""
-    if isinstance(workload, DeclaredWorkload):
-        return {f: Shape(*shapes) for f, shapes in workload.shapes.items()}
-    return OPERATIONS[workload.name]
-
-
 def fitting_workloads(history: History) -> list[str]:
     """The workloads that all of the clients' operations fit; none if there are no operations."""
     found = []
     for name, workload in WORKLOADS.items() if history.operations() else ():
         try:
-            check_operations(history, name, shapes_of(workload))
+            check_operations(history, name, workload.shapes)
         except ValueError:
             continue
         found.append(name)

@@ -104,14 +104,14 @@ def check_shares(
 
 
 def members_at_once(
-    truth: ServerTruth, clock: WallClock, path: str, lines: str, stale: int
+    truth: ServerTruth | None, clock: WallClock | None, path: str, lines: str, stale: int
 ) -> Callable[[int, int], int] | None:
     """How many members a list may have named that was used in a span of time.
 
     Members are the ephemerals of the group that do not stand in the lines for its parts.
 
     Args:
-        truth: what the servers' logs say.
+        truth: what the servers' logs say; None when they are not at hand.
         clock: lays the servers' times on the run's clock.
         path: the group's znode.
         lines: the znode, below ``path``, of the lines for the parts.
@@ -121,7 +121,7 @@ def members_at_once(
         From when until when (ns) -> a number that is not too small; None if the logs do not tell.
         A call costs O(k log n), with n members ever and k of them that came in its span.
     """
-    if truth.reasons or not clock.steady:
+    if truth is None or clock is None or truth.reasons or not clock.steady:
         return None
 
     def named(node: str) -> bool:

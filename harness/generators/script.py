@@ -252,11 +252,13 @@ def each_client(
     return each_process(script) if renew else each_thread(script)
 
 
-def until_ok(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction:
+def until_ok(
+    step: Invocation | Callable[[Client], Invocation], tries: int, pause: float = 0.0
+) -> ScriptFunction:
     """Repeat an operation until one completes with ``ok``.
 
     Args:
-        step: the operation.
+        step: the operation, or what makes it of the client's context.
         tries: how often at most.
         pause: seconds from one try to the next.
     """
@@ -274,11 +276,14 @@ def until_answered(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFu
 
 
 def _until(
-    done: Callable[[Op], bool], step: Invocation, tries: int, pause: float
+    done: Callable[[Op], bool],
+    step: Invocation | Callable[[Client], Invocation],
+    tries: int,
+    pause: float,
 ) -> ScriptFunction:
     def script(client: Client) -> Steps:
         for left in reversed(range(tries)):
-            if done((yield step)):
+            if done((yield (step(client) if callable(step) else step))):
                 return
             if left and pause:
                 yield client.rest(pause)

@@ -26,9 +26,10 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
 from rumpus.version import __version__
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation_values import check_operations
-from rumpus.workloads.registry import WORKLOADS, AnyWorkload, shapes_of
+from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
 """So many things of a kind are told one by one."""
@@ -120,7 +121,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
 
 
 def held_to(
-    workload: AnyWorkload, recipe: str, promises: Promises
+    workload: DeclaredWorkload, recipe: str, promises: Promises
 ) -> tuple[Promises, list[CheckResult]]:
     """The promises that a run is held to, and what they leave open.
 
@@ -215,7 +216,7 @@ def _few(words: list[str]) -> str:
 
 def judge_evidence(
     path: Path,
-    workload: AnyWorkload,
+    workload: DeclaredWorkload,
     recipe: str,
     evidence: Evidence,
     questions: Sequence[CheckResult] = (),
@@ -234,7 +235,7 @@ def judge_evidence(
             names the record.
     """
     try:
-        check_operations(evidence.history, workload.name, shapes_of(workload))
+        check_operations(evidence.history, workload.name, workload.shapes)
     except ValueError as error:
         raise _foreign(path, workload, error) from error
     try:
@@ -265,7 +266,7 @@ def judge_evidence(
     return verdict
 
 
-def _foreign(path: Path, workload: AnyWorkload, error: Exception) -> UnreadableRun:
+def _foreign(path: Path, workload: DeclaredWorkload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
         path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
     )

@@ -16,7 +16,7 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
-from rumpus.workloads.registry import WORKLOADS, fitting_workloads, shapes_of
+from rumpus.workloads.registry import WORKLOADS, fitting_workloads
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import LONE, Story, counted
 
@@ -264,7 +264,7 @@ def test_what_a_workload_asks_of_its_clients_is_what_it_says_that_it_does(name):
                 cleanup=workload.cleanup,
             )  # fmt: skip
             asked = {each.what.f for each in log.dispatches}
-            assert asked <= shapes_of(workload).keys()
+            assert asked <= workload.shapes.keys()
 
 
 @pytest.fixture(scope="module")

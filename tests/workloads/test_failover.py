@@ -1,10 +1,16 @@
 """The failover workload: its requests, its client, and whole simulated runs."""
 
+from collections import Counter
+
 import pytest
 
-from rumpus.harness.generators.generator import Context
+from rumpus.harness.clients.client_body import Leaves
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
-from rumpus.workloads.failover import _VALUES, MIX, OTHERS, Writes
+from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.workloads.failover import FAILOVER_WORKLOAD, FINAL_VALUES
+from rumpus.workloads.framework.declared_workload import OpenClient
 from tests.harness.simulated_runs import SimulatedRuns
 
 SECOND = 1_000_000_000
@@ -15,30 +21,87 @@ def simulate(tmp_path):
     return SimulatedRuns(tmp_path)
 
 
-def requests(generator, count):
-    ctx = Context.start(clients=1, nemesis=False, time=0)
-    for _ in range(count):
-        request, generator = generator.op(ctx)
-        yield request
+def calls(generator, behaviour=imperfect):
+    log = rehearse(generator, clients=3, behaviour=behaviour, seed=Seed(2))
+    return [op for op in log.history if op.type == "invoke"]
 
 
-def test_no_value_is_written_twice_and_some_requests_read():
-    asked = list(requests(Writes(Seed(1), SECOND), 300))
-    values = [request.value for request in asked if request.f == "append"]
+def setting(until=0):
+    return WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=until)
+
+
+def test_no_value_is_written_twice_and_half_of_the_requests_are_others():
+    asked = calls(FAILOVER_WORKLOAD.load_of(setting(10 * SECOND)))
+    values = [op.value for op in asked if op.f == "append"]
     assert len(set(values)) == len(values)
-    others = [request.f for request in asked if request.f != "append"]
-    assert set(others) == {"read", "step-down", "hand-back", "isolate", "leave"}
-    assert 300 * len(OTHERS) / MIX * 0.7 < len(others) < 300 * len(OTHERS) / MIX * 1.3
+    assert max(values) < FINAL_VALUES
+    often = Counter(op.f for op in asked)
+    assert often.keys() == FAILOVER_WORKLOAD.operations.keys() - {"converge"}
+    assert 0.4 < often["append"] / len(asked) < 0.55
+    assert max(op.time for op in asked) < 10.2 * SECOND
 
 
-def test_the_final_phase_writes_other_values_than_the_load_and_never_reads():
-    asked = list(requests(Writes(None, None, _VALUES // 2), 50))
-    assert {request.f for request in asked} == {"append"}
-    assert min(request.value for request in asked) >= _VALUES // 2
+def test_in_the_end_everybody_writes_another_value_and_converges():
+    asked = calls(FAILOVER_WORKLOAD.final_of(setting()), perfect)
+    assert [op.f for op in asked] == ["append"] * 3 + ["converge"] * 3
+    assert sorted(op.value for op in asked[:3]) == [FINAL_VALUES + number for number in range(3)]
 
 
-def test_the_load_ends_when_its_time_is_up():
-    assert Writes(Seed(1), SECOND).op(Context.start(clients=1, time=SECOND)) is None
+class Scripted:
+    """A member, its database and its user: answers what it is told to, or raises it."""
+
+    def __init__(self, answer=None, remaining=0.0, values=()):
+        self.database = self.user = self
+        self.answer, self.remaining_s, self._values = answer, remaining, list(values)
+        self.isolated = None
+
+    def isolate(self, seconds):
+        self.isolated = seconds
+
+    def remaining(self):
+        return self.remaining_s
+
+    def values(self):
+        return self._values
+
+    def _give(self, *_):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    write = read = hand_back = step_down = _give
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "answer", "told"),
+    [
+        ("append", 7, {"epoch": 1, "at": 0, "is": "done"}, ("ok", {"epoch": 1, "at": 0})),
+        ("append", 7, OutcomeUnknown("lost"), ("info", None)),
+        ("append", 7, NotDone("nobody"), ("fail", None)),
+        ("read", None, [7], ("ok", [7])),
+        ("read", None, OutcomeUnknown("lost"), ("fail", None)),
+        ("step-down", None, True, ("ok", None)),
+        ("step-down", None, False, ("fail", None)),
+        ("converge", {"patience": 0.0}, [], ("ok", {"values": []})),
+        ("converge", {"patience": 0.0}, [7], ("fail", None)),
+    ],
+)
+def test_outcomes_are_told_as_they_are(f, value, answer, told):
+    outcome = OpenClient(FAILOVER_WORKLOAD, Scripted(answer)).invoke(f, value)
+    assert (outcome.type, outcome.value) == told
+
+
+def test_the_appointment_is_handed_back_by_who_has_it_and_is_cut_off_then():
+    asked = {"after": 0.0, "seconds": 0.6}
+    for appointed, outcome, isolated in ((1.0, "ok", 0.6), (0.0, "fail", None)):
+        member = Scripted(answer=True, remaining=appointed)
+        assert OpenClient(FAILOVER_WORKLOAD, member).invoke("hand-back", asked).type == outcome
+        assert member.isolated == isolated
+
+
+def test_who_leaves_comes_back_in_another_session():
+    with pytest.raises(Leaves):
+        OpenClient(FAILOVER_WORKLOAD, Scripted()).invoke("leave", None)
 
 
 def test_a_majority_keeps_what_was_acknowledged_under_every_fault(simulate):

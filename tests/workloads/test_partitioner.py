@@ -1,4 +1,8 @@
+from itertools import pairwise
+from types import SimpleNamespace
+
 import pytest
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import ServerView, SessionEnd
@@ -11,7 +15,17 @@ from rumpus.checker.exclusion.partitions import (
 from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
+from rumpus.harness.clients.messages import Acted
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.generator import SECOND
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
+from rumpus.recipes.partitioner.member_partitioner import Part
+from rumpus.workloads import partitioner
+from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.partitioner import LATE_S, PARTITIONER, SETTLING_S, Member
 from tests.checker.recorded import MS, Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -193,18 +207,150 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "seconds", "kinds"),
+    ("recipe", "seed", "seconds", "kinds"),
     [
-        ("no-lock", 10.0, ()),
-        ("evicting", 10.0, ()),
-        ("gives-up", 20.0, ("client-partition", "client-pause")),
-        ("stays-listed", 2.0, ()),
-        ("unnoticed-change", 20.0, ("client-kill", "client-pause")),
+        ("no-lock", 0, 10.0, ()),
+        ("evicting", 0, 10.0, ()),
+        ("gives-up", 1, 20.0, ("client-partition", "client-pause")),
+        ("stays-listed", 0, 2.0, ()),
+        ("unnoticed-change", 0, 20.0, ("client-kill", "client-pause")),
     ],
 )
-def test_mutants_are_found(simulated, recipe, seconds, kinds):
+def test_mutants_are_found(simulated, recipe, seed, seconds, kinds):
     _, _, verdict = simulated(
-        0, workload="partitioner", recipe=recipe, seconds=seconds, kinds=kinds
+        seed, workload="partitioner", recipe=recipe, seconds=seconds, kinds=kinds
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & PARTITIONERS[recipe].expected, verdict.reasons
+
+
+class Scripted:
+    """A member with two parts; does what it is told to, or raises it."""
+
+    def __init__(self, does=True):
+        self.does = does
+        self.held, self.changed = True, False
+        self.parts = {"b": Part("/b/n-1", 7, -2), "a": Part(None, None, None)}
+
+    def _do(self, *_):
+        if isinstance(self.does, Exception):
+            raise self.does
+        return self.does
+
+    acquire = release = leave = _do
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """A client of a scripted member; time passes while it sleeps only."""
+    clock = SimpleNamespace(now=0.0)
+
+    def sleep(seconds):
+        clock.now += seconds
+
+    monkeypatch.setattr(
+        partitioner, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep)
+    )
+
+    def client(does=True, *, lingers=False):
+        member = Scripted(does)
+        acted = Acted(accepted=True, order=0, linger=lingers)
+        context = SimpleNamespace(session=lambda: "0x1", act=lambda _token: acted)
+        made = OpenClient(PARTITIONER, Member(context, member, "/p/locks"))
+        return made, member, clock
+
+    return client
+
+
+def test_a_grant_tells_whose_node_makes_each_part_ones_own(opened):
+    told = opened()[0].invoke("acquire", {"timeout": 1.0})
+    own = {"node": "/b/n-1", "token": 7, "session": "0xfffffffffffffffe"}
+    nobody = {"node": None, "token": None, "session": None}
+    assert (told.type, told.value) == ("ok", {"session": "0x1", "parts": {"a": nobody, "b": own}})
+
+
+@pytest.mark.parametrize(
+    ("does", "outcome"),
+    [
+        (False, "fail"),
+        (NotHeld("lost"), "fail"),
+        (LockUnknown("no answer"), "info"),
+        (SessionExpiredError(), "info"),
+    ],
+)
+def test_outcomes_are_told_as_they_are(opened, does, outcome):
+    client, _, _ = opened(does)
+    assert client.invoke("acquire", {"timeout": 1.0}).type == outcome
+    if does:
+        assert client.invoke("release", None).type == outcome
+        assert client.invoke("leave", {"timeout": 1.0}).type == outcome
+
+
+def test_an_owner_works_until_its_time_is_over_or_the_members_change(opened):
+    client, member, clock = opened()
+    assert client.invoke("work", {"seconds": 0.5}).value == {"changed": False}
+    assert clock.now == pytest.approx(0.5, abs=0.05)
+    member.changed = True
+    assert client.invoke("work", {"seconds": 9.0}).value == {"changed": True}
+    assert clock.now < 1.0
+    member.held = False
+    assert client.invoke("work", {"seconds": 9.0}).type == "fail"
+
+
+def test_an_owner_behind_broken_links_goes_on_whatever_it_is_told(opened):
+    client, member, clock = opened(lingers=True)
+    member.changed = True
+    assert client.invoke("work", {"seconds": 0.5}).type == "ok"
+    assert clock.now >= partitioner.LINGER_S
+
+
+def test_what_is_to_be_shared_out_anew_is_owned_no_more(opened):
+    client, member, _ = opened()
+    assert client.invoke("own", {"round": 0}).value == {"parts": ["a", "b"]}
+    member.changed = True
+    assert client.invoke("own", {"round": 0}).value == {"parts": []}
+
+
+def setting(until=0):
+    return WorkloadContext(Seed(1), None, 4, session_timeout=2.0, until=until)
+
+
+def test_what_is_acquired_is_worked_with_and_released_before_anybody_leaves():
+    log = rehearse(
+        PARTITIONER.load_of(setting(60 * SECOND)), clients=4, behaviour=imperfect, seed=Seed(2)
+    )
+    calls = {}
+    for op in log.history:
+        if op.type == "invoke":
+            calls.setdefault(op.process, []).append(op)
+    after = {(a.f, b.f) for each in calls.values() for a, b in pairwise(each)}
+    assert after == {
+        ("acquire", "acquire"),
+        ("acquire", "work"),
+        ("work", "release"),
+        ("release", "acquire"),
+        ("release", "leave"),
+        ("leave", "acquire"),
+    }
+    asked = [op.value["timeout"] for each in calls.values() for op in each if op.f == "acquire"]
+    assert {partitioner.HURRIED_S, partitioner.PATIENCE_S} <= set(asked)
+
+
+def test_in_the_end_half_of_the_members_come_late_and_leave_first():
+    def slow(dispatch, seed):
+        return perfect(dispatch, seed)._replace(returned=SECOND // 2)
+
+    log = rehearse(PARTITIONER.final_of(setting()), clients=4, behaviour=slow)
+    calls = [op for op in log.history if op.type == "invoke"]
+    left = [(op.process, op.time) for op in calls if op.f == "leave"]
+    leavers = [process for process, _ in left]
+    assert [sorted(leavers[at : at + 2]) for at in (0, 2, 4)] == [[1, 3], [1, 3], [0, 2]]
+    joined = {}
+    for op in calls:
+        if op.f == "acquire":
+            joined.setdefault(op.process, op.time)
+    assert min(joined[1], joined[3]) >= max(joined[0], joined[2]) + LATE_S * SECOND
+    rounds = [op for op in calls if op.f == "own"]
+    assert [op.value["round"] for op in rounds] == [0] * 4 + [1] * 4
+    assert rounds[0].time >= joined[1] + SETTLING_S * SECOND
+    assert (calls[-1].f, calls[-1].process) == ("inspect", 0)

@@ -1,7 +1,15 @@
+from typing import NamedTuple
+
 import pytest
+from kazoo.exceptions import NodeExistsError, NoNodeError, SessionExpiredError
 
 from rumpus.checker.families.convergence import check_convergence, check_view_order
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.view.catalogue import VIEWS
+from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.view import BURST, ROUNDS, VIEW, Follower
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -94,7 +102,89 @@ def test_sound_views_converge_under_faults_of_clients_and_servers(simulated, rec
 def test_mutants_are_found(simulated, recipe):
     faults = [] if recipe.startswith("watch") else ["client-partition"]
     _, _, verdict = simulated(
-        1, workload="view", recipe=recipe, seconds=SECONDS[recipe.split("-")[0]], kinds=faults
+        2, workload="view", recipe=recipe, seconds=SECONDS[recipe.split("-")[0]], kinds=faults
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & VIEWS[recipe].expected
+
+
+class Value(NamedTuple):
+    names: frozenset[str] = frozenset()
+    data: bytes = b""
+    zxid: int = 5
+
+
+class Shows:
+    """A view of whatever it is told to show."""
+
+    def __init__(self, follows, value):
+        self.follows, self.value = follows, value
+
+
+@pytest.mark.parametrize(
+    ("follows", "values", "zxids", "seen"),
+    [
+        ("data", {"n0": Value(data=b"x"), "n1": None}, {"n0": 5}, {"n0": "x"}),
+        ("children", {"": Value(frozenset({"n0"}))}, {"": 5, "n0": None}, {"n0": None}),
+        ("children", {"": None}, {}, {}),
+        ("tree", {"": {"n0": Value(data=b"x")}}, {"n0": 5}, {"n0": "x"}),
+        ("tree", {"": None}, {}, {}),
+    ],
+)
+def test_a_client_tells_what_its_view_shows_of_whatever_kind(follows, values, zxids, seen):
+    follower = Follower(Shows(follows, None), kazoo=None)
+    follower.views = {name: Shows(follows, value) for name, value in values.items()}
+    follower.there = lambda _path: seen
+    client = OpenClient(VIEW, follower)
+    assert client.invoke("look", None).value == {"view": 0, "nodes": zxids}
+    assert client.invoke("converge", {"patience": 5.0}).value == {"seen": seen, "there": seen}
+
+
+class Server:
+    """A client of a server that has these nodes."""
+
+    def __init__(self, *nodes):
+        self.nodes = set(nodes)
+
+    def ask(self, request, path, *_data):
+        if request == "create":
+            raise NodeExistsError
+        if path.rpartition("/")[2] not in self.nodes:
+            raise NoNodeError
+        if path.endswith("n3"):
+            raise SessionExpiredError
+
+
+@pytest.mark.parametrize(
+    ("f", "name", "outcome"),
+    [
+        ("write", "n0", "ok"),
+        ("write", "n1", "fail"),
+        ("write", "n3", "info"),
+        ("remove", "n0", "ok"),
+        ("remove", "n1", "fail"),
+        ("remove", "n3", "info"),
+    ],
+)
+def test_a_change_is_refused_for_certain_or_unknown(f, name, outcome):
+    asked = {"name": name, "data": "x"}
+    assert OpenClient(VIEW, Server("n0", "n3")).invoke(f, asked).type == outcome
+
+
+def test_clients_follow_first_and_write_nothing_twice():
+    setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=5 * 10**9)
+    log = rehearse(VIEW.load_of(setting), clients=3, behaviour=imperfect, seed=Seed(2))
+    calls = [op for op in log.history if op.type == "invoke"]
+    assert all(next(op.f for op in calls if op.process == n) == "follow" for n in range(3))
+    assert {op.f for op in calls} >= {"follow", "look", "write", "remove"}
+    written = [op.value["data"] for op in calls if op.f == "write"]
+    assert len(set(written)) == len(written)
+
+
+def test_in_the_end_every_burst_of_changes_is_waited_for():
+    setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0)
+    log = rehearse(VIEW.final_of(setting), clients=3, behaviour=perfect, seed=Seed(2))
+    calls = [op.f for op in log.history if op.type == "invoke"]
+    assert calls[:3] == ["follow"] * 3
+    changes = ["change" if f in ("write", "remove") else f for f in calls[3:]]
+    assert changes == (["change"] * 3 * BURST + ["converge"] * 3) * ROUNDS

@@ -71,6 +71,11 @@ def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
     )
 
 
+def stats_of(results: Sequence[CheckResult], check: str) -> dict[str, Any]:
+    """What a check has counted, by its name."""
+    return next(result.stats for result in results if result.name == check)
+
+
 def counted(number: int, stat: str, check: str, what: str) -> Need:
     """A check must have counted so many, where it applies and could count (not None).
 

@@ -6,6 +6,7 @@ All of these raise what kazoo raises; an operation that uses them changes nothin
 
 import time
 from collections.abc import Callable, Iterable
+from operator import not_
 from typing import Final, TypedDict, TypeVar
 
 from kazoo.client import KazooClient
@@ -26,6 +27,12 @@ class Node(TypedDict):
     path: str
     owner: str | None
     czxid: int
+
+
+class Leftovers(TypedDict):
+    """What an operation tells that looks for them."""
+
+    nodes: list[Node]
 
 
 def hexadecimal(session: int) -> str:
@@ -65,7 +72,24 @@ def until_nothing_is_left(look: Callable[[], Left], patience: float) -> Left:
         look: what is left; false if nothing is.
         patience: seconds to go on; longer than sessions of the dead take to expire.
     """
+    return look_until(not_, look, patience)
+
+
+def look_until(
+    settled: Callable[[Left], bool],
+    look: Callable[[], Left],
+    patience: float,
+    pause: float = PAUSE_S,
+) -> Left:
+    """Look again and again until a look is as it should be, and return the last one.
+
+    Args:
+        settled: whether it is.
+        look: what is seen.
+        patience: seconds to go on.
+        pause: seconds from one look to the next.
+    """
     deadline = time.monotonic() + patience
-    while (left := look()) and time.monotonic() < deadline:
-        time.sleep(PAUSE_S)
-    return left
+    while not settled(seen := look()) and time.monotonic() < deadline:
+        time.sleep(pause)
+    return seen

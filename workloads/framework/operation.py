@@ -190,9 +190,10 @@ class Operation:
             asked = msgspec.defstruct("Call", fields, kw_only=True)
             if all(len(field) > 2 for field in fields):
                 asked = asked | None
-        if self.answers and "key" in hints and not _is_object(answer):
-            key = hints["key"]
-            answer = msgspec.defstruct("Answer", [("key", key), ("value", answer)], kw_only=True)
+        if "key" in hints and not _is_object(answer):
+            value: Any = ("value", answer) if self.answers else ("value", Any, None)
+            answer = msgspec.defstruct("Answer", [("key", hints["key"]), value], kw_only=True)
+            answer = answer if self.answers else answer | None
         return asked, answer
 
 

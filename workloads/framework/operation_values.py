@@ -1,125 +1,22 @@
-"""The operations of each workload, and the values that its judge reads in them.
+"""Whether a history's operations are those of a workload, and carry what its judge reads in them.
 
-A judge passes over a record that it does not know. So a history is held to these shapes before it
-is judged: an operation that its workload has not, a key that does not exist, or an answer of
-another type is refused, and does not turn a violation into a green.
-
-A shape is any type that `msgspec.convert` knows. Fields that it does not name may be there.
+A judge passes over a record that it does not know. So a history is held to the operations' types
+before it is judged: an operation that its workload has not, a key that does not exist, or an answer
+of another type is refused, and does not turn a violation into a green.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice, starmap
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+from typing import Any
 
 import msgspec
 
 from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
-from rumpus.workloads.partitioner import PARTS
 
-
-class Shape(NamedTuple):
-    """What an operation carries: the value of its call, and that of its ``ok``."""
-
-    call: Any = Any
-    answer: Any = Any
-
-
-Shapes = Mapping[str, Shape]
-
-
-class _Given(NamedTuple):
-    """The type of a field that may be missing, and is not null if it is there."""
-
-    kind: Any
-
-
-def _fields(optional: Mapping[str, Any] | None = None, /, **needed: Any) -> Any:
-    """An object with these fields; an optional one may be null, unless its type is `_Given`."""
-    more = [
-        (name, kind.kind | msgspec.UnsetType, msgspec.UNSET)
-        if isinstance(kind, _Given)
-        else (name, None if kind is None else kind | None, None)
-        for name, kind in (optional or {}).items()
-    ]
-    return msgspec.defstruct("Value", [*needed.items(), *more], kw_only=True)
-
-
-_LIST: Any = list
-_DICT: Any = dict
-"""So that types made from data can stand in brackets."""
-
-_Object = dict[str, Any]
-_Session = str | None
-_Token = int | None
-_Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-_TIMEOUT = {"timeout": _Seconds}
-_GRANT = _fields({"session": str, "token": int, "node": str, "until": int, "sequencer": str}) | None
-_NODE = _fields(path=str, owner=str | None)
-_LEFT = _fields(nodes=_LIST[_NODE])
-_WORK = Shape(
-    _Object | None,
-    _fields({"acts": int, "asked": bool, "writes": list[tuple[int, int]], "refused": int}) | None,
-)
-
-
-def _of_contest(
-    acquire: str = "acquire", work: str = "work", release: str = "release", call: Any = None
-) -> dict[str, Shape]:
-    return {
-        acquire: Shape(call or _fields({**_TIMEOUT, "mode": None}) | None, _GRANT),
-        work: _WORK,
-        release: Shape(),
-        "inspect": Shape(answer=_LEFT),
-    }
-
-
-def _one_of(names: Iterable[str]) -> Any:
-    return cast("Any", Literal)[tuple(names)]
-
-
-_Part = _one_of(PARTS)
-
-OPERATIONS: Final[Mapping[str, Shapes]] = {
-    "view": {
-        "follow": Shape(),
-        "unfollow": Shape(),
-        "look": Shape(answer=_fields(view=int, nodes=dict[str, int | None] | None)),
-        "write": Shape(_fields(name=str)),
-        "remove": Shape(_fields(name=str)),
-        "converge": Shape(answer=_fields(seen=Any, there=Any)),
-    },
-    "registry": {
-        "register": Shape(_fields(address=str), _fields(address=str, session=_Session)),
-        "deregister": Shape(),
-        "discover": Shape(answer=_fields({"settled": bool}, addresses=list[str])),
-        "look": Shape(answer=_fields(addresses=list[str])),
-        "gather": Shape(answer=_fields(discovered=list[str], seen=list[str])),
-    },
-    "partitioner": {
-        "acquire": Shape(
-            answer=_fields(
-                {"session": str},
-                parts=_DICT[_Part, _fields(node=str | None, token=_Token, session=_Session)],
-            )
-        ),
-        "work": Shape(),
-        "release": Shape(),
-        "leave": Shape(),
-        "own": Shape(answer=_fields(parts=_LIST[_Part])),
-        "inspect": Shape(answer=_LEFT),
-    },
-    "failover": {
-        "append": Shape(int, _fields(epoch=int, at=int)),
-        "read": Shape(answer=list[int]),
-        "step-down": Shape(),
-        "hand-back": Shape(),
-        "isolate": Shape(),
-        "leave": Shape(),
-        "converge": Shape(answer=_fields(values=list[int])),
-    },
-}
-"""Workload -> its clients' operations."""
+Shapes = Mapping[str, tuple[Any, Any]]
+"""Operation -> the types of its call's value and of its ok's, as ``msgspec.convert`` knows them.
+Fields that they do not name may be there."""
 
 
 def check_operations(history: History, workload: str, shapes: Shapes) -> None:
@@ -144,9 +41,9 @@ def check_operations(history: History, workload: str, shapes: Shapes) -> None:
                 f"record {call.index}: {workload} has no operation {call.f!r}; it has "
                 f"{', '.join(shapes)}"
             )
-        _hold(call, shape.call)
+        _hold(call, shape[0])
         if done is not None and done.type == "ok":
-            _hold(done, shape.answer)
+            _hold(done, shape[1])
             asked, told = (_key(op.value) for op in operation if op is not None)
             if asked is not None and told is not None and asked != told:
                 raise ValueError(
@@ -164,12 +61,12 @@ def _all_fit(history: History, shapes: Shapes) -> bool:
             if shape is None:
                 return False
             asked = call.value
-            if shape.call is not Any:
-                columns.setdefault(shape.call, []).append(asked)
+            if shape[0] is not Any:
+                columns.setdefault(shape[0], []).append(asked)
             if done is not None and done.type == "ok":
                 told = done.value
-                if shape.answer is not Any:
-                    columns.setdefault(shape.answer, []).append(told)
+                if shape[1] is not Any:
+                    columns.setdefault(shape[1], []).append(told)
                 if None not in (_key(asked), _key(told)) and _key(asked) != _key(told):
                     return False
         if not all(starmap(all_are, columns.items())):

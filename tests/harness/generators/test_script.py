@@ -140,6 +140,14 @@ def test_until_ok_pauses_between_two_tries():
         steps.send(failed)
 
 
+def test_until_ok_makes_its_step_of_the_client():
+    def step(client):
+        return Invocation("converge", client.context.session_timeout + client.number)
+
+    steps = until_ok(step, 1)(Client(3, context(), Seed(1)))
+    assert next(steps) == Invocation("converge", 5.0)
+
+
 def test_no_new_work_begins_when_the_time_is_over():
     def script(client):
         while not client.is_over:

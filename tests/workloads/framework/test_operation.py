@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
+from kazoo.exceptions import SessionExpiredError
 
 from rumpus.harness.clients.client_body import Outcome
 from rumpus.workloads.framework.operation import operation
@@ -53,3 +54,68 @@ def test_what_answers_is_held_to_its_type():
     for wrong in (None, {"key": "a"}, {"key": "a", "value": "7"}):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(wrong, answer)
+
+
+ERROR = "SessionExpiredError: "
+
+
+class Clerk:
+    called: ClassVar[dict[str, str]] = {}
+
+    @operation()
+    def append(self, opened: list[int], value: int, /) -> int:
+        """Write one value."""
+        opened.append(value)
+        return len(opened)
+
+    @operation(timeout=2.0)
+    def undo(self, opened: list[int], timeout: float, *, hard: bool = False) -> list[object]:
+        """Take no value but these."""
+        return [len(opened), timeout, hard]
+
+    @operation()
+    def retires(self, _opened: list[int]) -> None:
+        """Meet an error after which its client cannot be relied on."""
+        raise SessionExpiredError
+
+    @operation(goes_on=True)
+    def goes_on(self, _opened: list[int]) -> None:
+        """Meet an error that its client survives."""
+        raise SessionExpiredError
+
+    @operation(refusals={SessionExpiredError: "gone"})
+    def refused(self, _opened: list[int]) -> None:
+        """Meet an error that says that nothing happened."""
+        raise SessionExpiredError
+
+    @operation(changes=False)
+    def looks(self, _opened: list[int]) -> None:
+        """Meet an error, having changed nothing."""
+        raise SessionExpiredError
+
+
+CLERK = Clerk()
+
+
+def test_a_value_alone_is_no_object():
+    call = CLERK.append(7)
+    assert (call.f, call.value) == ("append", 7)
+    assert CLERK.append.perform([1], call.value) == Outcome("ok", 2)
+    asked, _ = CLERK.append.shapes()
+    assert msgspec.convert(0, asked) == 0
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"value": 7}, asked)
+
+
+def test_a_clean_up_is_called_with_the_values_of_what_it_undoes():
+    told = CLERK.undo.perform([], {"address": "a", "timeout": 0.5})
+    assert told == Outcome("ok", [0, 0.5, False])
+    assert CLERK.undo().value == {"timeout": 2.0}
+
+
+def test_an_error_retires_the_client_or_not():
+    with pytest.raises(SessionExpiredError):
+        CLERK.retires.perform([], None)
+    assert CLERK.goes_on.perform([], None) == Outcome("info", error=ERROR)
+    assert CLERK.refused.perform([], None) == Outcome("fail", error="gone")
+    assert CLERK.looks.perform([], None) == Outcome("fail", error=ERROR)

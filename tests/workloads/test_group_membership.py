@@ -3,7 +3,14 @@ import pytest
 from rumpus.checker.clock import WallClock
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.servers.server_truth import ZnodeLife
+from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.registry.catalogue import REGISTRIES
+from rumpus.recipes.registry.service_registry import RegistrationUnknown
+from rumpus.recipes.requests.session import Unanswered
+from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.group_membership import REGISTRY
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -173,3 +180,84 @@ def test_mutants_are_found(simulated, recipe, seed, faults):
     _, _, verdict = simulated(seed, workload="registry", recipe=recipe, seconds=12.0, kinds=faults)
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & REGISTRIES[recipe].expected, verdict.reasons
+
+
+class Scripted:
+    """A registry in memory that does not answer while it is away."""
+
+    settles = True
+
+    def __init__(self):
+        self.address = None
+        self.addresses = []
+        self.away = False
+
+    def watch(self):
+        return self
+
+    def register(self, address, _timeout):
+        self.address = address
+        if self.away:
+            raise RegistrationUnknown
+        self.addresses = [address]
+
+    def deregister(self, _timeout):
+        self.address, self.addresses = None, []
+
+    def discover(self, _timeout):
+        if self.away:
+            raise Unanswered
+        return self.addresses
+
+
+def test_who_is_registered_already_makes_sure_of_that():
+    client = OpenClient(REGISTRY, Scripted())
+    for address in ("a", "b"):
+        told = client.invoke("register", {"address": address, "timeout": 1.0})
+        assert (told.type, told.value) == ("ok", {"address": "a"})
+    listed = {"addresses": ["a"], "settled": True}
+    assert client.invoke("discover", {"timeout": 1.0}).value == listed
+    assert client.invoke("look", None).value == {"addresses": ["a"]}
+    gathered = client.invoke("gather", {"patience": 1.0}).value
+    assert gathered == {"discovered": ["a"], "seen": ["a"]}
+
+
+def test_a_registration_of_unknown_outcome_is_undone_and_a_list_without_answer_fails():
+    registry = Scripted()
+    registry.away = True
+    client = OpenClient(REGISTRY, registry)
+    asked = {"address": "a", "timeout": 1.0}
+    assert client.invoke("register", asked).type == "info"
+    assert client.invoke("discover", {"timeout": 1.0}).type == "fail"
+    assert client.invoke(REGISTRY.cleanup["register"], asked).type == "ok"
+    assert registry.address is None
+
+
+def setting(until=0):
+    return WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=until)
+
+
+def test_clients_come_and_go_under_addresses_of_their_own():
+    log = rehearse(
+        REGISTRY.load_of(setting(20 * 10**9)), clients=3, behaviour=imperfect, seed=Seed(2),
+        cleanup=REGISTRY.cleanup,
+    )  # fmt: skip
+    calls = [op for op in log.history if op.type == "invoke"]
+    assert {op.f for op in calls} == REGISTRY.operations.keys() - {"gather"}
+    last = {}
+    for op in calls:
+        if op.f == "register":
+            process, stay = map(int, op.value["address"].removeprefix("p").split("-"))
+            assert process == op.process
+            assert stay >= last.get(process, 0)
+            last[process] = stay
+    assert max(last.values()) > 0, "somebody came back"
+
+
+def test_in_the_end_all_come_and_after_a_while_all_list_and_half_of_them_leave():
+    log = rehearse(REGISTRY.final_of(setting()), clients=3, behaviour=perfect, seed=Seed(2))
+    calls = [op for op in log.history if op.type == "invoke"]
+    fs = ["register"] * 3 + ["gather"] * 3 + ["deregister"] * 2 + ["gather"] * 3
+    assert [op.f for op in calls] == fs
+    assert {op.process for op in calls if op.f == "deregister"} == {0, 2}
+    assert calls[3].time - calls[2].time > 4 * 10**9, "sessions of the dead have expired"

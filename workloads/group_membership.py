@@ -1,0 +1,146 @@
+"""Group membership: clients come and go, list who is there, and watch.
+
+``discover`` lists, ``look`` tells what the watched view shows, and ``gather`` lists once the view
+shows the same or the patience is over.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, NotRequired, TypedDict
+
+from rumpus.checker.families.convergence import count_expiries
+from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
+from rumpus.recipes.registry.catalogue import REGISTRIES
+from rumpus.recipes.registry.service_registry import ServiceRegistry
+from rumpus.workloads.framework.checks import at_least, of_history
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.leftovers import look_until
+from rumpus.workloads.framework.operation import operation
+
+PATIENCE_S = 3.0
+
+FINAL_PATIENCE_S = 10.0
+"""How long registering and leaving may take when every fault is healed."""
+
+
+class Registered(TypedDict):
+    """What is registered: what was asked for, or what had been registered before."""
+
+    address: str
+
+
+class Listed(TypedDict):
+    """Who is there; ``settled`` if that is by all that was committed before the call."""
+
+    addresses: list[str]
+    settled: NotRequired[bool | None]
+
+
+class Gathered(TypedDict):
+    """Who is there, and who is by the watched view."""
+
+    discovered: list[str]
+    seen: list[str]
+
+
+class GroupMembership(DeclaredWorkload):
+    """Clients register, list and watch who is there, and leave."""
+
+    name = "registry"
+    catalogue = REGISTRIES
+    model = "group membership"
+    main = "register"
+    cleanup: ClassVar = {"register": "deregister"}
+    requests = ("create", "delete", "get-children")
+
+    def open(self, recipe: type[ServiceRegistry], context: ClientContext) -> ServiceRegistry:
+        """Nobody is registered yet."""
+        return recipe(context.kazoo, self.path)
+
+    @operation(timeout=PATIENCE_S)
+    def register(self, registry: ServiceRegistry, address: str, timeout: float) -> Registered:
+        """Be listed, and watch; who is registered already makes sure of it."""
+        address = registry.address or address
+        registry.register(address, timeout)
+        registry.watch()
+        return {"address": address}
+
+    @operation(timeout=PATIENCE_S)
+    def deregister(self, registry: ServiceRegistry, timeout: float) -> None:
+        """Be listed no more."""
+        registry.deregister(timeout)
+
+    @operation(timeout=PATIENCE_S, changes=False)
+    def discover(self, registry: ServiceRegistry, timeout: float) -> Listed:
+        """List who is there."""
+        return {"addresses": registry.discover(timeout), "settled": registry.settles}
+
+    @operation(changes=False)
+    def look(self, registry: ServiceRegistry) -> Listed:
+        """Tell what the watched view shows."""
+        return {"addresses": registry.watch().addresses}
+
+    @operation(changes=False)
+    def gather(self, registry: ServiceRegistry, patience: float) -> Gathered:
+        """List once the view shows the same; if it never does, tell what both were last."""
+
+        def look() -> Gathered:
+            discovered = registry.discover(PATIENCE_S)
+            return {"discovered": discovered, "seen": registry.watch().addresses}
+
+        return look_until(lambda both: both["discovered"] == both["seen"], look, patience)
+
+    def load(self, client: Client) -> Steps:
+        """Register, discover and look for a while, and leave; and again."""
+        stay = 0
+        while not client.is_over:
+            address = f"p{client.process}-{stay}"
+            came = yield self._arrival(client, address)
+            while came.type == "ok" and not client.draws.one_in(80):
+                if client.is_over:
+                    return
+                yield client.rest(0.005, 0.055)
+                yield self.look() if client.draws.below(8) < 3 else self.discover()
+            if came.type == "ok":
+                yield self._arrival(client, address)
+            yield self.deregister()
+            stay += 1
+
+    def _arrival(self, client: Client, address: str) -> Invocation:
+        """Once in six times with little patience."""
+        hurried = client.draws.one_in(6)
+        timeout = client.draws.uniform(0.01, 0.21) if hurried else PATIENCE_S
+        return self.register(address=address, timeout=timeout)
+
+    def final(self) -> list[ScriptFunction]:
+        """All register, and all list; then half of them leave, and all list again."""
+        gather = until_ok(
+            lambda client: self.gather(patience=client.context.session_timeout + 3.0), 3
+        )
+        leave = until_ok(self.deregister(timeout=FINAL_PATIENCE_S), 3)
+        return [self._arrive, gather, only(lambda client: client.number % 2 == 0, leave), gather]
+
+    def _arrive(self, client: Client) -> Steps:
+        """Register, and give the sessions of the dead time to expire."""
+        register = self.register(address=f"p{client.process}-last", timeout=FINAL_PATIENCE_S)
+        yield from until_ok(register, 3)(client)
+        yield client.rest(client.context.session_timeout + 2.0)
+
+    checks = (
+        of_history(check_lists),
+        lambda run: check_discovery(run.history, run.truth, run.clock, run.path),
+        of_history(check_presence),
+    )
+    needs = (at_least(6, "register", "registrations"),)
+    expired = "sessions of clients that expired"
+
+    def expiries(self, evidence: Evidence, _: Sequence[CheckResult]) -> int:
+        """Of the clients' own sessions."""
+        return count_expiries(evidence.history, evidence.truth)
+
+
+REGISTRY = GroupMembership()
