@@ -51,6 +51,7 @@ class Handoffs:
     standing: int = 0  # elements handed over that have not come out, as far as is known
     empty: bool = False  # whether nothing else is in the queue that could come out first
     putter: int | None = None  # who has been answered soon ever since it puts
+    taker: int = 0  # any other
 
     def noting(self, client: Client, steps: Steps) -> Steps:
         """A client's script; who is busy is noted, and what comes out."""
@@ -72,6 +73,7 @@ class Handoffs:
             waits = [call.f == "dequeue" and call.value["timeout"] for call in self.calls.values()]
             self.period, self.called = period, client.time
             self.owed, self.empty = sum(wait > LONG_S for wait in waits), self.urgent
+            self._choose_taker(client)
         busy = bool(self.calls)
         puts = busy or (self.empty and not self.standing)
         if not self._may(client, puts=puts):
@@ -95,6 +97,11 @@ class Handoffs:
             self.putter = client.number if self.putter is None else self.putter
         elif self.putter == client.number:
             self.putter = None
+        self._choose_taker(client)
+
+    def _choose_taker(self, client: Client) -> None:
+        others = [number for number in range(client.clients) if number != self.putter]
+        self.taker = client.draws.choose(others or [client.number])
 
     def _may(self, client: Client, *, puts: bool) -> bool:
         """Whether a client may call now; where nothing has been called for long, anybody may."""
@@ -102,8 +109,8 @@ class Handoffs:
             return True
         if self.calls:
             return self.owed > 0 and not self.own
-        its = puts or not self.empty
-        return self.putter is None or (self.putter == client.number) == its
+        its = self.putter is not None and (puts or not self.empty)
+        return client.number == (self.putter if its else self.taker)
 
 
 def element_of(came: Op) -> Any:
