@@ -21,17 +21,10 @@ from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
+from rumpus.workloads.framework import leftovers
 from rumpus.workloads.framework.checks import accepted_actions, counted, stats_of
 from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.leftovers import (
-    Leftovers,
-    Node,
-    children_of,
-    hexadecimal,
-    nodes_at,
-    until_nothing_is_left,
-)
 from rumpus.workloads.framework.operation import operation
 
 Part = Literal["a", "b", "c", "d", "e", "f", "g"]
@@ -93,14 +86,15 @@ class Member:
         """What it owns."""
         owned = {}
         for name, part in self.partitioner.parts.items():
-            session = None if part.session is None else hexadecimal(part.session)
+            session = None if part.session is None else leftovers.hexadecimal(part.session)
             owned[name] = Grant(node=part.node, token=part.token, session=session)
         return owned
 
-    def left(self) -> list[Node]:
+    def left(self) -> list[leftovers.Node]:
         """What stands in the lines for the parts."""
         kazoo, lines = self.context.kazoo, [f"{self.lines}/{part}" for part in PARTS]
-        return nodes_at(kazoo, [path for line in lines for path in children_of(kazoo, line)])
+        paths = [path for line in lines for path in leftovers.children_of(kazoo, line)]
+        return leftovers.nodes_at(kazoo, paths)
 
 
 class PartitionerWorkload(DeclaredWorkload):
@@ -164,9 +158,9 @@ class PartitionerWorkload(DeclaredWorkload):
         return {"parts": sorted(member.parts()) if owned else []}
 
     @operation(changes=False)
-    def inspect(self, member: Member, patience: float) -> Leftovers:
+    def inspect(self, member: Member, patience: float) -> leftovers.Leftovers:
         """Tell what is left in the lines."""
-        return {"nodes": until_nothing_is_left(member.left, patience)}
+        return {"nodes": leftovers.until_nothing_is_left(member.left, patience)}
 
     def load(self, client: Client) -> Steps:
         """Members come, work and go."""
@@ -219,34 +213,27 @@ class PartitionerWorkload(DeclaredWorkload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """Has every part one owner?"""
-        history, promises, line = evidence.history, evidence.promises, evidence.line
-        holds = evidence.holds(self.words)
+        history, words, line = evidence.history, self.words, evidence.line
+        promises, lines = evidence.promises, line.path if line else ""
+        stale = int(LISTS_STALE * evidence.session_timeout * SECOND)
         members = partitions.members_at_once(
-            evidence.truth,
-            evidence.clock,
-            evidence.path,
-            line.path if line else "",
-            int(LISTS_STALE * evidence.session_timeout * SECOND),
+            evidence.truth, evidence.clock, evidence.path, lines, stale
         )
 
         def server(part: str) -> ServerView | None:
             its = line and replace(line, path=f"{line.path}/{part}")
             return view_of_servers(replace(evidence, line=its))
 
+        aware = "unaware-holder" in promises.prevents
         return [
             *partitions.check_shares(
-                history,
-                PARTS,
-                server,
-                self.words,
-                tokens=promises.tokens,
-                lateness_matters="unaware-holder" in promises.prevents,
+                history, PARTS, server, words, tokens=promises.tokens, lateness_matters=aware
             ),
-            check_entitlement(history, holds, None, self.words),
+            check_entitlement(history, evidence.holds(words), None, words),
             check_timeouts(history),
-            check_liveness(history, self.words),
+            check_liveness(history, words),
             partitions.check_ownership(history, PARTS),
-            partitions.check_sizes(history, PARTS, members, self.words),
+            partitions.check_sizes(history, PARTS, members, words),
         ]
 
     needs = (
