@@ -14,10 +14,7 @@ for ever.
 """
 
 import time
-from collections import defaultdict
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 import msgspec
@@ -28,6 +25,7 @@ from rumpus.checker.families import commitments
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.mortal_client import MortalClient
+from rumpus.harness.generators.board import Board, Task
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Steps, until_ok
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
@@ -62,6 +60,9 @@ FINAL_BOUND_S: Final = 15.0
 IDLE_S: Final = 0.005
 """From one look at the board to the next, while there is nothing to do."""
 
+ORPHANS: Final = "coordinators dead to the end"
+BY_OTHERS: Final = "decided without the coordinator"
+
 Site = Annotated[str, msgspec.Meta(pattern="^c[0-9]{1,4}$")]
 Decision = Literal["commit", "abort"]
 
@@ -86,45 +87,17 @@ class Sites:
         return self._recipe(kazoo, self._path, name=name, grace=GRACE_S)
 
 
-@dataclass(eq=False)
-class Task:
-    """Something to do, not before a moment (ns), nor before those others were answered."""
+class Transactions(Board):
+    """What all are to do. ``running``: transaction -> when it began, while it holds others up."""
 
-    step: Invocation
-    at: int = 0
-    others: Sequence["Task"] = ()
-    answered: bool = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = 0
+        self.running: dict[str, int] = {}
 
-
-@dataclass
-class Board:
-    """What is to be done, and by whom.
-
-    Attributes:
-        tasks: client -> what it is to do.
-        doing: client -> what it is at; when its process ends, the next one finds it here.
-        running: transaction -> when it began, while it keeps others from beginning.
-        begun: how many transactions were.
-    """
-
-    tasks: dict[int, list[Task]] = field(default_factory=lambda: defaultdict(list))
-    doing: dict[int, Task] = field(default_factory=dict)
-    running: dict[str, int] = field(default_factory=dict)
-    begun: int = 0
-
-    def next_of(self, client: Client) -> Task | None:
-        """What the client is to do now, votes first."""
-        own = self.tasks[client.number]
-        due = [t for t in own if t.at <= client.time and all(each.answered for each in t.others)]
-        task = min(due, key=lambda task: task.step.f != "vote", default=None)
-        if task is not None:
-            own.remove(task)
-        return task
-
-    def is_full(self, client: Client) -> bool:
-        """Whether there are transactions enough; who is away for long lets others begin again."""
-        fresh = [began for began in self.running.values() if client.time < began + OPEN_S * 1e9]
-        return len(fresh) >= MOST_OPEN
+    def are_enough(self, time: int) -> bool:
+        """Whether no other may begin; a transaction whose sites are away counts for a while."""
+        return sum(time < began + OPEN_S * 1e9 for began in self.running.values()) >= MOST_OPEN
 
 
 class TwoPhaseCommitWorkload(DeclaredWorkload):
@@ -193,27 +166,26 @@ class TwoPhaseCommitWorkload(DeclaredWorkload):
                 found["outcomes"][key] = decision
         return found
 
-    def shared(self) -> Board:
+    def shared(self) -> Transactions:
         """A board, on which who begins a transaction writes what others are to do."""
-        return Board()
+        return Transactions()
 
     def load(self, client: Client) -> Steps:
-        """Do what the board says; if it says nothing, begin a transaction."""
-        board: Board = client.shared
-        if client.number in board.doing:  # its former process ended in it
-            self._ended(client, "info")
+        """Do what the board says, votes first; if it says nothing, begin a transaction."""
+        board: Transactions = client.shared
+        if (lost := board.given_up(client)) is not None:
+            self._ended(client, lost.step, "info")
         while not client.is_over:
-            task = board.next_of(client)
-            if task is None and not board.is_full(client):
-                task = self._beginning(client)
+            task = board.take(client, "vote")
+            if task is None and not board.are_enough(client.time):
+                task = Task(self._beginning(client))
             if task is None:
                 yield client.rest(IDLE_S)
-                continue
-            board.doing[client.number] = task
-            came = yield task.step
-            self._ended(client, came.type)
+            else:
+                came = yield from board.do(client, task)
+                self._ended(client, task.step, came.type)
 
-    def _beginning(self, client: Client) -> Task:
+    def _beginning(self, client: Client) -> Invocation:
         """A transaction. One coordinator in eight dies of its beginning, one while it decides."""
         board, draws = client.shared, client.draws
         key, name = f"t{board.begun:05d}", f"c{client.number}"
@@ -222,25 +194,19 @@ class TwoPhaseCommitWorkload(DeclaredWorkload):
         parties = max(PARTICIPANTS, client.clients // 2 + 1)
         sites = sorted(draws.shuffle(range(client.clients))[:parties])
         fate = draws.below(8)
-        begin = self.begin(
+        return self.begin(
             key=key,
             participants=[f"c{site}" for site in sites],
             coordinator=name,
-            site=f"{name}-{key}" if fate in (0, 1) else name,
+            site=f"{name}-{key}" if fate < 2 else name,
             writes=draws.below(len(sites) + 1) if fate == 0 else None,
         )
-        return Task(begin)
 
-    def _ended(self, client: Client, outcome: str) -> None:
-        """The client is through with what it was at."""
-        board: Board = client.shared
-        task = board.doing.pop(client.number)
-        task.answered = True
-        f, value = task.step.f, task.step.value
-        if (f, outcome) in (("begin", "fail"), ("decide", "ok")):
-            board.running.pop(value["key"], None)
-        elif f == "begin":
-            self._ask(client, value)
+    def _ended(self, client: Client, step: Invocation, outcome: str) -> None:
+        if (step.f, outcome) in (("begin", "fail"), ("decide", "ok")):
+            client.shared.running.pop(step.value["key"], None)
+        elif step.f == "begin":
+            self._ask(client, step.value)
 
     def _ask(self, client: Client, begun: dict[str, Any]) -> None:
         """What a transaction asks of its sites.
@@ -248,37 +214,34 @@ class TwoPhaseCommitWorkload(DeclaredWorkload):
         Of eight votes one comes late, so that others lose their patience, and one is a no. Of
         four transactions whose coordinator lives one is decided only when every vote was answered.
         """
-        tasks, draws, key = client.shared.tasks, client.draws, begun["key"]
+        board, draws, key = client.shared, client.draws, begun["key"]
         sites = [int(name.removeprefix("c")) for name in begun["participants"]]
         votes = []
-        for site in sites:
+        for number in sites:
             kind = draws.below(8)
             at = client.after(_lateness(draws)) if kind == 0 else client.time
             votes.append(Task(self.vote(key=key, value="no" if kind == 1 else "yes"), at))
-            tasks[site].append(votes[-1])
-        doomed = begun["site"] != begun["coordinator"]
-        if doomed and begun["writes"] is None:
+            board.add(number, votes[-1])
+        lives = begun["site"] == begun["coordinator"]
+        if not lives and begun["writes"] is None:
             dying = self.abandon(key=key, site=begun["site"], writes=draws.below(len(sites)))
-            tasks[client.number].append(Task(dying))
-        if not doomed and client.number not in sites:
+            board.add(client.number, Task(dying))
+        if lives and client.number not in sites:
             sites.append(client.number)
-        others = votes if not doomed and draws.one_in(4) else ()
-        for site in sites:
+        others = votes if lives and draws.one_in(4) else ()
+        for number in sites:
             timeout = PATIENCE_S / 4 if draws.one_in(6) else DECIDE_TIMEOUT_S
-            tasks[site].append(Task(self.decide(key=key, timeout=timeout), others=others))
+            board.add(number, Task(self.decide(key=key, timeout=timeout), others=others))
 
     def final(self) -> list[ScriptFunction]:
         """Everybody learns how every transaction ended."""
         return [until_ok(self.outcomes(patience=FINAL_BOUND_S), 3)]
 
-    needs = tuple(
-        counted(number, stat, "commitments", stat)
-        for number, stat in (
-            (5, "commits"),
-            (5, "aborts"),
-            (1, "coordinators dead to the end"),
-            (1, "decided without the coordinator"),
-        )
+    needs = (
+        counted(5, "commits", "commitments", "commits"),
+        counted(5, "aborts", "commitments", "aborts"),
+        counted(1, ORPHANS, "commitments", ORPHANS),
+        counted(1, BY_OTHERS, "commitments", BY_OTHERS),
     )
 
     def results(self, evidence: Evidence) -> list[CheckResult]:

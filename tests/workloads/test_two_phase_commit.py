@@ -2,13 +2,7 @@
 
 import pytest
 
-from rumpus.checker.families.commitments import (
-    Decided,
-    Standing,
-    check_commitments,
-    check_ends,
-    check_votes,
-)
+from rumpus.checker.families.commitments import check_commitments
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
 from rumpus.harness.generators.seed import Seed
@@ -17,46 +11,11 @@ from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT
-from tests.checker.recorded import Recorded
+from tests.checker.families.transactions import Transactions
 from tests.harness.simulated_runs import SimulatedRuns
 
 SECOND = 1000 * MILLISECOND
 NAMES = [f"c{client}" for client in range(5)]
-
-
-class Transactions(Recorded):
-    """One transaction ``t`` of c0, on which c0 and c1 vote."""
-
-    def operation(self, ms, process, outcome, f, value, answer=None):
-        self.add(ms, process, "invoke", f, value)
-        return self.add(ms + 5, process, outcome, f, answer if answer is not None else value)
-
-    def begun(self, site="c0"):
-        value = {
-            "key": "t",
-            "participants": ["c0", "c1"],
-            "coordinator": "c0",
-            "site": site,
-            "writes": None,
-        }
-        return self.operation(0, 0, "ok", "begin", value)
-
-    def vote(self, ms, process, ballot="yes", outcome="ok"):
-        return self.operation(ms, process, outcome, "vote", {"key": "t", "value": ballot})
-
-    def decide(self, ms, process, decision):
-        return self.operation(ms, process, "ok", "decide", {"key": "t"}, told(decision))
-
-    def outcomes(self, ms, process, outcomes, blocked=()):
-        answer = {"outcomes": outcomes, "blocked": list(blocked)}
-        return self.operation(ms, process, "ok", "outcomes", {"patience": 1}, answer)
-
-    def final(self, ms, *, healed=True):
-        return self.add(ms, "control", "info", "phase", {"phase": "final", "healed": healed})
-
-
-def told(decision):
-    return {"key": "t", "value": decision}
 
 
 def kinds(recorded, **more):
@@ -96,49 +55,6 @@ def test_two_decisions_of_which_the_second_is_told_in_the_end():
     assert kinds(recorded.outcomes(50, 0, {"t": "abort"})) == {"two-decisions"}
 
 
-def test_two_decisions_in_the_servers_logs():
-    recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "commit").history()
-    commit, abort = Decided("commit", "0x1"), Decided("abort", "0x2")
-    assert not check_commitments(recorded, {"t": [commit]}).anomalies
-    found = check_commitments(recorded, {"t": [abort, commit]}).anomalies
-    assert [anomaly.kind for anomaly in found] == ["two-decisions"]
-
-
-@pytest.mark.parametrize(
-    ("outcome", "standing", "lost"),
-    [
-        ("ok", {("t", "c1"): Standing("no", "c0")}, True),
-        ("ok", {("t", "c1"): Standing("yes", "c1")}, False),
-        ("ok", {("t", "c0"): Standing("no", "c0")}, False),
-        ("fail", {("t", "c1"): Standing("no", "c0")}, False),
-        ("info", {("t", "c1"): Standing("no", "c0")}, False),
-        ("ok", {}, False),
-        ("ok", None, False),
-    ],
-    ids=str,
-)
-def test_a_vote_that_was_acknowledged_stands(outcome, standing, lost):
-    recorded = Transactions().begun().vote(10, 1, outcome=outcome).history()
-    found = check_votes(recorded, standing).anomalies
-    assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("lost-vote", [1])] * lost
-
-
-def test_who_decided_is_what_the_logs_say_and_not_who_was_told_first():
-    recorded = Transactions()
-    for client in (0, 1):
-        value = {"client": client, "session": f"0x{client}"}
-        recorded.add(0, "session", "info", "connected", value)
-    history = recorded.begun().decide(30, 1, "commit").decide(40, 0, "commit").history()
-
-    def without(logged):
-        return check_commitments(history, logged).stats["decided without the coordinator"]
-
-    assert without({"t": [Decided("commit", "0x0")]}) == 0
-    assert without({"t": [Decided("commit", "0x1")]}) == 1
-    assert without({"t": [Decided("commit", "0x9")]}) == 0
-    assert without(None) is None
-
-
 def test_a_coordinator_that_died_stays_dead():
     def dead(recorded):
         stats = check_commitments(recorded.history()).stats
@@ -168,26 +84,6 @@ def test_some_decisions_are_asked_for_only_once_every_vote_was_answered():
 def test_an_abort_although_all_had_voted_yes():
     recorded = Transactions().begun().vote(10, 0).vote(20, 1).decide(30, 2, "abort")
     assert kinds(recorded) == {"not-linearizable"}
-
-
-def test_in_the_end_everybody_learns_every_end():
-    recorded = Transactions().begun().vote(10, 0).final(100)
-    for process in range(3):
-        recorded.outcomes(110 + process, process, {"t": "abort"})
-    assert not check_ends(recorded.end(200).history()).anomalies
-
-
-@pytest.mark.parametrize(("outcomes", "blocked"), [({}, ["t"]), ({}, [])], ids=["open", "gone"])
-def test_a_transaction_without_an_end(outcomes, blocked):
-    recorded = Transactions().begun().final(100).outcomes(110, 1, outcomes, blocked)
-    found = check_ends(recorded.add(150, "control", "info", "phase-end").history()).anomalies
-    assert [(anomaly.kind, anomaly.clients) for anomaly in found] == [("blocked-transaction", [1])]
-
-
-def test_no_end_is_asked_for_before_everything_is_healed():
-    result = check_ends(Transactions().begun().final(100, healed=False).history())
-    assert result.unknown
-    assert not result.anomalies
 
 
 def rehearsed(behaviour=perfect):
