@@ -14,14 +14,14 @@ from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.every_run.waiters import check_waiters
 from rumpus.checker.families.held_up_waiters import count_held_up
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import until_nothing_is_left
+from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, until_ok
 from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.framework.checks import at_least, follows, of_history
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
-from rumpus.workloads.framework.leftovers import until_nothing_is_left
 from rumpus.workloads.framework.operation import Failed, operation
-from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
+from rumpus.workloads.framework.workload import Workload
 
 KEEPERS = 2
 """How many barriers there are; as many clients keep one each at a time."""
@@ -65,7 +65,7 @@ class Opened(NamedTuple):
     left: list[PatientCall[bool]]
 
 
-class BarrierWorkload(DeclaredWorkload):
+class BarrierWorkload(Workload):
     """Some clients set a barrier up and remove it each, all others wait at them."""
 
     name = "barrier"

@@ -18,8 +18,8 @@ from rumpus.harness.generators.script import Client, ScriptFunction, Steps, unti
 from rumpus.recipes.counter.catalogue import COUNTERS
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows, of_history
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 AMOUNTS = (1, 2, -1, 5, 1, -3, 1, 7)
 """What is added to each counter, always the same: then the model decides exactly."""
@@ -45,7 +45,7 @@ TRIES = 8
 Key = Annotated[int, msgspec.Meta(ge=0, lt=len(AMOUNTS))]
 
 
-class CounterWorkload(DeclaredWorkload):
+class CounterWorkload(Workload):
     """Clients add to counters and read them; at the end everybody reads all."""
 
     name = "counter"

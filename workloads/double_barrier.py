@@ -21,17 +21,17 @@ from rumpus.checker.families import barrier_rounds
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import hexadecimal
+from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.checks import at_least
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.leftovers import hexadecimal
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
-from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
+from rumpus.workloads.framework.workload import Workload
 
 PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
@@ -90,7 +90,7 @@ class Party(NamedTuple):
             raise
 
 
-class DoubleBarrierWorkload(DeclaredWorkload):
+class DoubleBarrierWorkload(Workload):
     """All clients go into a barrier together and out together, round after round."""
 
     name = "double-barrier"

@@ -16,16 +16,16 @@ from rumpus.checker.families.replication import check_recovery, check_replicatio
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
+from rumpus.harness.clients.leftovers import look_until
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.failover.catalogue import FAILOVER
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase
 from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.framework.checks import counted, follows, of_history, stats_of
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.leftovers import look_until
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 PATIENCE_S, FINAL_PATIENCE_S = 0.5, 2.0
 """How long a user waits for its write or read: not so long that everybody waits for a primary that
@@ -96,7 +96,7 @@ def check_primary(evidence: Evidence) -> CheckResult:
     )
 
 
-class FailoverWorkload(DeclaredWorkload):
+class FailoverWorkload(Workload):
     """A database of all clients elects its primary, and loses no acknowledged write."""
 
     name = "failover"

@@ -11,15 +11,15 @@ from rumpus.checker.families.convergence import count_expiries
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import look_until
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import ServiceRegistry
 from rumpus.workloads.framework.checks import at_least, of_history
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import look_until
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 PATIENCE_S = 3.0
 
@@ -47,7 +47,7 @@ class Gathered(TypedDict):
     seen: list[str]
 
 
-class GroupMembership(DeclaredWorkload):
+class GroupMembership(Workload):
     """Clients register, list and watch who is there, and leave."""
 
     name = "registry"

@@ -25,16 +25,16 @@ from rumpus.checker.families.job_effects import (
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import names_in
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Claim, Jobs
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.framework.checks import counted, of_history
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import names_in
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 TIMEOUT_S = 1.0
 GRACE_S = 0.3
@@ -94,7 +94,7 @@ class Worker:
     submitted: dict[str, str] = field(default_factory=dict)
 
 
-class JobsWorkload(DeclaredWorkload):
+class JobsWorkload(Workload):
     """Clients hand jobs in, do those of others, and wait to be told."""
 
     name = "jobs"

@@ -16,16 +16,16 @@ from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients import leftovers
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
-from rumpus.workloads.framework import leftovers
 from rumpus.workloads.framework.checks import accepted_actions, counted, stats_of
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 Part = Literal["a", "b", "c", "d", "e", "f", "g"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -97,7 +97,7 @@ class Member:
         return leftovers.nodes_at(kazoo, paths)
 
 
-class PartitionerWorkload(DeclaredWorkload):
+class PartitionerWorkload(Workload):
     """Members that come and go share out a set."""
 
     name = "partitioner"

@@ -13,8 +13,8 @@ from rumpus.workloads.contests.semaphore import SEMAPHORE
 from rumpus.workloads.counter import COUNTER
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER
 from rumpus.workloads.failover import FAILOVER_WORKLOAD
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.operation_values import check_operations
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.group_membership import REGISTRY
 from rumpus.workloads.jobs import JOBS
 from rumpus.workloads.partitioner import PARTITIONER
@@ -30,7 +30,7 @@ from rumpus.workloads.znodes.sequence import SEQUENCE
 from rumpus.workloads.znodes.watch import WATCH
 from rumpus.workloads.znodes.znode import ZNODE
 
-WORKLOADS: Final[Mapping[str, DeclaredWorkload]] = {
+WORKLOADS: Final[Mapping[str, Workload]] = {
     each.name: each
     for each in (
         LOCK,

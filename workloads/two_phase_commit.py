@@ -31,9 +31,9 @@ from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Step
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import InDoubt, TwoPhaseCommit
 from rumpus.workloads.framework.checks import counted, follows
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
+from rumpus.workloads.framework.workload import Workload
 
 PARTICIPANTS: Final = 3
 """How many sites vote on each transaction at least, if there are so many clients. More than half of
@@ -100,7 +100,7 @@ class Transactions(Board):
         return sum(time < began + OPEN_S * 1e9 for began in self.running.values()) >= MOST_OPEN
 
 
-class TwoPhaseCommitWorkload(DeclaredWorkload):
+class TwoPhaseCommitWorkload(Workload):
     """Clients coordinate transactions, vote on each other's, and decide."""
 
     name = "two-phase-commit"

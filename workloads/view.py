@@ -15,16 +15,16 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 from rumpus.checker.families.convergence import check_convergence, check_view_order, count_expiries
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import look_until
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session
 from rumpus.recipes.view.catalogue import VIEWS
 from rumpus.workloads.framework.checks import counted, of_history
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import look_until
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 NAMES = ("n0", "n1", "n2", "n3")
 """The nodes in the folder."""
@@ -85,7 +85,7 @@ class Follower:
         return {name: self.ask("get", f"{path}/{name}")[0].decode() for name in names}
 
 
-class ViewWorkload(DeclaredWorkload):
+class ViewWorkload(Workload):
     """Clients follow what stands in a folder while all of them change it.
 
     They follow from the beginning of the load, so that every fault strikes somebody's view.

@@ -11,13 +11,13 @@ from docs.generators.marked_page import table_row, with_part
 from rumpus.checker.verdict import ANOMALIES
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
 
 PROMISES, FAMILIES = "promises", "families"
 
 
-def with_promises(page: str, workload: DeclaredWorkload) -> str:
+def with_promises(page: str, workload: Workload) -> str:
     """The page of a family with its tables up to date; raises as ``marked_page.with_part``."""
     return with_part(page, PROMISES, table(workload))
 
@@ -39,7 +39,7 @@ def with_families(page: str) -> str:
     return with_part(page, FAMILIES, head + "".join(f"{table_row(row)}\n" for row in rows))
 
 
-def table(workload: DeclaredWorkload) -> str:
+def table(workload: Workload) -> str:
     """What a family's recipes promise, what breaks a promise, and its mutants, as Markdown."""
     entries = workload.catalogue.items()
     sound = {name: entry.recipe for name, entry in entries if not entry.faulty}

@@ -1,4 +1,4 @@
-"""A rehearsal: a generator run by the interpreter with imagined workers on virtual time.
+"""A dry run: a generator run by the interpreter with imagined workers on virtual time.
 
 For tests of generators, in the manner of Jepsen's ``generator.test``: what would be done,
 when, and by whom, if operations took so long and ended so. Nothing is random but by a seed.
@@ -41,7 +41,7 @@ class Dispatched(NamedTuple):
     cleanup: bool
 
 
-class Rehearsal(NamedTuple):
+class DryRun(NamedTuple):
     """What was done: dispatches and records in their order, and when all was done, in ns."""
 
     dispatches: list[Dispatched]
@@ -67,7 +67,7 @@ def imperfect(dispatch: Dispatch, seed: Seed) -> Outcome:
     return Outcome(called, returned + 1, "info" if dispatch.thread == NEMESIS else outcome)
 
 
-def rehearse(
+def dry_run(
     generator: Generator,
     *,
     clients: int,
@@ -78,7 +78,7 @@ def rehearse(
     kills: Iterable[Kill] = (),
     stop_at: int | None = None,
     most: int = 10_000,
-) -> Rehearsal:
+) -> DryRun:
     """Run a generator to its end.
 
     Args:
@@ -90,7 +90,7 @@ def rehearse(
         seed: for the behaviour.
         kills: clients killed on the way. One that is away already is not killed again.
         stop_at: when to stop, in ns.
-        most: how many operations at most; the rehearsal is stopped after that.
+        most: how many operations at most; the run is stopped after that.
 
     Raises:
         RuntimeError: the interpreter waits for an event, but none is to come.
@@ -105,7 +105,7 @@ def rehearse(
     while True:
         step = interpreter.poll(stage.now)
         if isinstance(step, Done):
-            return Rehearsal(stage.dispatches, History(stage.records, clients=clients), stage.now)
+            return DryRun(stage.dispatches, History(stage.records, clients=clients), stage.now)
         if isinstance(step, Wait):
             stage.wait(step.until)
         else:

@@ -163,7 +163,7 @@ class Script:
         function: makes the steps; called once.
         client: what the function is given.
         ended: client -> its last completion; kept up to date.
-        heed: is told of each completion when it comes.
+        on_completion: is told of each completion when it comes.
     """
 
     def __init__(
@@ -171,10 +171,10 @@ class Script:
         function: ScriptFunction,
         client: Client,
         ended: dict[int, Op] | None = None,
-        heed: Callable[[Op], None] | None = None,
+        on_completion: Callable[[Op], None] | None = None,
     ) -> None:
         self._client = client
-        self._heed = heed
+        self._on_completion = on_completion
         self._ended = {} if ended is None else ended
         self._steps = function(client)
         self._step: Step | None = None
@@ -215,8 +215,8 @@ class Script:
         if event.type != "invoke":
             self._came, self._moves_on = event, True
             self._ended[self._client.number] = event
-            if self._heed is not None:
-                self._heed(event)
+            if self._on_completion is not None:
+                self._on_completion(event)
         return self
 
 
@@ -226,7 +226,7 @@ def each_client(
     *,
     seed: Seed | None = None,
     shared: Any = None,
-    heed: Callable[[Op], None] | None = None,
+    on_completion: Callable[[Op], None] | None = None,
     renew: bool = True,
 ) -> Generator:
     """Every client goes through a script of its own.
@@ -236,7 +236,8 @@ def each_client(
         context: what it depends on.
         seed: of all choices; each client has a child of it. None: the context's.
         shared: what all scripts have in common.
-        heed: is told of each completion when it comes, before its script is resumed with it.
+        on_completion: is told of each completion when it comes, before its script is resumed
+            with it.
         renew: whether a client whose process was retired begins anew; else it goes on.
     """
     ended: dict[int, Op] = {}
@@ -247,7 +248,7 @@ def each_client(
             return NOTHING
         number = owner % context.clients
         client = Client(number, context, seeds.child(owner), shared, ended.get(number))
-        return Script(function, client, ended, heed)
+        return Script(function, client, ended, on_completion)
 
     return each_process(script) if renew else each_thread(script)
 

@@ -34,7 +34,7 @@ from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
 
 TICK_MS = 500
@@ -178,13 +178,13 @@ def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
     )
 
 
-def _workload(name: str) -> DeclaredWorkload:
+def _workload(name: str) -> Workload:
     if name not in WORKLOADS:
         raise UsageError(f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}")
     return WORKLOADS[name]
 
 
-def _check_recipe(workload: DeclaredWorkload, name: str, *, fencing: bool) -> None:
+def _check_recipe(workload: Workload, name: str, *, fencing: bool) -> None:
     if name not in workload.recipes:
         raise UsageError(
             f"unknown recipe {name!r} of workload {workload.name}; there are "
@@ -197,7 +197,7 @@ def _check_recipe(workload: DeclaredWorkload, name: str, *, fencing: bool) -> No
         )
 
 
-def _check_action(workload: DeclaredWorkload, name: str, length: float, guard: float) -> None:
+def _check_action(workload: Workload, name: str, length: float, guard: float) -> None:
     if (length or guard) and not workload.timed_actions:
         timed = [each.name for each in WORKLOADS.values() if each.timed_actions]
         raise UsageError(

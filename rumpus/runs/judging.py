@@ -26,9 +26,9 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
 from rumpus.version import __version__
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation_values import check_operations
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
@@ -121,7 +121,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
 
 
 def held_to(
-    workload: DeclaredWorkload, recipe: str, promises: Promises
+    workload: Workload, recipe: str, promises: Promises
 ) -> tuple[Promises, list[CheckResult]]:
     """The promises that a run is held to, and what they leave open.
 
@@ -216,7 +216,7 @@ def _few(words: list[str]) -> str:
 
 def judge_evidence(
     path: Path,
-    workload: DeclaredWorkload,
+    workload: Workload,
     recipe: str,
     evidence: Evidence,
     questions: Sequence[CheckResult] = (),
@@ -266,7 +266,7 @@ def judge_evidence(
     return verdict
 
 
-def _foreign(path: Path, workload: DeclaredWorkload, error: Exception) -> UnreadableRun:
+def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
     return UnreadableRun(
         path, f"no history of {workload.name} ({error})", "see docs/history-format.md"
     )

@@ -16,8 +16,8 @@ from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS, fitting_workloads
 
 ANY = "any"
@@ -101,7 +101,7 @@ def _test(
     return test
 
 
-def _family(path: Path, history: History, named: str | None) -> DeclaredWorkload:
+def _family(path: Path, history: History, named: str | None) -> Workload:
     """The workload that made a history which does not say it."""
     if named is not None:
         if named not in WORKLOADS:
@@ -127,7 +127,7 @@ def _family(path: Path, history: History, named: str | None) -> DeclaredWorkload
     )
 
 
-def _promises(family: DeclaredWorkload, recipe: str | None) -> Promises:
+def _promises(family: Workload, recipe: str | None) -> Promises:
     """A recipe's promises, or what any of the family's sound recipes promises."""
     if recipe is not None:
         if recipe not in family.recipes:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.harness.generators.dry_run import imperfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.results.first_record import FirstRecord
@@ -259,7 +259,7 @@ def test_what_a_workload_asks_of_its_clients_is_what_it_says_that_it_does(name):
     for recipe in [each for each in workload.catalogue.values() if not each.faulty]:
         setting = WorkloadContext(Seed(3), recipe.recipe, 5, 2.0, until=2 * 10**9)
         for generator in (workload.final_of(setting), workload.load_of(setting)):
-            log = rehearse(
+            log = dry_run(
                 generator, clients=5, nemesis=False, behaviour=imperfect, most=150,
                 cleanup=workload.cleanup,
             )  # fmt: skip

@@ -7,13 +7,13 @@ import pytest
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.harness.clients.client_body import Outcome
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.barrier import BARRIER, KEEPERS, SHIFT_NS, Opened
-from rumpus.workloads.framework.declared_workload import OpenClient
 from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -114,7 +114,7 @@ def keeper_of(dispatched):
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_clients_take_turns_at_keeping_the_barriers_and_wait_at_those_of_others(behaviour):
-    log = rehearse(
+    log = dry_run(
         on_clients(BARRIER.load_of(setting(1))),
         clients=CLIENTS,
         nemesis=False,
@@ -136,7 +136,7 @@ def test_clients_take_turns_at_keeping_the_barriers_and_wait_at_those_of_others(
 
 
 def test_in_the_end_everybody_passes_and_looks_for_who_is_left():
-    log = rehearse(
+    log = dry_run(
         BARRIER.final_of(setting(1)),
         clients=CLIENTS,
         nemesis=False,

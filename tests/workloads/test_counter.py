@@ -3,14 +3,14 @@
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.counter import AMOUNTS, COUNTER
-from rumpus.workloads.framework.declared_workload import OpenClient
 from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -100,7 +100,7 @@ def setting(seed):
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
-    done = rehearse(
+    done = dry_run(
         on_clients(COUNTER.load_of(setting(1))),
         clients=CLIENTS,
         nemesis=False,
@@ -115,7 +115,7 @@ def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
 
 
 def test_in_the_end_everybody_reads_every_counter():
-    done = rehearse(
+    done = dry_run(
         COUNTER.final_of(setting(1)),
         clients=CLIENTS,
         nemesis=False,

@@ -8,14 +8,14 @@ import pytest
 from rumpus.checker.clock import WallClock
 from rumpus.checker.servers.server_truth import SessionLife
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
-from rumpus.workloads.framework.declared_workload import OpenClient
 from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
 
@@ -158,7 +158,7 @@ def setting(seed):
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
-    done = rehearse(
+    done = dry_run(
         on_clients(DOUBLE_BARRIER.load_of(setting(1))),
         clients=CLIENTS,
         nemesis=False,
@@ -178,7 +178,7 @@ def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
 
 
 def test_in_the_end_all_pass_one_round():
-    done = rehearse(
+    done = dry_run(
         DOUBLE_BARRIER.final_of(setting(1)),
         clients=CLIENTS,
         nemesis=False,

@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from rumpus.harness.clients.client_body import Leaves
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.failover import FAILOVER_WORKLOAD, FINAL_VALUES
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from tests.harness.simulated_runs import SimulatedRuns
 
 SECOND = 1_000_000_000
@@ -22,7 +22,7 @@ def simulate(tmp_path):
 
 
 def calls(generator, behaviour=imperfect):
-    log = rehearse(generator, clients=3, behaviour=behaviour, seed=Seed(2))
+    log = dry_run(generator, clients=3, behaviour=behaviour, seed=Seed(2))
     return [op for op in log.history if op.type == "invoke"]
 
 

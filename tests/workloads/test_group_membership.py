@@ -3,13 +3,13 @@ import pytest
 from rumpus.checker.clock import WallClock
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.servers.server_truth import ZnodeLife
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import RegistrationUnknown
 from rumpus.recipes.requests.session import Unanswered
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.group_membership import REGISTRY
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -238,7 +238,7 @@ def setting(until=0):
 
 
 def test_clients_come_and_go_under_addresses_of_their_own():
-    log = rehearse(
+    log = dry_run(
         REGISTRY.load_of(setting(20 * 10**9)), clients=3, behaviour=imperfect, seed=Seed(2),
         cleanup=REGISTRY.cleanup,
     )  # fmt: skip
@@ -255,7 +255,7 @@ def test_clients_come_and_go_under_addresses_of_their_own():
 
 
 def test_in_the_end_all_come_and_after_a_while_all_list_and_half_of_them_leave():
-    log = rehearse(REGISTRY.final_of(setting()), clients=3, behaviour=perfect, seed=Seed(2))
+    log = dry_run(REGISTRY.final_of(setting()), clients=3, behaviour=perfect, seed=Seed(2))
     calls = [op for op in log.history if op.type == "invoke"]
     fs = ["register"] * 3 + ["gather"] * 3 + ["deregister"] * 2 + ["gather"] * 3
     assert [op.f for op in calls] == fs

@@ -4,7 +4,7 @@ import pytest
 
 from rumpus.checker.families.job_effects import check_job_effects
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, dry_run, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.jobs.catalogue import BOARDS
@@ -171,10 +171,8 @@ def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
 
 def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
     setting = WorkloadContext(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
-    rehearsal = rehearse(
-        on_clients(JOBS.load_of(setting)), clients=3, nemesis=False, behaviour=perfect
-    )
-    calls = [operation.invoke for operation in rehearsal.history.operations()]
+    run = dry_run(on_clients(JOBS.load_of(setting)), clients=3, nemesis=False, behaviour=perfect)
+    calls = [operation.invoke for operation in run.history.operations()]
     for client in range(3):
         own = [call.f for call in calls if call.process % 3 == client]
         claimed = [own[at : at + 3] for at, f in enumerate(own) if f == "claim"]

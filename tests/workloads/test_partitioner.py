@@ -16,7 +16,7 @@ from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.clients.messages import Acted
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -24,7 +24,7 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
 from rumpus.recipes.partitioner.member_partitioner import Part
 from rumpus.workloads import partitioner
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.partitioner import LATE_S, PARTITIONER, SETTLING_S, Member
 from tests.checker.recorded import MS, Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -316,7 +316,7 @@ def setting(until=0):
 
 
 def test_what_is_acquired_is_worked_with_and_released_before_anybody_leaves():
-    log = rehearse(
+    log = dry_run(
         PARTITIONER.load_of(setting(60 * SECOND)), clients=4, behaviour=imperfect, seed=Seed(2)
     )
     calls = {}
@@ -340,7 +340,7 @@ def test_in_the_end_half_of_the_members_come_late_and_leave_first():
     def slow(dispatch, seed):
         return perfect(dispatch, seed)._replace(returned=SECOND // 2)
 
-    log = rehearse(PARTITIONER.final_of(setting()), clients=4, behaviour=slow)
+    log = dry_run(PARTITIONER.final_of(setting()), clients=4, behaviour=slow)
     calls = [op for op in log.history if op.type == "invoke"]
     left = [(op.process, op.time) for op in calls if op.f == "leave"]
     leavers = [process for process, _ in left]

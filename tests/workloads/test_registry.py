@@ -4,7 +4,7 @@ import pytest
 
 from rumpus.checker.verdict import ANOMALIES
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import rehearse
+from rumpus.harness.generators.dry_run import dry_run
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.workloads.registry import WORKLOADS
@@ -48,7 +48,7 @@ def test_load_and_final_phase_are_of_operations_that_the_workload_names(workload
     spoken = [
         {
             what.f
-            for _, what, _ in rehearse(on_clients(generator), clients=3, nemesis=False).dispatches
+            for _, what, _ in dry_run(on_clients(generator), clients=3, nemesis=False).dispatches
         }
         for generator in (workload.load_of(setting), workload.final_of(setting))
     ]

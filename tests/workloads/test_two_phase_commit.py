@@ -4,7 +4,7 @@ import pytest
 
 from rumpus.checker.families.commitments import check_commitments
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, perfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, dry_run, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
@@ -61,7 +61,7 @@ def test_a_coordinator_that_died_stays_dead():
         return stats["coordinators dead to the end"]
 
     assert (dead(Transactions().begun()), dead(Transactions().begun(site="c0-t"))) == (0, 1)
-    calls = [operation.invoke for operation in rehearsed().history.operations()]
+    calls = [operation.invoke for operation in dry().history.operations()]
     begun = [call.value for call in calls if call.f == "begin"]
     doomed = {value["key"]: value["site"] for value in begun if value["site"] not in NAMES}
     assert {value["key"] for value in begun if value["writes"] is not None} < set(doomed)
@@ -70,7 +70,7 @@ def test_a_coordinator_that_died_stays_dead():
 
 
 def test_some_decisions_are_asked_for_only_once_every_vote_was_answered():
-    recorded = rehearsed().history
+    recorded = dry().history
     votes, decides = {}, {}
     for operation in recorded.operations():
         if operation.invoke.f == "vote":
@@ -86,14 +86,14 @@ def test_an_abort_although_all_had_voted_yes():
     assert kinds(recorded) == {"not-linearizable"}
 
 
-def rehearsed(behaviour=perfect):
+def dry(behaviour=perfect):
     setting = WorkloadContext(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
     load = on_clients(TWO_PHASE_COMMIT.load_of(setting))
-    return rehearse(load, clients=5, nemesis=False, behaviour=behaviour)
+    return dry_run(load, clients=5, nemesis=False, behaviour=behaviour)
 
 
 def test_the_load_asks_every_participant_for_its_vote_and_for_the_decision():
-    calls = [operation.invoke for operation in rehearsed().history.operations()]
+    calls = [operation.invoke for operation in dry().history.operations()]
     begun = {call.value["key"]: call for call in calls if call.f == "begin"}
     assert len(begun) > 20
     for f in ("vote", "decide"):
@@ -111,7 +111,7 @@ def test_a_coordinator_that_is_lost_while_it_begins_is_voted_on_all_the_same():
         outcome = perfect(what, seed)
         return outcome._replace(type="info") if what.f == "begin" else outcome
 
-    calls = [operation.invoke for operation in rehearsed(lost).history.operations()]
+    calls = [operation.invoke for operation in dry(lost).history.operations()]
     assert sum(call.f == "vote" for call in calls) > 20
 
 

@@ -4,11 +4,11 @@ import pytest
 from kazoo.exceptions import NodeExistsError, NoNodeError, SessionExpiredError
 
 from rumpus.checker.families.convergence import check_convergence, check_view_order
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.view.catalogue import VIEWS
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.view import BURST, ROUNDS, VIEW, Follower
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -173,7 +173,7 @@ def test_a_change_is_refused_for_certain_or_unknown(f, name, outcome):
 
 def test_clients_follow_first_and_write_nothing_twice():
     setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=5 * 10**9)
-    log = rehearse(VIEW.load_of(setting), clients=3, behaviour=imperfect, seed=Seed(2))
+    log = dry_run(VIEW.load_of(setting), clients=3, behaviour=imperfect, seed=Seed(2))
     calls = [op for op in log.history if op.type == "invoke"]
     assert all(next(op.f for op in calls if op.process == n) == "follow" for n in range(3))
     assert {op.f for op in calls} >= {"follow", "look", "write", "remove"}
@@ -183,7 +183,7 @@ def test_clients_follow_first_and_write_nothing_twice():
 
 def test_in_the_end_every_burst_of_changes_is_waited_for():
     setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0)
-    log = rehearse(VIEW.final_of(setting), clients=3, behaviour=perfect, seed=Seed(2))
+    log = dry_run(VIEW.final_of(setting), clients=3, behaviour=perfect, seed=Seed(2))
     calls = [op.f for op in log.history if op.type == "invoke"]
     assert calls[:3] == ["follow"] * 3
     changes = ["change" if f in ("write", "remove") else f for f in calls[3:]]

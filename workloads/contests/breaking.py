@@ -13,6 +13,7 @@ from rumpus.checker.exclusion.broken_locks import check_broken_locks
 from rumpus.checker.history import Op
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.breaking.breakable_lock import BLACKLIST, BlacklistLock, IdentityLock
@@ -25,7 +26,6 @@ from rumpus.workloads.contests.contender import Contender, Work
 from rumpus.workloads.contests.contention import ContentionWorkload
 from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import hexadecimal
 from rumpus.workloads.framework.operation import Failed, operation
 
 PATIENCE_S: Final = 3.0

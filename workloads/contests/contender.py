@@ -6,16 +6,16 @@ from typing import Any, Final, NotRequired, TypedDict
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.exclusion.grants import sequence_number
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.clients.messages import Acted
-from rumpus.recipes.outcomes import NotDone
-from rumpus.recipes.promises import Line
-from rumpus.workloads.framework.leftovers import (
+from rumpus.harness.clients.leftovers import (
     REQUEST_PATIENCE_S,
     Node,
     children_of,
     hexadecimal,
     nodes_at,
 )
+from rumpus.harness.clients.messages import Acted
+from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import Failed
 
 LINGER_S: Final = 10.0

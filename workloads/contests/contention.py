@@ -11,14 +11,14 @@ from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import Node, until_nothing_is_left
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, counted
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.leftovers import Node, until_nothing_is_left
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.workload import Workload
 
 LONG_PATIENCE_S: Final = 5.0
 """How long most attempts wait."""
@@ -58,7 +58,7 @@ class Left(TypedDict):
     nodes: list[Node]
 
 
-class ContentionWorkload(DeclaredWorkload):
+class ContentionWorkload(Workload):
     """Clients acquire one thing, act while they hold it, and release it.
 
     Attributes:

@@ -13,6 +13,7 @@ from rumpus.checker.exclusion.acknowledgements import (
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.election.catalogue import ELECTIONS
@@ -22,7 +23,6 @@ from rumpus.workloads.contests.contender import Contender, Work, contenders_of
 from rumpus.workloads.contests.contention import ContentionWorkload
 from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.leftovers import Node
 from rumpus.workloads.framework.operation import Failed, operation
 
 OBSERVATION_PERIOD_S: Final = 0.05

@@ -6,11 +6,11 @@ from typing import Any, Final
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
+from rumpus.harness.clients.leftovers import REQUEST_PATIENCE_S
 from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.lock.fencing import StaleToken
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.contests.contender import Contender
-from rumpus.workloads.framework.leftovers import REQUEST_PATIENCE_S
 from rumpus.workloads.framework.operation import Failed
 
 WRITE_PATIENCE_S: Final = 1.5

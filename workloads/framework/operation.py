@@ -30,9 +30,9 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from rumpus.harness.clients.client_body import Outcome
+from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.generator import Invocation
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.framework.patient_call import PatientCall, StillRunning
 
 T = TypeVar("T")
 Method = Callable[..., Any]

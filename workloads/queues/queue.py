@@ -18,16 +18,16 @@ from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext, Leaves
+from rumpus.harness.clients.leftovers import Node, children_of, nodes_at, until_nothing_is_left
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Step, Steps, only, until_ok
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.queue.catalogue import QUEUES
 from rumpus.recipes.queue.interfaces import Claim, QueueUnknown
 from rumpus.workloads.framework.checks import at_least, counted
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import Node, children_of, nodes_at, until_nothing_is_left
 from rumpus.workloads.framework.operation import Unknown, operation
+from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.queues.handoffs import PATIENCE_S, Handoffs, element_of
 
 TAKEN_S = (1.0, 2.5, 2.5)
@@ -96,7 +96,7 @@ def claims(recipe: Any) -> bool:
     return bool(recipe.delivery == "at-least-once")
 
 
-class QueueWorkload(DeclaredWorkload):
+class QueueWorkload(Workload):
     """Clients put elements into a queue and take them out, some by claim."""
 
     name = "queue"

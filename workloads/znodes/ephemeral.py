@@ -7,10 +7,10 @@ Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, of the own 
 from typing import Any, Literal, get_args
 
 from rumpus.checker.znodes.ephemeral_lives import Looked, Made, check_ephemerals
+from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import EPHEMERALS
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
-from rumpus.workloads.framework.leftovers import hexadecimal
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 

@@ -9,21 +9,21 @@ from rumpus.checker.history import Op
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.znode_history import Seen
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import ScriptFunction, until_answered
 from rumpus.recipes.znodes.register import Reading
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
 from rumpus.workloads.framework.checks import answered
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.leftovers import hexadecimal
 from rumpus.workloads.framework.operation import unless_refused
+from rumpus.workloads.framework.workload import Workload
 
 TRIES, TRY_PAUSE_S = 12, 1.0
 """How often, and how far apart, a client asks in the final phase before it counts as stuck."""
 
 
-class ZnodeWorkload(DeclaredWorkload):
+class ZnodeWorkload(Workload):
     """Operations of one request or a few each."""
 
     at_the_end: ClassVar[Sequence[tuple[str, Any]]]
@@ -46,7 +46,7 @@ class ZnodeWorkload(DeclaredWorkload):
         """What all clients count: operations, or the latest versions that were heard of."""
         return Counter()
 
-    def heed(self, shared: Counter[str], came: Op) -> None:
+    def on_completion(self, shared: Counter[str], came: Op) -> None:
         """Note the version of a znode."""
         if came.type == "ok" and isinstance(came.value, dict) and "version" in came.value:
             key, version = came.value.get("key", ""), came.value["version"]

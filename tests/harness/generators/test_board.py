@@ -1,7 +1,7 @@
 """Tasks that scripts leave each other."""
 
 from rumpus.harness.generators.board import Board, Task
-from rumpus.harness.generators.dry_run import imperfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, each_client
 from rumpus.harness.generators.seed import Seed
@@ -60,7 +60,7 @@ def test_what_a_process_was_at_when_it_ended_is_known_to_the_next_one():
             assert mine.ended
             done.append((came.type, mine))
 
-    rehearse(each_client(script, CONTEXT), clients=2, behaviour=imperfect, most=60)
+    dry_run(each_client(script, CONTEXT), clients=2, behaviour=imperfect, most=60)
     assert {outcome for outcome, _ in done} == {"ok", "fail"}
     assert given_up
     assert all(each.ended for each in given_up)

@@ -33,7 +33,7 @@ from rumpus.harness.generators.combinators import (
     unfold,
     until_ok,
 )
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
 from rumpus.harness.generators.generator import NEMESIS, SECOND, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
 
@@ -95,14 +95,14 @@ def trees(fs=("acquire", "release", "work")):
 
 
 class Rehearsed(NamedTuple):
-    """All that decides how a rehearsal goes, but for the generator."""
+    """All that decides how a run goes, but for the generator."""
 
     clients: int
     seed: Seed
     kills: list
 
     def run(self, generator, **options):
-        return rehearse(
+        return dry_run(
             generator,
             clients=self.clients,
             behaviour=imperfect,
@@ -157,16 +157,16 @@ def test_the_same_seed_gives_the_same_schedule(generator, circumstance):
 
 @given(trees(), circumstances(), st.integers(0, 10))
 def test_limits_hold(generator, circumstance, count):
-    rehearsal = circumstance.run(time_limit(1, limit(count, generator)))
-    assert len(rehearsal.dispatches) <= count
+    run = circumstance.run(time_limit(1, limit(count, generator)))
+    assert len(run.dispatches) <= count
 
 
 @given(trees(), circumstances(), st.integers(0, 200))
 def test_time_limits_hold(generator, circumstance, milliseconds):
-    rehearsal = circumstance.run(sequence(sleep(0.1), time_limit(milliseconds / 1000, generator)))
+    run = circumstance.run(sequence(sleep(0.1), time_limit(milliseconds / 1000, generator)))
     end = (100 + milliseconds) * MILLISECOND
-    assert all(100 * MILLISECOND <= each.time < end for each in rehearsal.dispatches)
-    assert rehearsal.end <= max(end + 21 * MILLISECOND, latest_event(circumstance))
+    assert all(100 * MILLISECOND <= each.time < end for each in run.dispatches)
+    assert run.end <= max(end + 21 * MILLISECOND, latest_event(circumstance))
 
 
 def latest_event(circumstance):
@@ -175,11 +175,11 @@ def latest_event(circumstance):
 
 @given(st.tuples(trees(["first"]), trees(["second"]), trees(["third"])), circumstances())
 def test_phases_do_not_overlap(generators, circumstance):
-    rehearsal = circumstance.run(phases(*(time_limit(0.2, each) for each in generators)))
+    run = circumstance.run(phases(*(time_limit(0.2, each) for each in generators)))
     begun, completed = defaultdict(list), defaultdict(list)
-    for each in rehearsal.dispatches:
+    for each in run.dispatches:
         begun[each.what.f].append(each.time)
-    for pair in rehearsal.history.operations() + rehearsal.history.operations(nemesis=True):
+    for pair in run.history.operations() + run.history.operations(nemesis=True):
         completed[pair.invoke.f].append(pair.completion.time)
     assert all(len(begun[f]) == len(completed[f]) for f in begun)
     order = [f for f in ("first", "second", "third") if begun[f]]
@@ -190,8 +190,8 @@ def test_phases_do_not_overlap(generators, circumstance):
 
 @given(trees(["write"]), trees(["read"]), circumstances(), COUNTS)
 def test_reserved_threads_are_kept_to(share, rest, circumstance, count):
-    rehearsal = circumstance.run(time_limit(1, reserve((count, share), default=rest)))
-    for each in rehearsal.dispatches:
+    run = circumstance.run(time_limit(1, reserve((count, share), default=rest)))
+    for each in run.dispatches:
         assert each.what.thread != NEMESIS
         assert (each.what.f == "write") is (each.what.thread < count)
 
@@ -199,11 +199,11 @@ def test_reserved_threads_are_kept_to(share, rest, circumstance, count):
 @given(trees(), circumstances())
 def test_each_process_has_its_own(generator, circumstance):
     """What is limited to one operation a copy is one a process, and every process has one."""
-    rehearsal = circumstance.run(
+    run = circumstance.run(
         time_limit(0.5, on_clients(each_process(sequence(Invocation("hello"), generator))))
     )
     done = defaultdict(list)
-    for each in rehearsal.dispatches:
+    for each in run.dispatches:
         done[each.what.process].append(each.what.f)
     assert done
     for fs in done.values():
@@ -213,9 +213,9 @@ def test_each_process_has_its_own(generator, circumstance):
 
 @given(trees(), circumstances())
 def test_until_ok_ends_with_the_first_ok(generator, circumstance):
-    rehearsal = circumstance.run(time_limit(1, until_ok(generator)))
-    first = min((op.time for op in rehearsal.history if op.type == "ok"), default=SECOND)
-    assert all(each.time <= first for each in rehearsal.dispatches)
+    run = circumstance.run(time_limit(1, until_ok(generator)))
+    first = min((op.time for op in run.history if op.type == "ok"), default=SECOND)
+    assert all(each.time <= first for each in run.dispatches)
 
 
 class Sized(NamedTuple):
@@ -284,8 +284,8 @@ def finite():
 @given(finite(), circumstances())
 def test_nothing_is_lost(part, circumstance):
     generator, operations = part
-    rehearsal = circumstance.run(generator, nemesis=False, cleanup={"a": "undo"})
-    done = Counter(each.what.f for each in rehearsal.dispatches if not each.cleanup)
+    run = circumstance.run(generator, nemesis=False, cleanup={"a": "undo"})
+    done = Counter(each.what.f for each in run.dispatches if not each.cleanup)
     assert done == operations
 
 

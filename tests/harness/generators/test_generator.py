@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
 from rumpus.harness.generators.combinators import each_thread, on_clients, time_limit
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
 from rumpus.harness.generators.generator import (
     NEMESIS,
     NOTHING,
@@ -138,7 +138,7 @@ def test_a_workload_can_react_to_what_came_of_its_operations():
         refused = dispatch.f == "acquire" and number > 0
         return Outcome(0, 5 * MILLISECOND, "fail" if refused else "ok")
 
-    rehearsal = rehearse(
+    run = dry_run(
         time_limit(1, on_clients(each_thread(Acquire(work=2)))),
         clients=3,
         behaviour=every_third_acquire_succeeds,
@@ -146,7 +146,7 @@ def test_a_workload_can_react_to_what_came_of_its_operations():
     fs = {
         process: [
             (pair.invoke.f, pair.outcome)
-            for pair in rehearsal.history.operations()
+            for pair in run.history.operations()
             if pair.invoke.process == process
         ]
         for process in range(3)

@@ -19,7 +19,7 @@ from rumpus.harness.generators.combinators import (
     sleep,
     time_limit,
 )
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, imperfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
 from rumpus.harness.generators.generator import NEMESIS, NOTHING, PENDING, Invocation, Pending
 from rumpus.harness.generators.interpreter import (
     Dispatch,
@@ -349,7 +349,7 @@ def runs(draw):
     )
     stop_at = draw(st.none() | st.integers(0, 400 * MILLISECOND))
     killed = draw(st.lists(kills, max_size=6))
-    rehearsal = rehearse(
+    run = dry_run(
         workload(),
         clients=clients,
         cleanup=CLEANUP,
@@ -358,21 +358,21 @@ def runs(draw):
         kills=killed,
         stop_at=stop_at,
     )
-    return rehearsal, killed, stop_at
+    return run, killed, stop_at
 
 
 @given(runs())
 def test_no_process_has_two_operations_open(run):
-    rehearsal, _, _ = run
+    run, _, _ = run
     # ``operations`` raises when a process calls while another operation of it is open.
-    pairs = rehearsal.history.operations() + rehearsal.history.operations(nemesis=True)
-    assert len(pairs) == len(rehearsal.dispatches)
+    pairs = run.history.operations() + run.history.operations(nemesis=True)
+    assert len(pairs) == len(run.dispatches)
     assert all(pair.completion is not None for pair in pairs)
     open_threads = set()
-    dispatches = {(each.what.process, each.time): each.what for each in rehearsal.dispatches}
-    assert len(dispatches) == len(rehearsal.dispatches)
-    for op in rehearsal.history:
-        thread = op.process if op.process == NEMESIS else rehearsal.history.client_of(op.process)
+    dispatches = {(each.what.process, each.time): each.what for each in run.dispatches}
+    assert len(dispatches) == len(run.dispatches)
+    for op in run.history:
+        thread = op.process if op.process == NEMESIS else run.history.client_of(op.process)
         if op.type == "invoke":
             assert thread not in open_threads
             open_threads.add(thread)
@@ -382,14 +382,14 @@ def test_no_process_has_two_operations_open(run):
 
 @given(runs())
 def test_an_unknown_outcome_retires_its_process_after_one_clean_up(run):
-    rehearsal, killed, _ = run
+    run, killed, _ = run
     processes = defaultdict(list)
-    for pair in rehearsal.history.operations():
+    for pair in run.history.operations():
         processes[pair.invoke.process].append(pair)
     kills = {(kill.time, kill.client) for kill in killed}
     for process, pairs in processes.items():
         assert all(pair.outcome != "info" for pair in pairs[:-2])
-        client = rehearsal.history.client_of(process)
+        client = run.history.client_of(process)
         if len(pairs) > 1 and pairs[-2].outcome == "info":
             assert (pairs[-2].invoke.f, pairs[-1].invoke.f) == ("acquire", "undo")
         elif pairs[-1].outcome == "info" and pairs[-1].invoke.f == "acquire":
@@ -402,10 +402,10 @@ def test_an_unknown_outcome_retires_its_process_after_one_clean_up(run):
 
 @given(runs())
 def test_without_kills_every_unknown_acquire_is_cleaned_up(run):
-    rehearsal, killed, _ = run
+    run, killed, _ = run
     counts = Counter(
         pair.invoke.f
-        for pair in rehearsal.history.operations()
+        for pair in run.history.operations()
         if pair.invoke.f == "undo" or (pair.invoke.f, pair.outcome) == ("acquire", "info")
     )
     assert counts["undo"] <= counts["acquire"] <= counts["undo"] + len(killed)
@@ -413,29 +413,29 @@ def test_without_kills_every_unknown_acquire_is_cleaned_up(run):
 
 @given(runs())
 def test_threads_run_ever_higher_processes(run):
-    rehearsal, _, _ = run
+    run, _, _ = run
     latest = {}
-    for each in rehearsal.dispatches:
+    for each in run.dispatches:
         thread, process = each.what.thread, each.what.process
         if thread == NEMESIS:
             assert process == NEMESIS
         else:
-            assert process % rehearsal.history.clients == thread
+            assert process % run.history.clients == thread
             assert latest.get(thread, -1) <= process
             latest[thread] = process
 
 
 @given(runs())
 def test_nothing_but_clean_ups_is_dispatched_after_a_stop(run):
-    rehearsal, _, stop_at = run
+    run, _, stop_at = run
     if stop_at is not None:
-        assert all(each.time <= stop_at or each.cleanup for each in rehearsal.dispatches)
+        assert all(each.time <= stop_at or each.cleanup for each in run.dispatches)
     else:
-        final = [each for each in rehearsal.dispatches if each.time >= 300 * MILLISECOND]
+        final = [each for each in run.dispatches if each.time >= 300 * MILLISECOND]
         assert sum(not each.cleanup for each in final) == 5
 
 
 @given(runs())
 def test_clean_ups_are_the_only_undoing(run):
-    rehearsal, _, _ = run
-    assert all(each.cleanup is (each.what.f == "undo") for each in rehearsal.dispatches)
+    run, _, _ = run
+    assert all(each.cleanup is (each.what.f == "undo") for each in run.dispatches)

@@ -15,7 +15,7 @@ from rumpus.harness.generators.combinators import (
     stagger,
     time_limit,
 )
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, imperfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run, imperfect
 from rumpus.harness.generators.generator import SECOND, Context, Invocation, Pending
 from rumpus.harness.generators.script import each_client
 from rumpus.harness.generators.seed import Seed
@@ -26,7 +26,7 @@ READ, WRITE = Invocation("read"), Invocation("write")
 
 def times(generator, **options):
     options.setdefault("clients", 1)
-    return [each.time for each in rehearse(generator, **options).dispatches]
+    return [each.time for each in dry_run(generator, **options).dispatches]
 
 
 def test_a_time_limit_runs_from_the_first_asking():
@@ -36,13 +36,13 @@ def test_a_time_limit_runs_from_the_first_asking():
 
 
 def test_the_end_of_a_time_limit_needs_no_event():
-    rehearsal = rehearse(sequence(time_limit(1, sleep(100)), READ), clients=1)
-    assert [each.time for each in rehearsal.dispatches] == [SECOND]
+    run = dry_run(sequence(time_limit(1, sleep(100)), READ), clients=1)
+    assert [each.time for each in run.dispatches] == [SECOND]
 
 
 def test_operations_open_at_the_end_of_a_time_limit_complete():
-    rehearsal = rehearse(time_limit(0.005, on_clients(repeat(READ))), clients=2)
-    assert [op.type for op in rehearsal.history] == ["invoke", "invoke", "ok", "ok"]
+    run = dry_run(time_limit(0.005, on_clients(repeat(READ))), clients=2)
+    assert [op.type for op in run.history] == ["invoke", "invoke", "ok", "ok"]
 
 
 @pytest.mark.parametrize("clients", [1, 2, 5])
@@ -100,8 +100,8 @@ def test_other_seeds_stagger_otherwise():
 
 
 def test_the_end_of_what_is_paced_is_not_waited_for():
-    rehearsal = rehearse(sequence(delay(10, READ), WRITE), clients=2)
-    assert [(each.what.f, each.time) for each in rehearsal.dispatches] == [
+    run = dry_run(sequence(delay(10, READ), WRITE), clients=2)
+    assert [(each.what.f, each.time) for each in run.dispatches] == [
         ("read", 0),
         ("write", 0),
     ]

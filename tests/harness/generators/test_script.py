@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
 from rumpus.harness.generators.combinators import stagger
-from rumpus.harness.generators.dry_run import imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.generator import NEMESIS, Context, Invocation, Pending
 from rumpus.harness.generators.script import (
     Client,
@@ -29,7 +29,7 @@ def context(clients=CLIENTS, until=SECOND):
 
 def dispatched(script, behaviour=perfect, **options):
     generator = each_client(script, context(), **options)
-    return rehearse(generator, clients=CLIENTS, behaviour=behaviour, most=400).dispatches
+    return dry_run(generator, clients=CLIENTS, behaviour=behaviour, most=400).dispatches
 
 
 def test_every_client_goes_through_the_steps_in_their_order():
@@ -212,8 +212,8 @@ def test_completions_are_heeded_before_any_script_goes_on():
             told.append(came)
             ahead.append(len(known) - len(told))
 
-    paced = stagger(0.05, each_client(script, context(), heed=known.append), seed=Seed(1))
-    done = rehearse(paced, clients=CLIENTS, behaviour=perfect).dispatches
+    paced = stagger(0.05, each_client(script, context(), on_completion=known.append), seed=Seed(1))
+    done = dry_run(paced, clients=CLIENTS, behaviour=perfect).dispatches
     assert sorted(known, key=lambda op: op.time) == known
     assert len(known) == len(told) == len(done) == 3 * CLIENTS
     assert max(ahead) > 0

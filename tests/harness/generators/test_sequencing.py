@@ -22,7 +22,7 @@ from rumpus.harness.generators.combinators import (
     unfold,
     until_ok,
 )
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, Outcome, imperfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Kill, Outcome, dry_run, imperfect
 from rumpus.harness.generators.generator import NEMESIS, NOTHING, Invocation
 from rumpus.harness.generators.seed import Seed
 
@@ -32,7 +32,7 @@ READ, WRITE, CAS = Invocation("read"), Invocation("write"), Invocation("cas")
 def dispatched(generator, **options):
     options.setdefault("clients", 1)
     options.setdefault("nemesis", False)
-    return [each.what.f for each in rehearse(generator, **options).dispatches]
+    return [each.what.f for each in dry_run(generator, **options).dispatches]
 
 
 def test_a_sequence_is_gone_through_in_order():
@@ -47,13 +47,13 @@ def test_a_sequence_is_gone_through_in_order():
 
 
 def test_a_sequence_does_not_wait_for_completions():
-    rehearsal = rehearse(sequence(READ, WRITE), clients=2)
-    assert [each.time for each in rehearsal.dispatches] == [0, 0]
+    run = dry_run(sequence(READ, WRITE), clients=2)
+    assert [each.time for each in run.dispatches] == [0, 0]
 
 
 def test_synchronized_generators_wait_for_completions():
-    rehearsal = rehearse(sequence(READ, synchronize(WRITE)), clients=2)
-    assert [each.time for each in rehearsal.dispatches] == [0, 10 * MILLISECOND]
+    run = dry_run(sequence(READ, synchronize(WRITE)), clients=2)
+    assert [each.time for each in run.dispatches] == [0, 10 * MILLISECOND]
 
 
 def test_synchronizing_clients_does_not_wait_for_the_nemesis():
@@ -62,8 +62,8 @@ def test_synchronizing_clients_does_not_wait_for_the_nemesis():
     def slow_nemesis(dispatch, seed):  # noqa: ARG001 - a behaviour's
         return Outcome(0, (100 if dispatch.thread == NEMESIS else 1) * MILLISECOND, "info")
 
-    rehearsal = rehearse(generator, clients=2, behaviour=slow_nemesis)
-    assert [(each.what.f, each.time) for each in rehearsal.dispatches] == [
+    run = dry_run(generator, clients=2, behaviour=slow_nemesis)
+    assert [(each.what.f, each.time) for each in run.dispatches] == [
         ("start", 0),
         ("read", 0),
         ("write", MILLISECOND),
@@ -71,13 +71,13 @@ def test_synchronizing_clients_does_not_wait_for_the_nemesis():
 
 
 def test_synchronizing_does_not_wait_for_a_client_that_is_away():
-    rehearsal = rehearse(
+    run = dry_run(
         phases(limit(2, repeat(READ)), WRITE),
         clients=2,
         nemesis=False,
         kills=[Kill(5 * MILLISECOND, 0, None)],
     )
-    assert [(each.what.f, each.what.thread, each.time) for each in rehearsal.dispatches] == [
+    assert [(each.what.f, each.what.thread, each.time) for each in run.dispatches] == [
         ("read", 0, 0),
         ("read", 1, 0),
         ("write", 1, 10 * MILLISECOND),
@@ -114,8 +114,8 @@ def test_a_cycle_without_operations_ends():
 
 
 def test_a_cycle_can_make_each_round():
-    rehearsal = rehearse(cycle(lambda number: Invocation("write", number), 3), clients=1)
-    assert [each.what.value for each in rehearsal.dispatches] == [0, 1, 2]
+    run = dry_run(cycle(lambda number: Invocation("write", number), 3), clients=1)
+    assert [each.what.value for each in run.dispatches] == [0, 1, 2]
 
 
 def test_a_mix_draws_all_alike():
@@ -147,8 +147,8 @@ def test_a_mix_draws_the_same_whoever_is_ready():
 
 def test_any_of_several_is_the_soonest():
     generator = any_of(sequence(sleep(0.5), READ), sequence(sleep(0.2), WRITE), CAS)
-    rehearsal = rehearse(generator, clients=1)
-    assert [(each.what.f, each.time // MILLISECOND) for each in rehearsal.dispatches] == [
+    run = dry_run(generator, clients=1)
+    assert [(each.what.f, each.time // MILLISECOND) for each in run.dispatches] == [
         ("cas", 0),
         ("write", 200),
         ("read", 500),
@@ -163,12 +163,10 @@ def test_any_of_several_take_turns():
 
 @given(st.integers(1, 4), st.integers(0, 1000))
 def test_until_ok_ends_with_the_first_ok(clients, number):
-    rehearsal = rehearse(
-        until_ok(repeat(READ)), clients=clients, behaviour=imperfect, seed=Seed(number)
-    )
-    first = min(op.time for op in rehearsal.history if op.type == "ok")
-    assert all(each.time <= first for each in rehearsal.dispatches)
-    assert [op.type for op in rehearsal.history if op.time < first].count("ok") == 0
+    run = dry_run(until_ok(repeat(READ)), clients=clients, behaviour=imperfect, seed=Seed(number))
+    first = min(op.time for op in run.history if op.type == "ok")
+    assert all(each.time <= first for each in run.dispatches)
+    assert [op.type for op in run.history if op.time < first].count("ok") == 0
 
 
 def test_until_ok_minds_its_own_operations_only():
@@ -196,20 +194,18 @@ def test_unfolding_draws_values_from_a_seed():
         value, seed = seed.below(10)
         return Invocation("write", (value, ctx.time)), seed
 
-    rehearsal = rehearse(limit(50, unfold(write, Seed(2))), clients=1)
-    values = [each.what.value[0] for each in rehearsal.dispatches]
+    run = dry_run(limit(50, unfold(write, Seed(2))), clients=1)
+    values = [each.what.value[0] for each in run.dispatches]
     assert set(values) == set(range(10))
-    assert [each.what.value[1] for each in rehearsal.dispatches] == [
-        each.time for each in rehearsal.dispatches
-    ]
+    assert [each.what.value[1] for each in run.dispatches] == [each.time for each in run.dispatches]
 
 
 def test_unfolding_goes_through_generators_and_ends():
     def countdown(left, ctx):  # noqa: ARG001 - a step's
         return (sequence(Invocation("a", left), Invocation("b", left)), left - 1) if left else None
 
-    rehearsal = rehearse(unfold(countdown, 2), clients=1)
-    assert [(each.what.f, each.what.value) for each in rehearsal.dispatches] == [
+    run = dry_run(unfold(countdown, 2), clients=1)
+    assert [(each.what.f, each.what.value) for each in run.dispatches] == [
         ("a", 2),
         ("b", 2),
         ("a", 1),

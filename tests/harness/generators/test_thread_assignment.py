@@ -20,24 +20,24 @@ from rumpus.harness.generators.combinators import (
     reserve,
     sequence,
 )
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, Outcome, imperfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Kill, Outcome, dry_run, imperfect
 from rumpus.harness.generators.generator import NEMESIS, Context, Invocation
 from rumpus.harness.generators.seed import Seed
 
 READ, WRITE, CAS = Invocation("read"), Invocation("write"), Invocation("cas")
 
 
-def by(key, rehearsal):
+def by(key, run):
     """What was dispatched, by thread or process, in order."""
     done = defaultdict(list)
-    for each in rehearsal.dispatches:
+    for each in run.dispatches:
         done[getattr(each.what, key)].append(each.what.f)
     return dict(done)
 
 
 def test_clients_and_nemesis_keep_to_themselves():
     generator = limit(40, any_of(on_clients(repeat(READ)), on_nemesis(repeat(Invocation("start")))))
-    threads = by("thread", rehearse(generator, clients=3))
+    threads = by("thread", dry_run(generator, clients=3))
     assert set(threads) == {0, 1, 2, NEMESIS}
     for thread, fs in threads.items():
         assert set(fs) == ({"start"} if thread == NEMESIS else {"read"})
@@ -45,18 +45,18 @@ def test_clients_and_nemesis_keep_to_themselves():
 
 def test_without_a_nemesis_it_does_nothing():
     generator = sequence(on_nemesis(Invocation("start")), READ)
-    assert by("thread", rehearse(generator, clients=1, nemesis=False)) == {0: ["read"]}
+    assert by("thread", dry_run(generator, clients=1, nemesis=False)) == {0: ["read"]}
 
 
 @pytest.mark.parametrize("threads", [[1, NEMESIS], lambda thread: thread in {1, NEMESIS}])
 def test_any_threads_can_be_chosen(threads):
     generator = limit(10, on_threads(threads, repeat(READ)))
-    assert set(by("thread", rehearse(generator, clients=3))) == {1, NEMESIS}
+    assert set(by("thread", dry_run(generator, clients=3))) == {1, NEMESIS}
 
 
 def test_threads_that_are_not_there_do_nothing():
-    assert rehearse(on_threads({7}, READ), clients=3).dispatches == []
-    assert rehearse(on_clients(on_nemesis(READ)), clients=3).dispatches == []
+    assert dry_run(on_threads({7}, READ), clients=3).dispatches == []
+    assert dry_run(on_clients(on_nemesis(READ)), clients=3).dispatches == []
 
 
 class Told:
@@ -92,7 +92,7 @@ def test_reserved_clients_keep_to_their_share(counts, clients, number):
     generator = limit(100, reserve(*shares, default=repeat(Invocation("rest"))))
     threads = by(
         "thread",
-        rehearse(generator, clients=clients, behaviour=imperfect, seed=Seed(number)),
+        dry_run(generator, clients=clients, behaviour=imperfect, seed=Seed(number)),
     )
     owners = [f"share {position}" for position, count in enumerate(counts) for _ in range(count)]
     owners += ["rest"] * clients
@@ -103,10 +103,10 @@ def test_reserved_clients_keep_to_their_share(counts, clients, number):
 
 def test_reserving_is_over_when_every_share_is():
     generator = reserve((1, limit(3, repeat(WRITE))), (1, CAS), default=limit(5, repeat(READ)))
-    counts = Counter(each.what.f for each in rehearse(generator, clients=4).dispatches)
+    counts = Counter(each.what.f for each in dry_run(generator, clients=4).dispatches)
     assert counts == {"write": 3, "cas": 1, "read": 5}
     counts = Counter(
-        each.what.f for each in rehearse(reserve((2, repeat(WRITE, 3))), clients=4).dispatches
+        each.what.f for each in dry_run(reserve((2, repeat(WRITE, 3))), clients=4).dispatches
     )
     assert counts == {"write": 3}
 
@@ -116,18 +116,16 @@ def nemesis_says_ok(dispatch, seed):  # noqa: ARG001 - a behaviour's
 
 
 def test_each_thread_has_its_own():
-    rehearsal = rehearse(each_thread(sequence(READ, WRITE)), clients=3, behaviour=nemesis_says_ok)
-    assert by("thread", rehearsal) == {thread: ["read", "write"] for thread in (0, 1, 2, NEMESIS)}
+    run = dry_run(each_thread(sequence(READ, WRITE)), clients=3, behaviour=nemesis_says_ok)
+    assert by("thread", run) == {thread: ["read", "write"] for thread in (0, 1, 2, NEMESIS)}
 
 
 def test_a_thread_goes_on_under_its_next_process():
     def unknown(dispatch, seed):  # noqa: ARG001 - a behaviour's
         return Outcome(0, MILLISECOND, "info")
 
-    rehearsal = rehearse(
-        on_clients(each_thread(sequence(READ, WRITE, CAS))), clients=2, behaviour=unknown
-    )
-    assert by("process", rehearsal) == {
+    run = dry_run(on_clients(each_thread(sequence(READ, WRITE, CAS))), clients=2, behaviour=unknown)
+    assert by("process", run) == {
         0: ["read"],
         1: ["read"],
         2: ["write"],
@@ -140,14 +138,14 @@ def test_a_thread_goes_on_under_its_next_process():
 @given(st.integers(1, 4), st.integers(0, 1000))
 def test_every_process_begins_with_its_own(clients, number):
     generator = on_clients(each_process(sequence(*(Invocation(f) for f in "abcdef"))))
-    rehearsal = rehearse(
+    run = dry_run(
         generator,
         clients=clients,
         behaviour=imperfect,
         seed=Seed(number),
         kills=[Kill(30 * MILLISECOND, 0, 20 * MILLISECOND)],
     )
-    processes = by("process", rehearsal)
+    processes = by("process", run)
     for fs in processes.values():
         assert fs == list("abcdef")[: len(fs)]
     last = {process % clients: fs for process, fs in sorted(processes.items())}
@@ -155,12 +153,12 @@ def test_every_process_begins_with_its_own(clients, number):
 
 
 def test_a_process_killed_between_operations_is_followed_by_a_new_one():
-    rehearsal = rehearse(
+    run = dry_run(
         on_clients(each_process(sequence(READ, Invocation("write", time=20 * MILLISECOND)))),
         clients=1,
         kills=[Kill(15 * MILLISECOND, 0, 10 * MILLISECOND)],
     )
-    assert by("process", rehearsal) == {0: ["read"], 1: ["read", "write"]}
+    assert by("process", run) == {0: ["read"], 1: ["read", "write"]}
 
 
 def test_copies_can_be_made_for_their_owner():
@@ -168,15 +166,15 @@ def test_copies_can_be_made_for_their_owner():
         reads, writes = repeat(Invocation("read", process)), repeat(Invocation("write", process))
         return limit(30, mix(reads, writes, seed=Seed(1).child(process)))
 
-    rehearsal = rehearse(on_clients(each_process(of_process)), clients=3)
-    assert all(each.what.value == each.what.process for each in rehearsal.dispatches)
-    drawn = by("process", rehearsal)
+    run = dry_run(on_clients(each_process(of_process)), clients=3)
+    assert all(each.what.value == each.what.process for each in run.dispatches)
+    drawn = by("process", run)
     assert {process: len(fs) for process, fs in drawn.items()} == {0: 30, 1: 30, 2: 30}
     assert len({tuple(fs) for fs in drawn.values()}) == 3
 
     of_thread = each_thread(lambda thread: Invocation("read", thread))
-    rehearsal = rehearse(of_thread, clients=2)
-    assert {(each.what.thread, each.what.value) for each in rehearsal.dispatches} == {
+    run = dry_run(of_thread, clients=2)
+    assert {(each.what.thread, each.what.value) for each in run.dispatches} == {
         (0, 0),
         (1, 1),
         (NEMESIS, NEMESIS),
@@ -184,8 +182,8 @@ def test_copies_can_be_made_for_their_owner():
 
 
 def test_everybody_gets_their_share():
-    rehearsal = rehearse(on_clients(limit(300, each_process(cycle(READ)))), clients=3)
-    assert Counter(each.what.thread for each in rehearsal.dispatches) == {0: 100, 1: 100, 2: 100}
+    run = dry_run(on_clients(limit(300, each_process(cycle(READ)))), clients=3)
+    assert Counter(each.what.thread for each in run.dispatches) == {0: 100, 1: 100, 2: 100}
 
 
 @pytest.mark.parametrize("share", [repeat(READ), each_process(repeat(READ))])
@@ -194,6 +192,6 @@ def test_clients_take_turns_although_one_could_do_it_all(share):
         on_clients(delay(0.02, limit(7, share))),
         on_nemesis(delay(0.02, repeat(Invocation("start"), 7))),
     )
-    rehearsal = rehearse(generator, clients=3)
-    threads = [each.what.thread for each in rehearsal.dispatches if each.what.f == "read"]
+    run = dry_run(generator, clients=3)
+    threads = [each.what.thread for each in run.dispatches if each.what.f == "read"]
     assert threads == [0, 1, 2, 0, 1, 2, 0]

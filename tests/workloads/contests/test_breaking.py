@@ -9,7 +9,7 @@ from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import Outcome, dry_run, imperfect, perfect
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -37,8 +37,8 @@ def setting(recipe, seed=1):
     )
 
 
-def rehearsed(generator, behaviour=perfect):
-    return rehearse(
+def dry(generator, behaviour=perfect):
+    return dry_run(
         on_clients(generator),
         clients=5,
         nemesis=False,
@@ -49,7 +49,7 @@ def rehearsed(generator, behaviour=perfect):
 
 
 def test_some_holders_hang_and_the_last_client_breaks_locks():
-    dispatches = rehearsed(BREAKING.load_of(setting(BlacklistLock))).dispatches
+    dispatches = dry(BREAKING.load_of(setting(BlacklistLock))).dispatches
     breakers = {what.thread for _, what, _ in dispatches if what.f == "break"}
     assert breakers == {4}
     assert {what.thread for _, what, _ in dispatches if what.f == "acquire"} == {0, 1, 2, 3}
@@ -60,7 +60,7 @@ def test_some_holders_hang_and_the_last_client_breaks_locks():
 
 
 def test_an_operator_that_cannot_look_pauses():
-    refused = rehearsed(BREAKING.load_of(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
+    refused = dry(BREAKING.load_of(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
     times = [at for at, what, _ in refused.dispatches if what.f == "break"]
     assert times
     assert all(later - one >= SECOND // 10 for one, later in pairwise(times))
@@ -68,7 +68,7 @@ def test_an_operator_that_cannot_look_pauses():
 
 def test_a_grant_is_followed_by_work_and_then_death_or_release():
     pairs = {}
-    for pair in rehearsed(BREAKING.load_of(setting(BlacklistLock)), imperfect).history.operations():
+    for pair in dry(BREAKING.load_of(setting(BlacklistLock)), imperfect).history.operations():
         pairs.setdefault(pair.invoke.process, []).append(pair)
     deepest = 0
     for life in pairs.values():

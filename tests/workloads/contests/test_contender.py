@@ -14,7 +14,7 @@ from rumpus.workloads.contests import contender
 from rumpus.workloads.contests.contender import Contender
 from rumpus.workloads.contests.lock import LOCK
 from rumpus.workloads.framework import leftovers
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 
 PATH = "/rumpus/lock"
 

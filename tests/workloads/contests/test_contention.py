@@ -1,4 +1,4 @@
-"""The load and the final phase, rehearsed on virtual time."""
+"""The load and the final phase, run on virtual time without clients."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -14,9 +14,9 @@ from rumpus.harness.generators.dry_run import (
     MILLISECOND,
     Kill,
     Outcome,
+    dry_run,
     imperfect,
     perfect,
-    rehearse,
 )
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
@@ -55,8 +55,8 @@ def setting(seed, recipe=NotReentrant):
     )
 
 
-def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
-    return rehearse(
+def dry_run_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
+    return dry_run(
         on_clients(LOCK.load_of(setting(seed, Reentrant if reentrant else NotReentrant))),
         clients=CLIENTS,
         nemesis=False,
@@ -67,12 +67,12 @@ def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
     )
 
 
-def rehearse_final(behaviour, permits=1):
+def dry_run_final(behaviour, permits=1):
     class Contest(LockWorkload):
         pass
 
     Contest.permits = permits
-    return rehearse(
+    return dry_run(
         Contest().final_of(setting(Seed(1))),
         clients=CLIENTS,
         nemesis=False,
@@ -81,22 +81,22 @@ def rehearse_final(behaviour, permits=1):
     )
 
 
-def lives(rehearsal):
+def lives(run):
     """Each process's own operations (no clean-ups) in order, with when they were dispatched."""
     pairs = {}
-    for pair in operations(rehearsal):
+    for pair in operations(run):
         pairs.setdefault(pair.invoke.process, []).append(pair)
     following = {process: iter(own) for process, own in pairs.items()}
     found = {}
-    for at, what, cleanup in rehearsal.dispatches:
+    for at, what, cleanup in run.dispatches:
         pair = next(following[what.process])
         if not cleanup:
             found.setdefault(what.process, []).append((at, pair))
     return found
 
 
-def operations(rehearsal):
-    return rehearsal.history.operations()
+def operations(run):
+    return run.history.operations()
 
 
 def depth_after(depth, pair):
@@ -113,7 +113,7 @@ def depth_after(depth, pair):
 
 @given(SEEDS, st.booleans(), KILLS)
 def test_who_holds_lets_go_and_nobody_begins_when_the_time_is_up(seed, reentrant, kills):
-    for life in lives(rehearse_load(seed, reentrant=reentrant, kills=kills)).values():
+    for life in lives(dry_run_load(seed, reentrant=reentrant, kills=kills)).values():
         depth = 0
         for at, pair in life:
             if depth == 0:
@@ -125,14 +125,14 @@ def test_who_holds_lets_go_and_nobody_begins_when_the_time_is_up(seed, reentrant
 
 @given(SEEDS, KILLS)
 def test_a_new_process_begins_by_acquiring_and_an_old_one_is_done_with_its_first_info(seed, kills):
-    for life in lives(rehearse_load(seed, reentrant=True, kills=kills)).values():
+    for life in lives(dry_run_load(seed, reentrant=True, kills=kills)).values():
         assert life[0][1].invoke.f == WORDS.acquire
         assert "info" not in [pair.outcome for _, pair in life[:-1]]
 
 
 @given(SEEDS)
 def test_what_a_holder_does_is_work_then_release(seed):
-    for life in lives(rehearse_load(seed, behaviour=perfect)).values():
+    for life in lives(dry_run_load(seed, behaviour=perfect)).values():
         names = [pair.invoke.f for _, pair in life]
         assert names == [WORDS.acquire, WORDS.work, WORDS.release] * (len(names) // 3)
         assert len(names) > 50
@@ -143,14 +143,14 @@ def test_work_that_failed_is_followed_by_the_release():
         outcome = perfect(what, seed)
         return outcome._replace(type="fail") if what.f == WORDS.work else outcome
 
-    (_, *after), *_ = lives(rehearse_load(Seed(1), behaviour=refused)).values()
+    (_, *after), *_ = lives(dry_run_load(Seed(1), behaviour=refused)).values()
     assert [pair.invoke.f for _, pair in after[:2]] == [WORDS.work, WORDS.release]
 
 
 @given(SEEDS)
 def test_a_reentrant_recipe_is_entered_twice_at_most_and_now_and_then(seed):
     deepest = set()
-    for life in lives(rehearse_load(seed, reentrant=True, behaviour=perfect)).values():
+    for life in lives(dry_run_load(seed, reentrant=True, behaviour=perfect)).values():
         depth = 0
         for _, pair in life:
             depth = depth_after(depth, pair)
@@ -172,7 +172,7 @@ def test_a_failed_reentry_is_followed_by_the_release():
         return outcome
 
     reentries = 0
-    for life in lives(rehearse_load(Seed(2), reentrant=True, behaviour=no_reentry)).values():
+    for life in lives(dry_run_load(Seed(2), reentrant=True, behaviour=no_reentry)).values():
         pairs = [pair for _, pair in life]
         for earlier, later in pairwise(pairs):
             if earlier.invoke.f == WORDS.acquire and earlier.outcome == "fail":
@@ -184,7 +184,7 @@ def test_a_failed_reentry_is_followed_by_the_release():
 def test_most_are_patient_and_some_are_not():
     waits = [
         pair.invoke.value["timeout"]
-        for pair in operations(rehearse_load(Seed(3), behaviour=perfect))
+        for pair in operations(dry_run_load(Seed(3), behaviour=perfect))
         if pair.invoke.f == WORDS.acquire
     ]
     impatient = [wait for wait in waits if wait < LONG_PATIENCE_S]
@@ -193,17 +193,17 @@ def test_most_are_patient_and_some_are_not():
 
 
 def test_clients_draw_differently():
-    rehearsal = rehearse_load(Seed(4), behaviour=perfect)
+    run = dry_run_load(Seed(4), behaviour=perfect)
     pauses = {}
-    for pair in operations(rehearsal):
+    for pair in operations(run):
         if pair.invoke.f == WORDS.work:
             pauses.setdefault(pair.invoke.process, []).append(pair.invoke.value["pause"])
     assert len({tuple(each) for each in pauses.values()}) == CLIENTS
 
 
 def test_in_the_end_each_is_granted_once_and_client_0_looks_what_is_left():
-    rehearsal = rehearse_final(perfect)
-    done = [(what.thread, what.f) for _, what, _ in rehearsal.dispatches]
+    run = dry_run_final(perfect)
+    done = [(what.thread, what.f) for _, what, _ in run.dispatches]
     assert sorted(done[: 2 * CLIENTS]) == sorted(
         (client, f) for client in range(CLIENTS) for f in (WORDS.acquire, WORDS.release)
     )
@@ -213,7 +213,7 @@ def test_in_the_end_each_is_granted_once_and_client_0_looks_what_is_left():
 def test_in_the_end_one_holds_it_until_all_others_must_have_lost_patience():
     """As many as may hold it at once do."""
     for permits in (1, 2):
-        asked = [what for _, what, _ in rehearse_final(perfect, permits).dispatches]
+        asked = [what for _, what, _ in dry_run_final(perfect, permits).dispatches]
         last = asked[2 * CLIENTS : -1]
         assert [(what.thread, what.f) for what in last[:permits]] == [
             (thread, WORDS.acquire) for thread in range(permits)
@@ -234,9 +234,9 @@ def test_in_the_end_nobody_looks_before_all_are_done():
         outcome = perfect(what, seed)
         return outcome._replace(returned=9 * SECOND) if what.thread == 2 else outcome
 
-    rehearsal = rehearse_final(one_is_slow)
-    looked = next(at for at, what, _ in rehearsal.dispatches if what.f == "inspect")
-    before = [pair.completion.time for pair in operations(rehearsal) if pair.invoke.f != "inspect"]
+    run = dry_run_final(one_is_slow)
+    looked = next(at for at, what, _ in run.dispatches if what.f == "inspect")
+    before = [pair.completion.time for pair in operations(run) if pair.invoke.f != "inspect"]
     assert looked >= max(before) > 18 * SECOND
 
 
@@ -247,10 +247,10 @@ def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
             return Outcome(0, int(what.value["timeout"] * 1e9), outcome)
         return Outcome(0, 10 * MILLISECOND, "ok")
 
-    rehearsal = rehearse_final(never)
+    run = dry_run_final(never)
     tries = [
         (at, what.value["timeout"])
-        for at, what, _ in rehearsal.dispatches
+        for at, what, _ in run.dispatches
         if what.thread == 1 and what.f == WORDS.acquire
     ][:-1]  # the last is impatient
     assert len(tries) == FINAL_BOUND_S // LONG_PATIENCE_S
@@ -258,7 +258,7 @@ def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
     assert at + timeout * SECOND <= FINAL_BOUND_S * SECOND
     releases = [
         cleanup
-        for _, what, cleanup in rehearsal.dispatches
+        for _, what, cleanup in run.dispatches
         if what.thread == 1 and what.f == WORDS.release
     ]
     assert releases == ([True] * (len(tries) + 1) if outcome == "info" else [])
@@ -276,7 +276,7 @@ def test_in_the_end_a_second_try_counts():
 
     granted = [
         pair.invoke.process
-        for pair in operations(rehearse_final(at_the_second))
+        for pair in operations(dry_run_final(at_the_second))
         if pair.invoke.f == WORDS.acquire and pair.outcome == "ok"
     ]
     assert set(granted) == set(range(CLIENTS))
@@ -287,16 +287,16 @@ def test_in_the_end_looking_is_tried_five_times_at_most():
         outcome = perfect(what, seed)
         return outcome._replace(type="fail") if what.f == "inspect" else outcome
 
-    looks = [what for _, what, _ in rehearse_final(blind).dispatches if what.f == "inspect"]
+    looks = [what for _, what, _ in dry_run_final(blind).dispatches if what.f == "inspect"]
     assert len(looks) == 5
 
 
 def test_half_of_the_actions_are_slow_where_their_time_was_chosen():
     chosen = replace(setting(Seed(3)), action=Action(seconds=0.05, guard=0.02))
-    rehearsal = rehearse(
+    run = dry_run(
         on_clients(LOCK.load_of(chosen)), clients=CLIENTS, nemesis=False, behaviour=perfect
     )
-    work = [pair.invoke.value for pair in operations(rehearsal) if pair.invoke.f == WORDS.work]
+    work = [pair.invoke.value for pair in operations(run) if pair.invoke.f == WORDS.work]
     assert all((value["acts"], value["guard"]) == (1, 0.02) for value in work)
     slow = sum(value["seconds"] == 0.05 for value in work)
     assert slow + sum(value["seconds"] == 0.0 for value in work) == len(work)

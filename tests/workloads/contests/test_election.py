@@ -3,7 +3,7 @@
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import rehearse
+from rumpus.harness.generators.dry_run import dry_run
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.election.contest_election import FairElection
@@ -17,7 +17,7 @@ def test_one_client_observes_and_the_others_campaign():
     setting = WorkloadContext(
         seed=Seed(1), recipe=FairElection, clients=4, session_timeout=2.0, until=10**9
     )
-    load = rehearse(on_clients(ELECTION.load_of(setting)), clients=4, nemesis=False)
+    load = dry_run(on_clients(ELECTION.load_of(setting)), clients=4, nemesis=False)
     done = {(what.thread, what.f) for _, what, _ in load.dispatches}
     assert {thread for thread, f in done if f in ("observe", "reconnect")} == {3}
     assert {thread for thread, f in done if f == "campaign"} == {0, 1, 2}

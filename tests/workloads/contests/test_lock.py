@@ -14,7 +14,7 @@ from rumpus.checker.holds import extract_holds
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, rehearse
+from rumpus.harness.generators.dry_run import Outcome, dry_run
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -210,7 +210,7 @@ def setting(recipe):
 
 def dispatched(recipe):
     load = on_clients(LOCK.load_of(setting(recipe)))
-    return rehearse(
+    return dry_run(
         load, clients=4, nemesis=False, behaviour=lambda *_: Outcome(0, 10_000_000, "ok")
     ).dispatches
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import perfect, rehearse
+from rumpus.harness.generators.dry_run import dry_run, perfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
@@ -11,7 +11,7 @@ from tests.harness.simulated_runs import SimulatedRuns
 CLIENTS = 3
 
 
-def rehearse_load(recipe, behaviour=perfect):
+def dry_run_load(recipe, behaviour=perfect):
     setting = WorkloadContext(
         seed=Seed(1),
         recipe=READ_WRITE_LOCKS[recipe].recipe,
@@ -19,7 +19,7 @@ def rehearse_load(recipe, behaviour=perfect):
         session_timeout=2.0,
         until=2_000_000_000,
     )
-    return rehearse(
+    return dry_run(
         on_clients(READ_WRITE.load_of(setting)), clients=CLIENTS, nemesis=False, behaviour=behaviour
     )
 
@@ -30,19 +30,19 @@ def in_vain(what, seed):
     return outcome._replace(type="fail") if what.f == "acquire" else outcome
 
 
-def operations_of(rehearsal, client):
-    return [what for _, what, _ in rehearsal.dispatches if what.thread == client]
+def operations_of(run, client):
+    return [what for _, what, _ in run.dispatches if what.thread == client]
 
 
 def test_both_modes_are_asked_for_in_the_end_too():
     asked = {
-        what.value["mode"] for _, what, _ in rehearse_load("fair").dispatches if what.f == "acquire"
+        what.value["mode"] for _, what, _ in dry_run_load("fair").dispatches if what.f == "acquire"
     }
     assert asked == set(READ_WRITE.modes)
     setting = WorkloadContext(
         seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"].recipe, clients=CLIENTS, session_timeout=2.0
     )
-    last = rehearse(on_clients(READ_WRITE.final_of(setting)), clients=CLIENTS, nemesis=False)
+    last = dry_run(on_clients(READ_WRITE.final_of(setting)), clients=CLIENTS, nemesis=False)
     modes = {}
     for _, what, _ in last.dispatches:
         if what.f == "acquire":
@@ -51,25 +51,25 @@ def test_both_modes_are_asked_for_in_the_end_too():
 
 
 def test_who_holds_works_until_asked_and_who_waits_in_vain_asks():
-    names = [what.f for what in operations_of(rehearse_load("revocable"), 1)]
+    names = [what.f for what in operations_of(dry_run_load("revocable"), 1)]
     assert names == ["acquire", "work", "release"] * (len(names) // 3)
-    names = [what.f for what in operations_of(rehearse_load("revocable", in_vain), 1)]
+    names = [what.f for what in operations_of(dry_run_load("revocable", in_vain), 1)]
     assert names[:4] == ["acquire", "revoke", "acquire", "revoke"]
 
 
 def test_somebody_only_ever_writes_so_that_somebody_is_left_to_ask():
-    rehearsal = rehearse_load("revocable")
+    run = dry_run_load("revocable")
     modes = [
-        {w.value["mode"] for w in operations_of(rehearsal, client) if w.f == "acquire"}
+        {w.value["mode"] for w in operations_of(run, client) if w.f == "acquire"}
         for client in range(CLIENTS)
     ]
     assert modes == [{"write"}, set(READ_WRITE.modes), set(READ_WRITE.modes)]
-    heeds = {w.value["heeds"] for w in operations_of(rehearsal, 1) if w.f == "work"}
+    heeds = {w.value["heeds"] for w in operations_of(run, 1) if w.f == "work"}
     assert heeds == {True, False}
 
 
 def test_some_holders_are_busy_before_they_look_whether_they_were_asked():
-    works = [w.value for w in operations_of(rehearse_load("revocable"), 1) if w.f == "work"]
+    works = [w.value for w in operations_of(dry_run_load("revocable"), 1) if w.f == "work"]
     assert {work["busy"] for work in works} == {0.0, BUSY_S}
     assert all(work["bound"] > BUSY_S + LEARNING_S for work in works)
 

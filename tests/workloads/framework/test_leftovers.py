@@ -1,4 +1,4 @@
-from rumpus.workloads.framework.leftovers import look_until, until_nothing_is_left
+from rumpus.harness.clients.leftovers import look_until, until_nothing_is_left
 
 
 def test_looks_go_on_until_one_is_as_it_should_be():

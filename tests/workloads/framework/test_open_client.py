@@ -7,11 +7,11 @@ import pytest
 from kazoo.exceptions import NoAuthError, NodeExistsError, NoNodeError
 
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload, OpenClient
 from rumpus.workloads.framework.operation import Refused, operation, unless_refused
+from rumpus.workloads.framework.workload import OpenClient, Workload
 
 
-class Shelf(DeclaredWorkload):
+class Shelf(Workload):
     """What it is about."""
 
     name = "shelf"

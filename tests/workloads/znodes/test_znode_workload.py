@@ -7,14 +7,14 @@ from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, perfect, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run, perfect
 from rumpus.harness.generators.script import Client
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.nemesis.registry import SOUND
 from rumpus.recipes.znodes.guarded_znodes import Sight
 from rumpus.recipes.znodes.register import ABSENT
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.registry import WORKLOADS
 from rumpus.workloads.znodes.multi import MULTI
 from rumpus.workloads.znodes.register import REGISTER
@@ -96,7 +96,7 @@ def setting(workload, seconds):
 @pytest.mark.parametrize("workload", FAMILIES)
 def test_a_load_has_its_mix_and_its_pace(workload):
     load = WORKLOADS[workload].load_of(setting(workload, 40))
-    done = rehearse(load, clients=CLIENTS, nemesis=False, behaviour=perfect)
+    done = dry_run(load, clients=CLIENTS, nemesis=False, behaviour=perfect)
     calls = [op for op in done.history if op.type == "invoke"]
     assert max(op.time for op in calls) < 40 * 10**9
     assert len(calls) == pytest.approx(4000, rel=0.05)
@@ -114,7 +114,7 @@ def test_in_the_end_every_client_asks_until_it_is_answered(workload):
 
     asked = [f for f, _ in WORKLOADS[workload].at_the_end]
     for behaviour in (perfect, refuse):
-        done = rehearse(
+        done = dry_run(
             WORKLOADS[workload].final_of(setting(workload, 1)),
             clients=CLIENTS,
             nemesis=False,
@@ -129,9 +129,9 @@ def heard(workload, *versions):
     shared = workload.shared()
     for version in versions:
         value = {"key": "r0", "version": version, "session": "0x1"}
-        workload.heed(shared, Op(time=1, process=0, type="ok", f="read", value=value))
-    workload.heed(shared, Op(time=1, process=0, type="ok", f="reconnect", value={}))
-    workload.heed(shared, Op(time=1, process=0, type="fail", f="read"))
+        workload.on_completion(shared, Op(time=1, process=0, type="ok", f="read", value=value))
+    workload.on_completion(shared, Op(time=1, process=0, type="ok", f="reconnect", value={}))
+    workload.on_completion(shared, Op(time=1, process=0, type="fail", f="read"))
     return Client(0, setting(workload.name, 1), Seed(3), shared)
 
 
@@ -151,7 +151,7 @@ def test_a_comparison_expects_the_latest_version_that_anybody_has_heard_of():
 
 def test_half_of_the_conditional_transactions_come_too_late():
     shared = MULTI.shared()
-    MULTI.heed(shared, Op(time=1, process=0, type="ok", f="write", value={"version": 7}))
+    MULTI.on_completion(shared, Op(time=1, process=0, type="ok", f="write", value={"version": 7}))
     values = drawn(MULTI, Client(0, setting("multi", 1), Seed(3), shared), "write_if")
     expected = Counter(each["version"] for each in values)
     assert expected.keys() == {7, 0}

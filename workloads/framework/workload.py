@@ -27,7 +27,7 @@ from rumpus.workloads.framework.judgement import Evidence, judge_exercised
 from rumpus.workloads.framework.operation import Bound, Operation
 
 
-class DeclaredWorkload(ABC):
+class Workload(ABC):
     """The base of workloads. The first line of a subclass's docstring is its summary.
 
     Attributes:
@@ -102,7 +102,7 @@ class DeclaredWorkload(ABC):
         """What the scripts of all clients have in common: made for each run, None if nothing."""
         return None
 
-    def heed(self, shared: Any, came: Op) -> None:  # noqa: B027 - most have nothing to do
+    def on_completion(self, shared: Any, came: Op) -> None:  # noqa: B027 - most have nothing to do
         """Note in ``shared`` what came of an operation of the load, when it comes.
 
         Its script is resumed with it only when its client is asked for the next operation.
@@ -189,7 +189,7 @@ class DeclaredWorkload(ABC):
             self.load,
             context,
             shared=shared,
-            heed=partial(self.heed, shared),
+            on_completion=partial(self.on_completion, shared),
             renew=self.renewed,
         )
         if self.rate is None:
@@ -231,7 +231,7 @@ class DeclaredWorkload(ABC):
 class OpenClient:
     """The client's side of a run. Fulfils ``harness.clients.client_body.WorkloadClient``."""
 
-    def __init__(self, workload: DeclaredWorkload, opened: Any) -> None:
+    def __init__(self, workload: Workload, opened: Any) -> None:
         self._workload = workload
         self._opened = opened
         self._operations = workload.operations
@@ -241,7 +241,7 @@ class OpenClient:
         self.ends = holding.release if holding is not None else ""
 
     def believes(self) -> bool | float:
-        """See ``DeclaredWorkload.believes``."""
+        """See ``Workload.believes``."""
         return self._workload.believes(self._opened)
 
     def invoke(self, f: str, value: Any) -> Outcome:

@@ -8,7 +8,7 @@ from rumpus.checker.clock import WallClock
 from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
+from rumpus.harness.generators.dry_run import Outcome, dry_run, imperfect, perfect
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client
 from rumpus.harness.generators.seed import Seed
@@ -271,41 +271,41 @@ def called(recipe=FifoQueue, workload="queue", phase="load_of", behaviour=perfec
         seed=Seed(4), recipe=recipe, clients=clients, session_timeout=2.0, until=20 * SECOND
     )
     generator = getattr(WORKLOADS[workload], phase)(setting)
-    return rehearse(
+    return dry_run(
         on_clients(generator), clients=clients, nemesis=False, behaviour=behaviour, seed=Seed(7)
     )
 
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect, empty])
 def test_the_load_puts_distinct_values_and_ends(behaviour):
-    rehearsal = called(behaviour=behaviour)
-    puts = [what.value["value"] for _, what, _ in rehearsal.dispatches if what.f == "enqueue"]
+    run = called(behaviour=behaviour)
+    puts = [what.value["value"] for _, what, _ in run.dispatches if what.f == "enqueue"]
     assert len(puts) == len(set(puts)) > 20
-    assert rehearsal.end < (20 + VIGIL_END_S + 3) * SECOND
+    assert run.end < (20 + VIGIL_END_S + 3) * SECOND
 
 
 def test_priorities_are_put_where_there_are_some():
     first = next(what.value for _, what, _ in called().dispatches if what.f == "enqueue")
     assert "priority" not in first
-    rehearsal = called(PriorityQueue, "priority-queue")
-    puts = [what.value for _, what, _ in rehearsal.dispatches if what.f == "enqueue"]
+    run = called(PriorityQueue, "priority-queue")
+    puts = [what.value for _, what, _ in run.dispatches if what.f == "enqueue"]
     assert {put["priority"] for put in puts} == set(range(12))
 
 
 def test_in_the_vigil_all_but_the_feeders_wait_across_the_end_of_the_load():
-    rehearsal = called(behaviour=empty)
-    late = [d for d in rehearsal.dispatches if d.time > 20 * (1 - VIGIL_SHARE) * SECOND]
+    run = called(behaviour=empty)
+    late = [d for d in run.dispatches if d.time > 20 * (1 - VIGIL_SHARE) * SECOND]
     anew = [what for _, what, _ in late if what.value.get("timeout") != 0.0]
     assert {(what.f, what.thread) for what in anew} == {("enqueue", 0), ("enqueue", 1)}
-    ends = [op for op in rehearsal.history if op.f == "dequeue" and op.time > 21 * SECOND]
+    ends = [op for op in run.history if op.f == "dequeue" and op.time > 21 * SECOND]
     assert {op.process % 4 for op in ends} == {2, 3}
 
 
 def test_everybody_puts_and_takes_in_the_final_phase():
-    rehearsal = called(phase="final_of", recipe=AcknowledgedQueue)
-    asked = {(what.thread, what.f) for _, what, _ in rehearsal.dispatches}
+    run = called(phase="final_of", recipe=AcknowledgedQueue)
+    asked = {(what.thread, what.f) for _, what, _ in run.dispatches}
     assert asked >= {(thread, f) for thread in range(4) for f in ("enqueue", "dequeue")}
-    assert rehearsal.dispatches[-1].what.f == "inspect"
+    assert run.dispatches[-1].what.f == "inspect"
 
 
 @pytest.mark.parametrize(

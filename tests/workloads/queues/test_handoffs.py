@@ -4,7 +4,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, each_client
 from rumpus.harness.generators.seed import Seed
@@ -42,7 +42,7 @@ def handed(traffic, *, workload=QUEUE, slow=()):
         shared=workload.shared(),
         renew=False,
     )
-    done = rehearse(load, clients=3, nemesis=False, behaviour=behaviour).dispatches
+    done = dry_run(load, clients=3, nemesis=False, behaviour=behaviour).dispatches
     return [(time, what.thread, what.f) for time, what, _ in done if time >= BEGIN]
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, rehearse
+from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.workload import Workload
 
 
-class Counting(DeclaredWorkload):
+class Counting(Workload):
     """Clients count."""
 
     name = "counting"
@@ -38,7 +38,7 @@ class CountingOn(Counting):
 def test_a_client_whose_process_was_retired_begins_anew_or_goes_on(workload, said):
     context = WorkloadContext(Seed(1), None, clients=1, session_timeout=2.0, until=1)
     told = iter(["info"] * 3 + ["ok"] * 3)
-    done = rehearse(
+    done = dry_run(
         on_clients(workload().load_of(context)),
         clients=1,
         nemesis=False,

@@ -7,7 +7,7 @@ import pytest
 from rumpus.harness.clients.client_body import Leaves
 from rumpus.recipes.outcomes import ClaimLost
 from rumpus.recipes.queue.interfaces import QueueUnknown
-from rumpus.workloads.framework.declared_workload import OpenClient
+from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE, Consumer
 
