@@ -34,7 +34,15 @@ RESTART_PATIENCE_S = 15.0
 
 LOG_FORMAT = "%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
 
-PRIVATE = ("kazoo", "rumpus.recipes", "rumpus.workloads", "rumpus.harness.clients.client_body")
+PRIVATE = (
+    "kazoo",
+    "rumpus.recipes",
+    "rumpus.workloads",
+    "rumpus.harness.clients.client_body",
+    "rumpus.harness.clients.leftovers",
+    "rumpus.harness.clients.mortal_client",
+    "rumpus.harness.clients.patient_call",
+)
 """What each client has its own copy of, beside the module that it was told to build from: all
 that runs on threads, tells the time or draws lots. The rest of what these import is shared:
 messages, ``checker``, generators, which are data and pure functions."""
@@ -46,7 +54,6 @@ SHARED = (
     "kazoo.security",
     "rumpus.recipes.promises",
     "rumpus.workloads.framework.judgement",
-    "rumpus.workloads.framework.workload",
 )
 """What is data and pure functions among these. Classes take long to make."""
 

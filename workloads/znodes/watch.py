@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.missed_changes import check_missed_changes
-from rumpus.checker.znodes.late_events import check_late_events
+from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.watch_delivery import check_watch_delivery
 from rumpus.checker.znodes.znode_history import Seen, writes_by_comparison
 from rumpus.harness.generators.script import Client, Steps
@@ -21,6 +21,7 @@ from rumpus.recipes.znodes.catalogue import WATCHED_ZNODES
 from rumpus.recipes.znodes.register import ABSENT
 from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.framework.checks import follows, of_history
+from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation, unless_refused
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen
 
@@ -34,6 +35,13 @@ DROPPED_AFTER_S = 0.2
 
 Faults alone seldom break a connection during a wait, and leave it whole for the rest of it.
 """
+
+
+def _late_events(evidence: Evidence) -> CheckResult | None:
+    """What the clients' answers say of it, where the servers' logs are not at hand."""
+    from rumpus.checker.znodes.late_events import check_late_events  # noqa: PLC0415 - see checks
+
+    return check_late_events(evidence.history, get_args(Watched)) if not evidence.truth else None
 
 
 class WatchWorkload(ZnodeWorkload):
@@ -52,7 +60,7 @@ class WatchWorkload(ZnodeWorkload):
         ),
         lambda run: check_missed_changes(run.history, bound_s=2 * run.session_timeout + 2.0),
         of_history(check_timeouts),
-        lambda run: check_late_events(run.history, get_args(Watched)) if not run.truth else None,
+        _late_events,
     )
     at_the_end = (
         *(("await", {"key": key, "version": -2, "timeout": 0.5}) for key in get_args(Awaited)),

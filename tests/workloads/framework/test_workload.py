@@ -1,5 +1,8 @@
 """Whether the script of a client's load outlasts its process."""
 
+import subprocess
+import sys
+
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
@@ -45,3 +48,9 @@ def test_a_client_whose_process_was_retired_begins_anew_or_goes_on(workload, sai
         behaviour=lambda dispatch, seed: Outcome(0, MILLISECOND, next(told)),  # noqa: ARG005
     )
     assert [each.what.value for each in done.dispatches] == said
+
+
+def test_a_clients_process_imports_no_decider():
+    """It imports its workload, and would take 15 MB and 0.3 s for what only judges need."""
+    program = "import sys, rumpus.workloads.registry; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
