@@ -107,7 +107,7 @@ def _as_write(op: Op) -> Op:
     if not isinstance(op.process, int):
         return op
     if op.f != "cas":
-        if op.type == "ok" and op.value.get("version") == -1:
+        if op.type == "ok" and (op.value or {}).get("version") == -1:
             value = {name: each for name, each in op.value.items() if name != "version"}
             return _change(op, value=value)
         return op
