@@ -127,8 +127,8 @@ def whole_run(
         clients=ClientSpec(LOCK.build, LOCK.options("fair", CLIENTS), SESSION_TIMEOUT_S),
         count=CLIENTS,
         words=LOCK.words,
-        load=lambda until: LOCK.load(replace(setting, until=until)),
-        final=LOCK.final(setting),
+        load=lambda until: LOCK.load_of(replace(setting, until=until)),
+        final=LOCK.final_of(setting),
         time_limit=load_s,
         cleanup=LOCK.cleanup,
     )

@@ -260,9 +260,9 @@ class Driver:
         """
         self._sink.flush()
         for client in self._mailbox.wait(wait):
-            self._hear(client)
+            self._on_report(client)
         for message in self._mailbox.messages():
-            self._heed(message)
+            self._on_message(message)
 
     def _collect_watch_events(self) -> None:
         links = self._links
@@ -277,7 +277,7 @@ class Driver:
                 Op(time=seen.time - self._origin, process="link", type="info", f=f, value=value)
             )
 
-    def _hear(self, client: int) -> None:
+    def _on_report(self, client: int) -> None:
         reports = self._pool.receive(client)
         if reports is None:
             if not self._pool.killed(client):
@@ -317,7 +317,7 @@ class Driver:
                     self._news = True
                     self._pool.ready(client)
 
-    def _heed(self, message: Any) -> None:
+    def _on_message(self, message: Any) -> None:
         if isinstance(message, Record):
             self._append(message.op())
         elif isinstance(message, _Told):
@@ -328,7 +328,7 @@ class Driver:
             if message.op.type == "info":
                 self._note_fault(message.op)
         elif isinstance(message, Exited):
-            self._bury(message.client)
+            self._on_exit(message.client)
         elif isinstance(message, Started):
             client = message.client
             process = self._interpreter.context.process_of(client)
@@ -337,7 +337,7 @@ class Driver:
             self.record("session", "started", {"client": client, "process": process})
             self._pool.send(client, Open(process))
 
-    def _bury(self, client: int) -> None:
+    def _on_exit(self, client: int) -> None:
         """Take in what a killed process still said, then end what it had open."""
         while reports := self._pool.receive(client):
             self._handle(client, reports)

@@ -152,35 +152,39 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help=JSON)
 
     mutants = command("mutants", "hunt recipes, or servers, with known mistakes in simulated runs")
-    mutants.add_argument("--servers", action="store_true", help="mutant servers (default: recipes)")
-    mutants.add_argument("--family", metavar="WORKLOAD", help="of this one only (default: all)")
+    mutants.add_argument(
+        "--servers", action="store_true", help="hunt mutant servers instead of mutant recipes"
+    )
+    mutants.add_argument(
+        "--family", metavar="WORKLOAD", help="only mutants of this workload (default: all)"
+    )
     effort = mutants.add_mutually_exclusive_group()
     effort.add_argument(
         "--budget",
         type=seconds(),
         default=120.0,
         metavar="S",
-        help="seconds for each mutant, after which it counts as missed (default: 120)",
+        help="seconds to spend on each mutant; one not caught by then is missed (default: 120)",
     )
     effort.add_argument(
         "--seeds",
         type=count(1, 10_000),
         metavar="N",
-        help="runs of each mutant, whatever they show; at least 4 of 5 must catch it",
+        help="runs of each mutant; it must be caught in at least 4 of 5 of them",
     )
     mutants.add_argument(
         "--seed",
         type=count(0, 2**31),
         default=0,
         metavar="N",
-        help="of the first runs (default: 0)",
+        help="seed of the first run of each mutant (default: 0)",
     )
     mutants.add_argument(
         "--jobs",
         type=count(1, 256),
         default=len(os.sched_getaffinity(0)),
         metavar="N",
-        help="runs at a time (default: one a processor)",
+        help="runs in parallel (default: one per processor)",
     )
     mutants.add_argument("--json", action="store_true", help=JSON)
 
@@ -188,21 +192,32 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     export = command("export", "write a history in a form that other checkers read")
     export.add_argument(
-        "path", type=Path, metavar="RUN_OR_HISTORY", help="runs/latest, for example"
+        "path",
+        type=Path,
+        metavar="RUN_OR_HISTORY",
+        help="directory of a run (runs/latest, for example), or a history",
     )
     export.add_argument(
         "--format",
         choices=["edn", "porcupine-kv"],
         required=True,
-        help="edn: Jepsen and Knossos; porcupine-kv: get, put and append by key",
+        help="edn for Jepsen and Knossos; porcupine-kv for operations get, put and append",
     )
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="not to standard output")
+    export.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write to this file instead of standard output",
+    )
 
     doctor = command("doctor", "what this host can do, and what is missing")
     doctor.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
 
     clean = command("clean", "remove the containers that killed runs left")
-    clean.add_argument("--all", action="store_true", help="those of runs that still go on, too")
+    clean.add_argument(
+        "--all", action="store_true", help="also remove containers of runs that are still going on"
+    )
 
     _add_sim_server_options(command("sim-server", "simulated ZooKeeper servers for real clients"))
     return parser
@@ -210,17 +225,21 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
     server.add_argument(
-        "--nodes", type=count(1, 9), default=3, metavar="N", help="servers that vote (default: 3)"
+        "--nodes", type=count(1, 9), default=3, metavar="N", help="voting servers (default: 3)"
     )
     server.add_argument(
-        "--observers", type=count(0, 9), default=0, metavar="N", help="further servers (default: 0)"
+        "--observers",
+        type=count(0, 9),
+        default=0,
+        metavar="N",
+        help="observers, servers that do not vote (default: 0)",
     )
     server.add_argument(
         "--port",
         type=count(0, 65535),
         default=2181,
         metavar="PORT",
-        help="of the first server, on 127.0.0.1; the others have the next ones (default: 2181; "
+        help="port of the first server on 127.0.0.1; the others take the next ones (default: 2181; "
         "0: any free ones)",
     )
     server.add_argument(
@@ -228,38 +247,49 @@ def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
         type=count(0, 2**63 - 1),
         default=0,
         metavar="SEED",
-        help="of all that is random in the servers (default: 0)",
+        help="seed of the servers' random choices (default: 0)",
     )
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
-    check.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help="runs/latest, for example")
+    check.add_argument(
+        "path",
+        type=Path,
+        metavar="RUN_OR_HISTORY",
+        help="directory of a run (runs/latest, for example), or a history",
+    )
     check.add_argument(
         "--model",
         metavar="MODEL",
-        help="what its operations must follow: see `rumpus list`; or package.module:Class, a "
+        help="model that the operations must follow: see `rumpus list`; or package.module:Class, a "
         "module of the path or of the working directory, whose code is run",
     )
     check.add_argument(
         "--workload",
         metavar="NAME",
-        help="which workload made a history that came alone and does not say it",
+        help="workload that made the history, if the history does not say it",
     )
     check.add_argument(
-        "--recipe", metavar="NAME", help="whose promises it is held to (default: all of them)"
+        "--recipe",
+        metavar="NAME",
+        help="recipe whose promises must be kept (default: all promises)",
     )
-    check.add_argument("--initial", metavar="VALUE", help="the model's first value, JSON or text")
+    check.add_argument(
+        "--initial", metavar="VALUE", help="initial value of the model, JSON or text"
+    )
     check.add_argument(
         "--format",
         choices=["auto", "jsonl", "edn", "porcupine-etcd", "porcupine-kv"],
         default="auto",
-        help="what the history is written in (default: auto, by its content)",
+        help="format of the history (default: auto, from its content)",
     )
     check.add_argument(
         "--budget",
         type=seconds(),
         metavar="SECONDS",
-        help="how long to search before the answer is unknown (default: 60)",
+        help="seconds to search before the answer is unknown (default: 60)",
     )
-    check.add_argument("--svg", type=Path, metavar="FILE", help="draw the contradiction there")
+    check.add_argument(
+        "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
+    )
     check.add_argument("--json", action="store_true", help=JSON)

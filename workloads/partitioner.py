@@ -52,11 +52,14 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
-from rumpus.workloads.contests.contention import LINGER_S, ContentionClient
+from rumpus.workloads.contests.partition_client_base import (
+    LINGER_S,
+    ContentionClient,
+    accepted_actions,
+)
 from rumpus.workloads.framework.judgement import (
     LEAST_HANDOVERS,
     Evidence,
-    accepted_actions,
     judge_exercised,
 )
 from rumpus.workloads.framework.workload import Workload

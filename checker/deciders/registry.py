@@ -1,54 +1,59 @@
-"""All models by name, with the fixed table of algorithms."""
+"""All models by name, with the fixed table of algorithms.
 
-from rumpus.checker.deciders.agreement.atomic_commitment import ATOMIC_COMMITMENT
-from rumpus.checker.deciders.agreement.barrier import BARRIER
-from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER
-from rumpus.checker.deciders.agreement.fencing_tokens import FENCING_TOKENS
-from rumpus.checker.deciders.agreement.gate import GATE
-from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
-from rumpus.checker.deciders.agreement.unique_ids import UNIQUE_IDS
+A model is imported when it is asked for: a check of one does not wait for all of them, and the
+process of a client, which imports its workload, imports none.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Final
+
 from rumpus.checker.deciders.decide import ModelEntry
-from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
-from rumpus.checker.deciders.locks.mutex import MUTEX
-from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
-from rumpus.checker.deciders.locks.reentrant_mutex import REENTRANT_MUTEX
-from rumpus.checker.deciders.locks.semaphore import SEMAPHORE
-from rumpus.checker.deciders.queues.fifo_queue import FIFO_QUEUE
-from rumpus.checker.deciders.queues.multiset_queue import MULTISET_QUEUE
-from rumpus.checker.deciders.queues.priority_queue import PRIORITY_QUEUE
-from rumpus.checker.deciders.registers.append_only_register import APPEND
-from rumpus.checker.deciders.registers.counter import COUNTER
-from rumpus.checker.deciders.registers.set import SET
-from rumpus.checker.deciders.registers.unique_write_register import CAS_REGISTER, REGISTER
-from rumpus.checker.deciders.registers.versioned_register import VERSIONED_REGISTER
-from rumpus.checker.models.multi_register import MULTI_REGISTER
-from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
 
-ENTRIES: tuple[ModelEntry, ...] = (
-    REGISTER,
-    CAS_REGISTER,
-    VERSIONED_REGISTER,
-    APPEND,
-    MULTI_REGISTER,
-    MUTEX,
-    REENTRANT_MUTEX,
-    SEMAPHORE,
-    READ_WRITE_LOCK,
-    ATOMIC_COMMITMENT,
-    BARRIER,
-    DOUBLE_BARRIER,
-    GATE,
-    FENCED_MUTEX,
-    FENCING_TOKENS,
-    LEADER_ELECTION,
-    UNIQUE_IDS,
-    FIFO_QUEUE,
-    COUNTER,
-    MULTISET_QUEUE,
-    SEQUENTIAL_CONSISTENCY,
-    SESSION_GUARANTEES,
-    PRIORITY_QUEUE,
-    SET,
+
+class Models(Mapping[str, ModelEntry]):
+    """Models by name, from where each is defined: ``module:constant`` below ``rumpus.checker``."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
+    def __getitem__(self, name: str) -> ModelEntry:
+        module, _, constant = self._places[name].partition(":")
+        entry: ModelEntry = getattr(import_module(f"rumpus.checker.{module}"), constant)
+        return entry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+MODELS: Final[Mapping[str, ModelEntry]] = Models(
+    {
+        "register": "deciders.registers.unique_write_register:REGISTER",
+        "cas-register": "deciders.registers.unique_write_register:CAS_REGISTER",
+        "versioned-register": "deciders.registers.versioned_register:VERSIONED_REGISTER",
+        "append": "deciders.registers.append_only_register:APPEND",
+        "multi-register": "models.multi_register:MULTI_REGISTER",
+        "mutex": "deciders.locks.mutex:MUTEX",
+        "reentrant-mutex": "deciders.locks.reentrant_mutex:REENTRANT_MUTEX",
+        "semaphore": "deciders.locks.semaphore:SEMAPHORE",
+        "read-write-lock": "deciders.locks.read_write_lock:READ_WRITE_LOCK",
+        "atomic-commitment": "deciders.agreement.atomic_commitment:ATOMIC_COMMITMENT",
+        "barrier": "deciders.agreement.barrier:BARRIER",
+        "double-barrier": "deciders.agreement.double_barrier:DOUBLE_BARRIER",
+        "gate": "deciders.agreement.gate:GATE",
+        "fenced-mutex": "deciders.locks.fenced_mutex:FENCED_MUTEX",
+        "fencing-tokens": "deciders.agreement.fencing_tokens:FENCING_TOKENS",
+        "leader-election": "deciders.agreement.leader_election:LEADER_ELECTION",
+        "unique-ids": "deciders.agreement.unique_ids:UNIQUE_IDS",
+        "fifo-queue": "deciders.queues.fifo_queue:FIFO_QUEUE",
+        "counter": "deciders.registers.counter:COUNTER",
+        "queue": "deciders.queues.multiset_queue:MULTISET_QUEUE",
+        "sequential-consistency": "znodes.guarantee_models:SEQUENTIAL_CONSISTENCY",
+        "session-guarantees": "znodes.guarantee_models:SESSION_GUARANTEES",
+        "priority-queue": "deciders.queues.priority_queue:PRIORITY_QUEUE",
+        "set": "deciders.registers.set:SET",
+    }
 )
-
-MODELS = {entry.name: entry for entry in ENTRIES}

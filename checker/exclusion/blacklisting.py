@@ -27,6 +27,20 @@ class Blacklisting:
     node: str
 
 
+def blacklistings(history: History, f: str) -> list[Blacklisting]:
+    """What was put on the list, and acknowledged, by operations of this name."""
+    return [
+        Blacklisting(op.time, op.value["session"], op.value["node"])
+        for op in history
+        if op.f == f and op.type == "ok"
+    ]
+
+
+def listed_sessions(truth: ServerTruth, folder: str) -> set[str]:
+    """The sessions that were put on the list, whether or not that was acknowledged."""
+    return {life.path.removeprefix(f"{folder}/") for life in truth.znodes(folder)}
+
+
 def check_blacklisting(
     history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
 ) -> CheckResult:

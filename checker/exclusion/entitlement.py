@@ -135,7 +135,11 @@ class _Known:
         node = self._nodes.node_of(hold)
         if node is None or node.end is None or node.end > time + CLOCK_SLACK_NS:
             return False
-        return hold.release_called is None or node.end < hold.release_called
+        if hold.release_called is None:
+            return True
+        # Its own release is no reason, nor on a clock of whole milliseconds.
+        slack = CLOCK_SLACK_NS if node.deleted else 0
+        return node.end < hold.release_called - slack
 
 
 def _unbelieving(history: History, hold: Hold, doubt: Op, words: Words) -> Anomaly:

@@ -65,7 +65,8 @@ class Ownership:
     ``shared``, once all before it are.
 
     ``created``, ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss``
-    the zxids that made it so: the exact order of the server's own history.
+    the zxids that made it so: the exact order of the server's own history. ``deleted``: its own
+    session asked for its end.
     """
 
     path: str
@@ -76,6 +77,7 @@ class Ownership:
     end: int | None = None
     loss: int | None = None
     expired: bool = False
+    deleted: bool = False
     shared: bool = False
     created: int = 0
 

@@ -221,6 +221,7 @@ def _ownership(
         else None,
         loss=None if never_deleted else life.deleted_zxid,
         expired=life.how == "expired",
+        deleted=life.how == "deleted" and life.deleted_by == life.owner,
         shared=shared,
         created=clock.monotonic(life.created_ms),
     )

@@ -37,7 +37,7 @@ class _Worker:
         self.killed = False
         self.killed_at: int | None = None
         self.ready = threading.Event()
-        self.buried = threading.Event()
+        self.forgotten = threading.Event()
 
 
 class WorkerPool:
@@ -116,7 +116,7 @@ class WorkerPool:
     def forget(self, client: int) -> None:
         """Close the channel of a process that is gone; only now may it be started again."""
         self._workers[client].stream.close()
-        self._workers[client].buried.set()
+        self._workers[client].forgotten.set()
 
     def killed_at(self, client: int) -> int | None:
         """When a process killed by ``kill`` was seen to be gone; None before that."""
@@ -134,7 +134,7 @@ class WorkerPool:
             if worker.process.poll() is None and worker.paused:
                 worker.process.send_signal(signal.SIGCONT)
             worker.stream.close()
-            worker.buried.set()
+            worker.forgotten.set()
             worker.ready.set()
         deadline = time.monotonic() + patience
         for worker in self._workers.values():
@@ -239,7 +239,7 @@ class WorkerPool:
         """
         if self.state(client) != "dead":
             return
-        if not self._workers[client].buried.wait(RESTART_PATIENCE_S):
+        if not self._workers[client].forgotten.wait(RESTART_PATIENCE_S):
             raise TimeoutError(f"nobody took note of the end of client c{client}'s process")
         self._starter.submit(self._spawn, client).result()
         if self._stopped:

@@ -146,8 +146,8 @@ def perform_simulated(
         tick_ms: the servers' ``tickTime``.
         check_invariants: whether a breach of Zab by the servers is an error of the simulation;
             not where disks lie.
-        preemption: where threads lose the processor though they do not block; None: as the seed
-            wills (``mode_of_seed``).
+        preemption: when threads may be preempted; None: drawn from the seed
+            (``mode_of_seed``).
         mutant: a mistake that the servers have; nobody watches over Zab then.
         status: kept up to date.
         step: told in words what is being done now. This and the next are called in the world, but

@@ -64,7 +64,7 @@ class _Worker:
         self.killed = False
         self.killed_at: int | None = None
         self.ready = Flag(process.simulator)
-        self.buried = Flag(process.simulator)
+        self.forgotten = Flag(process.simulator)
         self.reports: list[Report] = []
         self._commands: deque[Command] = deque()
         self._readers: deque[Task] = deque()
@@ -179,7 +179,7 @@ class SimWorkers:
 
     def forget(self, client: int) -> None:
         """Let go of a process that is gone; only now may it be started again."""
-        self._workers[client].buried.set()
+        self._workers[client].forgotten.set()
 
     def killed_at(self, client: int) -> int | None:
         """When a process was killed by ``kill``; None before that."""
@@ -193,7 +193,7 @@ class SimWorkers:
         """End every process."""
         self._stopped = True
         for worker in self._workers.values():
-            worker.buried.set()
+            worker.forgotten.set()
             worker.ready.set()
             worker.process.kill()
         for log in self._open_logs.values():
@@ -233,7 +233,7 @@ class SimWorkers:
         """
         if self.state(client) != "dead":
             return
-        if not self._workers[client].buried.wait(RESTART_PATIENCE_S):
+        if not self._workers[client].forgotten.wait(RESTART_PATIENCE_S):
             raise TimeoutError(f"nobody took note of the end of client c{client}'s process")
         if self._stopped:
             return

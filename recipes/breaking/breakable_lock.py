@@ -1,6 +1,7 @@
 """Locks that can be taken from a holder that hangs, or that has died.
 
-Two ways, for two cases (seed article A, "Which distributed lock does a storage system need"):
+Two ways, for two cases (after "What kind of distributed lock does our system need?", Alibaba Cloud
+Storage):
 
 - ``BlacklistLock``: the holder may be alive. Its session is named on a list, and its own client
   obeys (``recipes.breaking.session_blacklist``).

@@ -1,7 +1,8 @@
 """Nodes by which leaders tell the others that they know that they lead.
 
 To be first in line does not mean to know it: a candidate whose predecessor has just gone may be
-frozen, or cut off (seed article P, which asks for a separate node). So a leader that acts says so:
+frozen, or cut off (ZooKeeper's "Recipes and Solutions", Leader Election, asks for a separate node
+for that). So a leader that acts says so:
 it creates an ephemeral node *named after its epoch*.
 
 The name is what makes it safe. The node of one reign can never be taken for that of another, so

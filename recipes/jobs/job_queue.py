@@ -1,7 +1,7 @@
 """Asynchronous jobs: submitted by some, done by others, each of them once.
 
-The article L of the seed documents has the idea: a node stands for a job, the worker removes it
-when it is done, and the submitter watches. Here it is made safe. Below ``path``:
+A node stands for a job, the worker removes it when it is done, and the submitter watches: a use
+that is often made of ZooKeeper. Here it is made safe. Below ``path``:
 
 - ``jobs/<id>``: what is to be done. Its version counts how often the job was claimed;
 - ``claims/<id>`` (ephemeral): a worker is at it. It goes with the worker's session, and then

@@ -1,7 +1,7 @@
 """A fair lock with a lock-delay: after a holder has failed nobody gets it for a while.
 
-Chubby's remedy for resources that cannot check tokens (Burrows, The Chubby lock service, OSDI 2006;
-article L, study of Chubby and ZooKeeper): what a holder that died or was cut off has still on its
+Chubby's remedy for resources that cannot check tokens (Burrows, The Chubby lock service, OSDI 2006,
+section 2.4): what a holder that died or was cut off has still on its
 way shall arrive before the next one begins. It helps as far as the delay is long enough, and no
 further. After a release the next one gets the lock at once.
 

@@ -3,8 +3,8 @@
 No lock can stop a holder that was paused between its last look and its action. The resource can:
 each grant comes with a token that only grows, each action carries the token of its grant, and the
 resource remembers the highest token it has seen and refuses lower ones (Burrows, The Chubby lock
-service, OSDI 2006: sequencers; article A, "which distributed lock does a storage system need": IO
-fence). What was refused never happens.
+service, OSDI 2006: sequencers; Kleppmann, How to do distributed locking, 2016: fencing tokens).
+What was refused never happens.
 
 ``MemoryFence`` is for a resource that lives in one process, ``ZooKeeperFence`` for one that is
 znodes: the token and the change are written in one transaction, so there is no moment between the

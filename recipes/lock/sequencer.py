@@ -1,8 +1,8 @@
 """Sequencers: a grant as a string that travels with requests and can be verified by anybody.
 
-Chubby's idea (Burrows, The Chubby lock service, OSDI 2006; article L, study of Chubby and
-ZooKeeper): the holder hands a server a string that names the lock, the mode and the generation of
-the grant; the server asks the lock service whether it still stands, and refuses the request if not.
+Chubby's idea (Burrows, The Chubby lock service, OSDI 2006, section 2.4): the holder hands a server
+a string that names the lock, the mode and the generation of the grant; the server asks the lock
+service whether it still stands, and refuses the request if not.
 
 Here the generation is the czxid of the holder's node. A sequencer stands as long as that very node
 does: it was first when the sequencer was made, and who is first stays first until it is gone. A

@@ -50,8 +50,8 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
     ),
     "mislabelled-writer": mutant(
         with_writer(faulty_read_write_locks.Mislabelled),
-        "the writer's node is created under the readers' prefix (a slip of the pen in article "
-        "L), so nobody who reads waits for it",
+        "the writer's node is created under the readers' prefix (a slip that a description of "
+        "the recipe makes), so nobody who reads waits for it",
         {"split-brain"},
         printed="L 3.6",
     ),

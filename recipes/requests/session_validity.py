@@ -1,13 +1,12 @@
 """How much longer the client's session is certain to live, by its own monotonic clock.
 
-The rule is that of leases (Gray and Cheriton 1989; article A, "which distributed lock does a
-storage system need"): who counts from when a heartbeat was *sent*, and not from its answer, gives
-up before the one who counts from when it was received. On ZooKeeper it must be asked whose
-receipt that is. The **leader** expires sessions, but a client talks to any server, and a follower
-answers pings and reads by itself: one that is cut off from its leader goes on doing so for
-``syncLimit`` ticks, longer than a short session lives. And even a write, which does go through
-the leader, renews nothing there. A follower only notes whom it has heard of, and hands the list
-over with its answer to the leader's next ping, every half tick.
+The rule is that of leases (Gray and Cheriton, Leases, SOSP 1989): who counts from when a heartbeat
+was *sent*, and not from its answer, gives up before the one who counts from when it was received.
+On ZooKeeper it must be asked whose receipt that is. The **leader** expires sessions, but a client
+talks to any server, and a follower answers pings and reads by itself: one that is cut off from its
+leader goes on doing so for ``syncLimit`` ticks, longer than a short session lives. And even a
+write, which does go through the leader, renews nothing there. A follower only notes whom it has
+heard of, and hands the list over with its answer to the leader's next ping, every half tick.
 
 So a beat (a write of no effect, sent at ``s``) counts once it is *confirmed*:
 

@@ -1,7 +1,7 @@
 """Two-phase commit on nodes that are written once.
 
-After the recipe of ZooKeeper's documentation ("Recipes and Solutions, Two-phased commit", and the
-articles L and P of the seed documents), with the holes closed. A transaction is the node
+After the recipe of ZooKeeper's documentation ("Recipes and Solutions", Two-phased Commit), with
+the holes closed. A transaction is the node
 ``<path>/<transaction>``; its data names the participants, so it is created whole or not at all.
 Below it stand, each created once and never changed:
 

@@ -25,7 +25,7 @@ def check_command(arguments: argparse.Namespace) -> int:
     """
     for option in ("initial", "budget", "svg"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} says nothing without --model")
+            raise UsageError(f"--{option} requires --model")
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:

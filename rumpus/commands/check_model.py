@@ -40,7 +40,7 @@ def check_model(arguments: argparse.Namespace) -> int:
     """
     for option in ("workload", "recipe"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} says nothing with --model")
+            raise UsageError(f"--{option} cannot be given with --model")
     entry = chosen_model(arguments.model)
     initial = initial_value(arguments.initial)
     began = time.monotonic()

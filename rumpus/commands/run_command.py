@@ -204,11 +204,11 @@ def _check_action(workload: AnyWorkload, name: str, length: float, guard: float)
             "have"
         )
     if guard and not length:
-        raise UsageError("--guard says nothing without --action-time")
+        raise UsageError("--guard requires --action-time")
     if guard and "stale-belief" not in workload.recipes[name].promises.prevents:
         raise UsageError(
-            f"{workload.name} / {name} does not know for how long it holds, so --guard says "
-            "nothing: use a recipe that prevents stale-belief"
+            f"{workload.name} / {name} does not know for how long it holds, so it takes no "
+            "--guard: use a recipe that prevents stale-belief"
         )
 
 

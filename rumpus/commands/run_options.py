@@ -14,19 +14,26 @@ from rumpus.workloads.registry import WORKLOADS
 def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add everything that a run can be told."""
     run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
-    run.add_argument("--recipe", help="see `rumpus list` (default: the workload's first)")
+    run.add_argument(
+        "--recipe",
+        help="recipe to put under load, see `rumpus list` (default: the workload's first)",
+    )
     run.add_argument(
         "--ensemble",
         choices=ENSEMBLES,
         default="auto",
-        help="what the servers are: real ones in Docker, or simulated ones on virtual time, where "
+        help="where the servers run: real ones in Docker, or simulated ones on virtual time, where "
         "a run is decided by its seed (default: auto, docker if an engine answers)",
     )
     run.add_argument(
-        "--nodes", type=count(1, 9), default=3, metavar="N", help="servers (default: 3)"
+        "--nodes", type=count(1, 9), default=3, metavar="N", help="number of servers (default: 3)"
     )
     run.add_argument(
-        "--clients", type=count(1, 100), default=5, metavar="N", help="clients (default: 5)"
+        "--clients",
+        type=count(1, 100),
+        default=5,
+        metavar="N",
+        help="number of clients (default: 5)",
     )
     run.add_argument(
         "--time-limit",
@@ -39,7 +46,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--nemesis",
         type=_kinds,
         metavar="KINDS",
-        help="kinds of fault with commas between, or none, or all; `rumpus list` describes them "
+        help="kinds of fault, separated by commas, or none, or all; see `rumpus list` "
         f"(default: {', '.join(EVERYWHERE)}; on simulated servers also "
         f"{', '.join(k for k in SIMULATED if k not in EVERYWHERE)})",
     )
@@ -48,61 +55,67 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         type=seconds(),
         default=10.0,
         metavar="S",
-        help="seconds from one fault to the next (default: 10, or less so that every kind fits)",
+        help="seconds from one fault to the next (default: 10, or less so that every kind occurs)",
     )
     run.add_argument(
         "--seed",
         type=count(-(2**63), 2**63 - 1),
         metavar="N",
-        help="of every random choice (default: a new one)",
+        help="seed of every random choice (default: a new one)",
     )
     run.add_argument(
         "--plan",
         type=Path,
         metavar="FILE",
-        help="a fault plan (plan.json of a run) instead of a random one",
+        help="file with the faults to inject, instead of random ones: plan.json of a run",
     )
     run.add_argument(
         "--preemption",
         choices=("auto", *MODES),
         default="auto",
-        help="where threads of simulated clients lose the processor: nowhere unless they block, "
-        "anyone going on afterwards or who came first (blocking, none), or also at locks, clocks "
-        "and sockets, or at any line (default: auto, by the seed)",
+        help="when simulated threads may be preempted: never, and the one that is ready first runs "
+        "first (none); when they block (blocking); also at operations of locks, clocks and sockets "
+        "(primitives); also at any line of code (lines) (default: auto, drawn from the seed)",
     )
     run.add_argument(
         "--server-mutant",
         metavar="NAME",
-        help="simulated servers with one known mistake, see `rumpus list` (default: none)",
+        help="run simulated servers with one known mistake, see `rumpus list` (default: none)",
     )
-    run.add_argument("--image", type=name, help="another ZooKeeper image (default: our own)")
+    run.add_argument(
+        "--image", type=name, help="Docker image of the servers (default: one that rumpus builds)"
+    )
     run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
-    run.add_argument("--fencing", action="store_true", help="the resource checks fencing tokens")
+    run.add_argument(
+        "--fencing",
+        action="store_true",
+        help="let the protected resource refuse stale fencing tokens",
+    )
     run.add_argument(
         "--session-timeout",
         # What servers grant: 2 to 20 ticks.
         type=seconds(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
         default=2.0,
         metavar="S",
-        help="seconds that a session outlives its client (default: 2)",
+        help="ZooKeeper session timeout in seconds (default: 2)",
     )
     run.add_argument(
         "--action-time",
         type=seconds(0, 30),
         default=0.0,
         metavar="S",
-        help="seconds from a holder's look at its lock to the effect of its action, for half of "
-        "the actions (default: 0)",
+        help="seconds that half of the holders' actions take, from the look whether the lock is "
+        "still held to the effect (default: 0)",
     )
     run.add_argument(
         "--guard",
         type=seconds(0, 30),
         default=0.0,
         metavar="S",
-        help="seconds for which a holder must be certain to hold on for an action to begin "
-        "(default: 0)",
+        help="seconds of validity that must be left for an action to begin; for recipes that know "
+        "how long they hold (default: 0)",
     )
-    run.add_argument("--strict", action="store_true", help="hazards fail the run too")
+    run.add_argument("--strict", action="store_true", help="hazards make the run a violation, too")
     run.add_argument("--json", action="store_true", help=JSON)
 
 

@@ -32,7 +32,7 @@ class SimWorld:
         run: workload, recipe and seed. Different runs begin at different times, so that their
             sessions have different ids, as those of real runs have: what belongs to another run
             can be told.
-        preemption: where clients' threads lose the processor though they do not block.
+        preemption: when clients' threads may be preempted.
         mutant: a mistake that the servers have, if any.
         say: told of every step.
     """

@@ -1,4 +1,4 @@
-"""Where tasks lose the processor though they do not block: the schedules that a run can have.
+"""Preemption: when tasks may be interrupted although they do not block.
 
 Greenlets switch only where they are told to. What threads could do to each other between two
 blocking calls shows when they also switch at operations of primitives, or at any line.

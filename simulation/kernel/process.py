@@ -25,7 +25,7 @@ NEVER = 1 << 100
 
 
 class Interrupts(Protocol):
-    """Makes tasks lose the processor where they do not block (``simulation.kernel.preemption``)."""
+    """Preempts tasks where they do not block (``simulation.kernel.preemption``)."""
 
     def at_primitive(self, world: "World") -> None:
         """Called by each operation of a lock, clock or socket; another task may run first."""

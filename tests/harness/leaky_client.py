@@ -21,41 +21,41 @@ class Leaky:
         return self._honest.invoke(f, value)
 
 
-def _client(recipe, path, draw):
-    build = lock.client(recipe, path)
+def _client(options, draw):
+    build = lock.LOCK.builder(**options)
     return lambda context: Leaky(build(context), draw)
 
 
-def none(recipe, path):
-    return _client(recipe, path, lambda: len(shared_leaks.by_address()))
+def none(**options):
+    return _client(options, lambda: len(shared_leaks.by_address()))
 
 
-def by_address(recipe, path):
-    return _client(recipe, path, lambda: next(iter(shared_leaks.by_address())).number)
+def by_address(**options):
+    return _client(options, lambda: next(iter(shared_leaks.by_address())).number)
 
 
-def from_clock(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_clock() % 1000)
+def from_clock(**options):
+    return _client(options, lambda: shared_leaks.from_clock() % 1000)
 
 
-def from_clock_imported_by_name(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_clock_imported_by_name() % 1000)
+def from_clock_imported_by_name(**options):
+    return _client(options, lambda: shared_leaks.from_clock_imported_by_name() % 1000)
 
 
-def from_system(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_system()[0])
+def from_system(**options):
+    return _client(options, lambda: shared_leaks.from_system()[0])
 
 
-def from_uuid(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_uuid().int % 1000)
+def from_uuid(**options):
+    return _client(options, lambda: shared_leaks.from_uuid().int % 1000)
 
 
-def from_thread(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_thread() or 0)
+def from_thread(**options):
+    return _client(options, lambda: shared_leaks.from_thread() or 0)
 
 
-def from_keyboard(recipe, path):
-    return _client(recipe, path, lambda: shared_leaks.from_keyboard() or 0)
+def from_keyboard(**options):
+    return _client(options, lambda: shared_leaks.from_keyboard() or 0)
 
 
 class Busy(Leaky):
@@ -65,6 +65,6 @@ class Busy(Leaky):
         return self._honest.invoke(f, value)
 
 
-def busy(recipe, path):
-    build = lock.client(recipe, path)
+def busy(**options):
+    build = lock.LOCK.builder(**options)
     return lambda context: Busy(build(context), None)

@@ -181,7 +181,10 @@ def test_a_run_without_its_description_is_a_history_alone(rumpus, recorded_run):
         (["--workload", "teapot"], "unknown workload 'teapot'; there are lock"),
         (["--workload", "counter", "--recipe", "tea"], "unknown recipe 'tea' of workload counter"),
         (["--workload", "lock"], "no history of lock (record 0: lock has no operation 'add'"),
-        (["--workload", "counter", "--model", "counter"], "--workload says nothing with --model"),
+        (
+            ["--workload", "counter", "--model", "counter"],
+            "--workload cannot be given with --model",
+        ),
     ],
 )
 def test_a_wrong_name_is_refused_with_the_names_that_there_are(rumpus, alone, words, named):

@@ -1,47 +1,36 @@
 """Breaking a lock: holders hang or die, and their locks are taken from them, rightly.
 
-Operations: those of a lock, where ``work`` may ``hang`` for so many seconds with the session
-alive, and tells the ``identity`` of who works. Besides:
-
-``break`` {patience}: an operator has whoever stays first in line for so long put on the blacklist.
-``die`` -> {identity, node, token}: the client declares that its process is dead. It holds and does
-nothing more; its node stays, because its session is not closed. What goes on is the next
-incarnation, which knows nothing of the node.
-``free`` {dead, confirm} -> {freed, removed}: a supervisor looks who holds the lock, makes sure
-(``confirm`` seconds) that it is one of the dead, and removes exactly what it saw.
-``bury``: in the final phase each client removes what its own dead incarnations have left.
+The last clients do not contend while there are faults: one operator for locks that are broken by
+session, two supervisors (who may get in each other's way) for those that are freed by identity.
 """
 
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Collection
+from typing import Any, Final, NotRequired, TypedDict
 
-from rumpus.checker.exclusion.blacklisting import Blacklisting, check_blacklisting
+from rumpus.checker.exclusion.blacklisting import (
+    blacklistings,
+    check_blacklisting,
+    listed_sessions,
+)
 from rumpus.checker.exclusion.removals import check_removals, check_told_removals, removals
 from rumpus.checker.history import History, Op
-from rumpus.checker.holds import Words
-from rumpus.checker.servers.server_truth import ServerTruth
-from rumpus.checker.verdict import CheckResult, Requirement, Verdict
-from rumpus.harness.clients.client_body import ClientContext, Outcome
-from rumpus.harness.generators.combinators import each_thread, limit, phases, repeat, until_ok
-from rumpus.harness.generators.generator import Generator, Invocation
-from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.recipes.breaking.breakable_lock import (
-    BLACKLIST,
-    BlacklistLock,
-    BreakableLock,
-    IdentityLock,
-)
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.workers import CLIENT_KILLED
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
+from rumpus.recipes.breaking.breakable_lock import BLACKLIST, BlacklistLock, IdentityLock
 from rumpus.recipes.breaking.catalogue import BREAKABLE_LOCKS
 from rumpus.recipes.contests.interfaces import LockUnknown
 from rumpus.recipes.contests.line_view import Stand
+from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line
-from rumpus.workloads.contests.breaking_load import dying_load, hanging_load
-from rumpus.workloads.contests.contention import ContentionClient, final
-from rumpus.workloads.framework.judgement import Evidence, judge_contention
-from rumpus.workloads.framework.workload import Workload
-
-WORDS: Final = Words()
+from rumpus.workloads.contests.contender import Contender, Work
+from rumpus.workloads.contests.contention import ContentionWorkload
+from rumpus.workloads.framework.checks import counted
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.leftovers import hexadecimal
+from rumpus.workloads.framework.operation import Failed, operation
 
 PATIENCE_S: Final = 3.0
 """How long an operator's request may take."""
@@ -50,250 +39,280 @@ QUICK: Final = "locks that passed on without waiting"
 LEAST_QUICK: Final = 2
 """How many locks of those who hang, or have died, must have passed on before they had to."""
 
+HANG_S: Final = (3.0, 3.0, 8.0)
+"""How long a hung holder hangs, by turns of chance: its client goes on renewing the session."""
 
-TOLD_NS: Final = 1_000_000_000
-"""How long a holder may go on believing. It is short: what ends its session here is mostly its own
-client, which knows; and holds that hang are over before a follower that is cut off matters."""
+HANGS_IN: Final = 8
+DIES_IN: Final = 30
+"""One hold in so many."""
+
+LOOK_PAUSE_S: Final = 0.1
+"""From one look of an operator to the next at least: it fails at once while no server answers."""
+
+LOOKS: Final = 12
+"""How often a supervisor looks for a dead process before it gives up: it may hold nothing."""
 
 
-class BreakingClient(ContentionClient):
+class Broken(TypedDict):
+    """Whose session was put on the blacklist."""
+
+    session: str
+    node: str
+    token: int
+
+
+class Death(TypedDict):
+    """The identity of a process that is dead, and what it held."""
+
+    identity: str
+    node: str | None
+    token: int | None
+
+
+class Freed(TypedDict):
+    """Whose node was removed, if it was."""
+
+    freed: NotRequired[str | None]
+    node: NotRequired[str | None]
+    removed: bool
+
+
+class Mortal(Contender):
     """A client whose lock may be broken, and who breaks those of others.
 
     Args:
-        context: the client's.
         make: makes a lock object: a new incarnation of this client.
-        line: where contenders stand.
     """
 
-    def __init__(
-        self, context: ClientContext, make: Callable[[], BreakableLock], line: Line
-    ) -> None:
-        self._make = make
-        self._lock = make()
-        self._remains: list[Stand] = []
-        super().__init__(
-            context,
-            WORDS,
-            acquire=self._acquire_by_the_present,
-            release=self._release_by_the_present,
-            held=lambda: self._lock.held,
-            grant=self,
-            line=line,
-        )
+    def __init__(self, context: ClientContext, make: Callable[[], Any], line: Line) -> None:
+        super().__init__(context, make(), line)
+        self.make = make
+        self.remains: list[Stand] = []
 
-    def _acquire_by_the_present(self, timeout: float) -> bool:
-        return self._lock.acquire(timeout)
-
-    def _release_by_the_present(self) -> None:
-        self._lock.release()
-
-    @property
-    def token(self) -> int | None:
-        """Of the present incarnation's grant."""
-        return self._lock.token
-
-    @property
-    def node(self) -> str | None:
-        """Of the present incarnation's grant."""
-        return self._lock.node
-
-    @property
-    def session(self) -> int | None:
-        """Of the present incarnation's grant."""
-        return self._lock.session
-
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation; what escapes is an unknown outcome."""
-        try:
-            match f:
-                case "work":
-                    return self._work(value)
-                case "die":
-                    return self._die()
-                case "break":
-                    return self._break(value["patience"])
-                case "free":
-                    return self._free(value["dead"], value["confirm"])
-                case "bury":
-                    return self._bury()
-        except LockUnknown as error:
-            return Outcome("info", error=str(error))
-        return super().invoke(f, value)
-
-    def _work(self, value: dict[str, Any]) -> Outcome:
+    def work_or_hang(self, acts: int, pause: float, hang: float) -> Work:
         """Work; one who hangs does not look whether it still holds until it wakes up."""
-        if "hang" in value:
-            before = super().invoke("work", {**value, "acts": 1})
-            if before.type != "ok":
-                return before
-            time.sleep(value["hang"])
-        outcome = super().invoke("work", value)
-        if isinstance(self._lock, IdentityLock):
-            told = {**outcome.value, "identity": self._lock.identity}
-            return Outcome(outcome.type, told, outcome.error)
-        return outcome
-
-    def _die(self) -> Outcome:
-        dead = self._lock
-        assert isinstance(dead, IdentityLock)
-        self._lock = self._make()
-        told = {"identity": dead.identity, "node": dead.node, "token": dead.token}
-        if dead.node is not None and dead.session is not None and dead.token is not None:
-            self._remains.append(
-                Stand(dead.node, dead.session, dead.identity.encode(), 0, dead.token)
-            )
-        return Outcome("ok", told)
-
-    def _break(self, patience: float) -> Outcome:
-        lock = self._lock
-        assert isinstance(lock, BlacklistLock)
-        before = self._look()
-        if before is None:
-            return Outcome("fail", error="nobody holds it, or nobody can tell who")
-        time.sleep(patience)
-        now = self._look()
-        if now is None or now.czxid != before.czxid:
-            return Outcome("fail", error="the lock has passed on")
-        lock.blacklist(now, PATIENCE_S)
-        session = f"0x{now.session & 0xFFFFFFFFFFFFFFFF:x}"
-        return Outcome("ok", {"session": session, "node": now.node, "token": now.czxid})
-
-    def _free(self, dead: list[str], confirm: float) -> Outcome:
-        lock = self._lock
-        assert isinstance(lock, IdentityLock)
-        stand = self._look()
-        if stand is None:
-            return Outcome("fail", error="nobody holds it, or nobody can tell who")
-        identity = lock.identity_of(stand)
-        if identity not in dead:
-            return Outcome("ok", {"freed": None, "removed": False})
-        time.sleep(confirm)
-        removed = lock.free(stand, PATIENCE_S)
-        return Outcome("ok", {"freed": identity, "node": stand.node, "removed": removed})
-
-    def _look(self) -> Stand | None:
+        if hang:
+            self.work(1, pause)
+            time.sleep(hang)
+        told = {}
+        if isinstance(self.recipe, IdentityLock):
+            told = {"identity": self.recipe.identity}
         try:
-            return self._lock.holder(PATIENCE_S)
+            return {**self.work(acts, pause), **told}  # type: ignore[typeddict-item]
+        except Failed as error:
+            raise Failed(str(error), {**error.value, **told}) from error
+
+    def holder(self) -> Stand:
+        """Who holds the lock."""
+        try:
+            stand: Stand | None = self.recipe.holder(PATIENCE_S)
         except LockUnknown:  # only a look: nothing has happened
-            return None
-
-    def _bury(self) -> Outcome:
-        lock = self._lock
-        if isinstance(lock, IdentityLock):
-            while self._remains:
-                lock.free(self._remains[-1], PATIENCE_S)
-                self._remains.pop()
-        return Outcome("ok")
+            stand = None
+        if stand is None:
+            raise NotDone("nobody holds it, or nobody can tell who")
+        return stand
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], BreakingClient]:
-    """Makes the client's side for one recipe."""
-    kind = BREAKABLE_LOCKS[recipe].recipe
+class Deaths:
+    """What the run knows for certain: which processes are dead.
 
-    def build(context: ClientContext) -> BreakingClient:
-        name = f"c{context.client}"
+    A client declares that it is, or its process was killed. Who is dead is known by the identity
+    that the client told when it worked.
+    """
 
-        def make() -> BreakableLock:
-            if issubclass(kind, BlacklistLock):
-                return kind(context.kazoo, path, name=name, condemned=context.look_at_belief)
-            return kind(context.kazoo, path, name=name)
+    def __init__(self) -> None:
+        self.living: dict[int, str] = {}
+        self.dead: list[str] = []
 
-        return BreakingClient(context, make, kind.line(path))
-
-    return build
-
-
-def load(setting: WorkloadContext) -> Generator:
-    """Holders hang where sessions are put on a list, and die where the dead are freed."""
-    hung = issubclass(setting.recipe, BlacklistLock)
-    return (hanging_load if hung else dying_load)(WORDS, setting)
-
-
-def last(setting: WorkloadContext) -> Generator:
-    """The dead are buried; then as for every lock."""
-    bury = each_thread(until_ok(limit(8, repeat(Invocation("bury")))))
-    return phases(bury, final(WORDS, setting))
+    def note(self, client: int, came: Op | None) -> None:
+        """What an operation of a client tells of it."""
+        value = came.value if came is not None and isinstance(came.value, dict) else {}
+        if "identity" in value:
+            self.living[client] = value["identity"]
+        if came is not None and (came.error == CLIENT_KILLED or came.f == "die"):
+            identity = self.living.pop(client, None)
+            if identity is not None:
+                self.dead.append(identity)
 
 
-def judge(evidence: Evidence) -> Verdict:
-    """As for every lock; besides, whose hand took locks away, and whether that was quick."""
-    history = evidence.history
-    named = [
-        Blacklisting(op.time, op.value["session"], op.value["node"])
-        for op in _done(history, "break")
-    ]
-    removed = [op for op in _done(history, "free") if op.value["removed"]]
-    declared = {
-        operation.completion.value["token"]: operation.invoke.time
-        for operation in history.operations()
-        if operation.invoke.f == "die" and operation.outcome == "ok" and operation.completion
-    }
-    if evidence.truth is None or evidence.clock is None or evidence.line is None:
-        silent = CheckResult(name="removals")
-        if named or removed:
+class BreakingWorkload(ContentionWorkload):
+    """Holders hang or die, and their locks are taken from them without waiting."""
+
+    name = "breaking"
+    catalogue = BREAKABLE_LOCKS
+    model = "mutex"
+    timed_actions = False
+    tolerance = 1_000_000_000
+    """It is short: what ends a holder's session here is mostly its own client, which knows; and
+    holds that hang are over before a follower that is cut off matters."""
+    needs = (*ContentionWorkload.needs, counted(LEAST_QUICK, "quick", "removals", QUICK))
+
+    def open(self, recipe: Any, context: ClientContext) -> Mortal:
+        """One lock after the other: a new one for each incarnation."""
+        more = {}
+        if issubclass(recipe, BlacklistLock):
+            more["condemned"] = context.look_at_belief
+
+        def make() -> Any:
+            return recipe(context.kazoo, self.path, name=f"c{context.client}", **more)
+
+        return Mortal(context, make, recipe.line(self.path))
+
+    @operation()
+    def work(
+        self, mortal: Mortal, acts: int = 3, pause: float = 0.0, hang: float = 0.0
+    ) -> Work | None:
+        """Act on the protected resource; or hang for so many seconds with the session alive."""
+        return mortal.work_or_hang(acts, pause, hang)
+
+    @operation(name="break")
+    def break_(self, mortal: Mortal, patience: float) -> Broken:
+        """An operator has whoever stays first in line for so long put on the blacklist."""
+        before = mortal.holder()
+        time.sleep(patience)
+        try:
+            now: Stand | None = mortal.holder()
+        except NotDone:
+            now = None
+        if now is None or now.czxid != before.czxid:
+            raise NotDone("the lock has passed on")
+        mortal.recipe.blacklist(now, PATIENCE_S)
+        return {"session": hexadecimal(now.session), "node": now.node, "token": now.czxid}
+
+    @operation()
+    def die(self, mortal: Mortal) -> Death:
+        """Declare that the client's process is dead.
+
+        It holds and does nothing more; its node stays, because its session is not closed. What
+        goes on is the next incarnation, which knows nothing of the node.
+        """
+        dead, mortal.recipe = mortal.recipe, mortal.make()
+        if dead.node is not None and dead.session is not None and dead.token is not None:
+            remains = Stand(dead.node, dead.session, dead.identity.encode(), 0, dead.token)
+            mortal.remains.append(remains)
+        return {"identity": dead.identity, "node": dead.node, "token": dead.token}
+
+    @operation()
+    def free(self, mortal: Mortal, dead: list[str], confirm: float) -> Freed:
+        """A supervisor looks who holds the lock, makes sure that it is dead, and frees it."""
+        stand = mortal.holder()
+        identity = mortal.recipe.identity_of(stand)
+        if identity not in dead:
+            return {"freed": None, "removed": False}
+        time.sleep(confirm)
+        removed = mortal.recipe.free(stand, PATIENCE_S)
+        return {"freed": identity, "node": stand.node, "removed": removed}
+
+    @operation()
+    def bury(self, mortal: Mortal) -> None:
+        """In the final phase each client removes what its own dead incarnations have left."""
+        while mortal.remains:
+            mortal.recipe.free(mortal.remains[-1], PATIENCE_S)
+            mortal.remains.pop()
+
+    def shared(self) -> Deaths:
+        """Who is dead."""
+        return Deaths()
+
+    def load(self, client: Client) -> Steps:
+        """Holders hang where sessions are put on a list, and die where the dead are freed."""
+        client.shared.note(client.number, client.before)
+        if _hangs(client) and client.number >= max(0, client.clients - 1):
+            yield from self._operate(client)
+        elif not _hangs(client) and client.number >= max(1, client.clients - 2):
+            yield from self._supervise(client)
+        else:
+            yield from super().load(client)
+
+    def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - see the base
+        """Work, and perhaps hang."""
+        pause = round(client.draws.uniform(0.001, 0.01), 4)
+        hangs = _hangs(client) and client.draws.one_in(HANGS_IN)
+        hang = {"hang": client.draws.choose(HANG_S)} if hangs else {}
+        worked = yield self.work(acts=3, pause=pause, **hang)
+        client.shared.note(client.number, worked)
+
+    def let_go(self, client: Client, depth: int) -> Steps:
+        """Release, or die."""
+        if _hangs(client) or not client.draws.one_in(DIES_IN):
+            yield from super().let_go(client, depth)
+        else:
+            died = yield self.die()
+            client.shared.note(client.number, died)
+
+    def _operate(self, client: Client) -> Steps:
+        """Break the lock of whoever has held it too long."""
+        while not client.is_over:
+            yield self.break_(patience=round(client.draws.uniform(0.2, 0.6), 3))
+            yield client.rest(LOOK_PAUSE_S)
+
+    def _supervise(self, client: Client) -> Steps:
+        """Look for the dead, and free what they hold."""
+        seen = 0
+        looks: dict[str, int] = {}
+        while not client.is_over:
+            looks |= dict.fromkeys(client.shared.dead[seen:], LOOKS)
+            seen = len(client.shared.dead)
+            if not looks:
+                yield client.rest(0.02)
+                continue
+            confirm = round(client.draws.uniform(0.0, 0.4), 3)
+            came = yield self.free(dead=sorted(looks), confirm=confirm)
+            looks.pop((came.value or {}).get("freed") or "", None)
+            looks = {identity: left - 1 for identity, left in looks.items() if left > 1}
+            yield client.rest(0.05, 0.85)
+
+    def final(self) -> list[ScriptFunction]:
+        """The dead are buried; then as for every lock."""
+        return [until_ok(self.bury(), 8), *super().final()]
+
+    def dismissed(self, evidence: Evidence) -> Collection[str]:
+        """The sessions that were put on the list; by the logs, whether or not acknowledged."""
+        if evidence.truth is None or evidence.line is None:
+            return {entry.session for entry in blacklistings(evidence.history, "break")}
+        return listed_sessions(evidence.truth, f"{evidence.line.path}/{BLACKLIST}")
+
+    def results(self, evidence: Evidence) -> list[CheckResult]:
+        """As for every lock; besides, whose hand took locks away, and whether that was quick."""
+        return [*super().results(evidence), *_passing_on(evidence)]
+
+
+def _hangs(client: Client) -> bool:
+    return issubclass(client.context.recipe, BlacklistLock)
+
+
+def _passing_on(evidence: Evidence) -> list[CheckResult]:
+    history, truth, clock, line = evidence.history, evidence.truth, evidence.clock, evidence.line
+    named = blacklistings(history, "break")
+    if truth is None or clock is None or line is None:
+        freed = sum(op.value["removed"] for _, op in _done(history, "free"))
+        silent = CheckResult(name="removals", stats={"quick": len(named) + freed})
+        if silent.stats["quick"]:
             silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
-        quick = Requirement(QUICK, LEAST_QUICK, len(named) + len(removed))
-        return judge_contention(
-            evidence,
-            WORDS,
-            "deadlock",
-            more=[silent],
-            happened=[quick],
-            dismissed={entry.session for entry in named},
-        )
-    line = evidence.line
-    found = removals(evidence.truth, evidence.clock, line.path, line.mark)
-    checks = [
-        check_removals(history, found, declared),
-        check_told_removals(history, evidence.truth, evidence.clock, line.path, "free"),
-    ]
+        return [silent]
+    declared = {op.value["token"]: called for called, op in _done(history, "die")}
+    found = removals(truth, clock, line.path, line.mark)
+    taken = check_removals(history, found, declared)
+    checks = [taken, check_told_removals(history, truth, clock, line.path, "free")]
     if "missed-revocation" in evidence.promises.prevents:
-        obeyed = check_blacklisting(history, named, evidence.truth, evidence.clock)
-        checks.append(obeyed)
-        quickly = obeyed.stats["obeyed within their hang"]
-    else:
-        quickly = sum(
-            removal.time < declared[removal.life.czxid] + evidence.session_timeout * 1e9
-            for removal in found
-            if removal.life.czxid in declared
-        )
-    return judge_contention(
-        evidence,
-        WORDS,
-        "deadlock",
-        more=checks,
-        happened=[Requirement(QUICK, LEAST_QUICK, quickly)],
-        tolerance=TOLD_NS,
-        dismissed=_listed(evidence.truth, line.path),
+        obeyed = check_blacklisting(history, named, truth, clock)
+        taken.stats["quick"] = obeyed.stats["obeyed within their hang"]
+        return [*checks, obeyed]
+    taken.stats["quick"] = sum(
+        removal.time < declared[removal.life.czxid] + evidence.session_timeout * 1e9
+        for removal in found
+        if removal.life.czxid in declared
     )
+    return checks
 
 
-def _listed(truth: ServerTruth, path: str) -> set[str]:
-    """The sessions that were put on the list, whether or not that was acknowledged."""
-    below = f"{path}/{BLACKLIST}/"
-    return {life.path.removeprefix(below) for life in truth.znodes(below.rstrip("/"))}
-
-
-def _done(history: History, f: str) -> list[Op]:
-    """The completions of those operations that were ok."""
+def _done(history: History, f: str) -> list[tuple[int, Op]]:
+    """When those operations that were ok were called, and their completions."""
     return [
-        operation.completion
-        for operation in history.operations()
-        if operation.invoke.f == f and operation.outcome == "ok" and operation.completion
+        (each.invoke.time, each.completion)
+        for each in history.operations()
+        if each.invoke.f == f and each.outcome == "ok" and each.completion is not None
     ]
 
 
-BREAKING = Workload(
-    name="breaking",
-    summary="holders hang or die, and their locks are taken from them without waiting",
-    catalogue=BREAKABLE_LOCKS,
-    path="/rumpus/breaking",
-    build="rumpus.workloads.contests.breaking:client",
-    model="mutex",
-    words=WORDS,
-    load=load,
-    final=last,
-    cleanup={WORDS.acquire: WORDS.release},
-    judge=judge,
-    contended=True,
-)
+BREAKING = BreakingWorkload()

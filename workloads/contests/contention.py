@@ -1,67 +1,46 @@
-"""Clients that contend for one thing: the load, the final phase, and the client's side of both.
+"""Clients that contend for one thing: their load, their final phase, and their judgement.
 
-Shared by locks and elections, which differ in their words only.
+Shared by locks, semaphores and elections, which differ in their words mostly.
 """
 
-import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar, Final, TypedDict
 
-import msgspec
-from kazoo.exceptions import KazooException, NoNodeError
-
-from rumpus.checker.every_run.timeouts import TIMED_OUT
-from rumpus.checker.exclusion.grants import sequence_number
-from rumpus.checker.history import Op, Process
+from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
+from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.harness.clients.client_body import ClientContext, Outcome
-from rumpus.harness.clients.messages import Acted
-from rumpus.harness.generators.combinators import (
-    any_of,
-    each_process,
-    each_thread,
-    limit,
-    on_threads,
-    phases,
-    repeat,
-    sequence,
-    until_ok,
-)
-from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import Action, WorkloadContext
-from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
-from rumpus.recipes.promises import Line
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import SECOND, Invocation
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
+from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
+from rumpus.workloads.framework.checks import Need, accepted_actions, counted
+from rumpus.workloads.framework.declared_workload import DeclaredWorkload
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.leftovers import Node, until_nothing_is_left
+from rumpus.workloads.framework.operation import operation
 
-LONG_PATIENCE_S = 5.0
+LONG_PATIENCE_S: Final = 5.0
 """How long most attempts wait."""
 
-REENTRY_PATIENCE_S = 1.0
+REENTRY_PATIENCE_S: Final = 1.0
 """How long a holder waits that enters again: it needs nobody else."""
 
-SHORT_PATIENCE_S = 0.2
+SHORT_PATIENCE_S: Final = 0.2
 """How long attempts wait in the end, while others hold it."""
 
-HELD_S = 4.0
+HELD_S: Final = 4.0
 """For how long these hold it: longer than an attempt may last with its grace."""
 
-HELD_PAUSE_S = 0.1
+HELD_PAUSE_S: Final = 0.1
 
-FINAL_BOUND_S = 15.0
+FINAL_BOUND_S: Final = 15.0
 """How long a client may take to be granted once more when every fault is healed."""
 
-REQUEST_PATIENCE_S = 5.0
-
-LINGER_S = 10.0
-"""How long a client with broken links goes on acting: past its session's expiry, and past the
-time by which it should have known, where ``CUT_OFF_NS`` is allowed for that."""
-
-LINGER_PAUSE_S = 0.05
-
-PART_S = 0.2
+PART_S: Final = 0.2
 """What a long hold is made of: operations of so many seconds, so that each fault sees some."""
 
-CUT_OFF_NS = 5_000_000_000
+CUT_OFF_NS: Final = 5_000_000_000
 """How long a holder may go on believing where holds last for seconds.
 
 A follower that is cut off from its leader answers heartbeats by itself, until it gives up after
@@ -69,372 +48,215 @@ its ``syncLimit``; meanwhile the leader ends the sessions it does not hear of. S
 client that counts from its last answered heartbeat tells it nothing before that.
 """
 
+LEAST_HANDOVERS: Final = 10
+"""How many contended handovers make a run meaningful."""
 
-class HoldCycle(msgspec.Struct, frozen=True):
-    """One process's load: acquire; if granted work and release; and again until the time is up.
 
-    What is held then is still let go of, so that nobody is left in the way of the final phase.
-    One attempt in six has little patience, so that waiters leave the line from its middle; a
-    re-entrant recipe is entered twice by one hold in eight. Where there are ``modes`` to hold
-    it in, each attempt draws one. Where ``longest`` is not 0, one hold in ``one_in`` lasts
-    up to so many seconds, in several ``work``, so that faults strike while something is believed.
+class Left(TypedDict):
+    """The nodes that still stand in the line."""
+
+    nodes: list[Node]
+
+
+class ContentionWorkload(DeclaredWorkload):
+    """Clients acquire one thing, act while they hold it, and release it.
+
+    Attributes:
+        contender: the client's side.
+        permits: how many may hold it at once.
+        modes: what attempts to hold it are drawn from, where it can be held in several ways.
+        one_long_in: one hold in so many lasts up to ``longest_hold`` seconds.
+        nobody: what it is called when no client at all proceeds.
+        prompt: whether who comes to own on the servers is to be granted soon.
+        decider: the model that holds in which no check finds anything are held against once more;
+            none where they may end before their clients know, though their sessions live.
+        fenced_decider: the same for recipes whose grants have tokens, if it is another one.
+        tolerance: nanoseconds that a client may take to notice that its session has ended.
     """
 
-    words: Words
-    seed: Seed
-    reentrant: bool
-    until: int
-    stage: str = "acquire"
-    depth: int = 0
-    modes: tuple[str, ...] = ()
-    longest: float = 0.0
-    one_in: int = 4
-    parts: int = 0
-    action: Action = Action()
-
-    def op(self, ctx: Context) -> Answer:
-        """The next step, when the process is free."""
-        process = ctx.next_free()
-        if process is None:
-            return PENDING, self
-        if self.stage == "acquire" and not self.depth and ctx.time >= self.until:
-            return None
-        if self.stage == "acquire":
-            patience = min(self._patience(), REENTRY_PATIENCE_S if self.depth else LONG_PATIENCE_S)
-            f, value = self.words.acquire, {"timeout": patience, **self._mode()}
-        elif self.stage == "work":
-            f, value = self.words.work, self._work()
-        else:
-            f, value = self.words.release, None
-        return Invocation(f, value, process, ctx.time), self
-
-    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
-        """What comes next depends on what came of this."""
-        if event.type == "invoke":
-            return self
-        _, seed = self.seed.next()
-        stage, depth, parts = "acquire", self.depth, 0
-        if event.f == self.words.acquire and event.type == "ok":
-            enter_again = self.reentrant and not depth and seed.below(8)[0] == 0
-            depth = depth + 1 if self.words.counted else 1
-            stage = "acquire" if enter_again else "work"
-            parts = self._parts(seed)
-        elif event.f == self.words.work and event.type == "ok" and self.parts:
-            stage, parts = "work", self.parts - 1
-        elif event.f == self.words.work or (event.f == self.words.acquire and depth):
-            stage = "release"
-        elif event.f == self.words.release and depth > 1 and event.type == "ok":
-            depth -= 1
-            stage = "release"
-        elif event.f == self.words.release:
-            depth = 0
-        return msgspec.structs.replace(self, seed=seed, stage=stage, depth=depth, parts=parts)
-
-    def _parts(self, seed: Seed) -> int:
-        """How many parts of a long hold there are to be, none of a short one."""
-        dice, seed = seed.child("long").below(self.one_in)
-        return int(self.longest * seed.uniform()[0] / PART_S) if dice == 0 else 0
-
-    def _mode(self) -> dict[str, str]:
-        if not self.modes:
-            return {}
-        return {"mode": self.seed.child("mode").choose(self.modes)[0]}
-
-    def _patience(self) -> float:
-        dice, seed = self.seed.below(6)
-        return round(0.02 + 0.3 * seed.uniform()[0], 3) if dice == 0 else LONG_PATIENCE_S
-
-    def _work(self) -> dict[str, Any]:
-        if self.parts:
-            return {"acts": 1 + int(PART_S / LINGER_PAUSE_S), "pause": LINGER_PAUSE_S}
-        if self.action.seconds:
-            slow = self.seed.child("slow").below(2)[0] == 0
-            length = self.action.seconds if slow else 0.0
-            return {"acts": 1, "pause": 0.0, "seconds": length, "guard": self.action.guard}
-        return {"acts": 3, "pause": round(0.001 + 0.009 * self.seed.uniform()[0], 4)}
-
-
-class Impatient(msgspec.Struct, frozen=True):
-    """One attempt with little patience while others hold; what is granted is let go of."""
-
-    words: Words
-    value: dict[str, Any]
-    stage: str = "acquire"
-
-    def op(self, ctx: Context) -> Answer:
-        """The next step; exhausted after the attempt, or the release."""
-        if self.stage == "done":
-            return None
-        process = ctx.next_free()
-        if process is None:
-            return PENDING, self
-        if self.stage == "acquire":
-            return Invocation(self.words.acquire, self.value, process, ctx.time), self
-        return Invocation(self.words.release, None, process, ctx.time), self
-
-    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
-        """Granted: let go. Refused: done."""
-        if event.type == "invoke":
-            return self
-        granted = event.f == self.words.acquire and event.type == "ok"
-        return msgspec.structs.replace(self, stage="release" if granted else "done")
-
-
-class GrantedOnce(msgspec.Struct, frozen=True):
-    """One client's final phase: try until granted or the bound is spent, then let go."""
-
-    words: Words
-    deadline: int | None = None
-    stage: str = "acquire"
-    mode: str | None = None
-
-    def op(self, ctx: Context) -> Answer:
-        """The next step; exhausted after the release, or when the time is up."""
-        deadline = self.deadline
-        if deadline is None:
-            deadline = ctx.time + int(FINAL_BOUND_S * 1e9)
-        here = msgspec.structs.replace(self, deadline=deadline)
-        if self.stage == "done":
-            return None
-        process = ctx.next_free()
-        if process is None:
-            return PENDING, here
-        if self.stage == "acquire" and ctx.time >= deadline:
-            return None
-        if self.stage == "acquire":
-            left = max(0.1, min(LONG_PATIENCE_S, (deadline - ctx.time) / 1e9))
-            value: dict[str, Any] = {"timeout": round(left, 3)}
-            if self.mode is not None:
-                value["mode"] = self.mode
-            return Invocation(self.words.acquire, value, process, ctx.time), here
-        return Invocation(self.words.release, None, process, ctx.time), here
-
-    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
-        """Granted: let go. Let go: done."""
-        if event.type == "invoke":
-            return self
-        stage = self.stage
-        if event.f == self.words.acquire and event.type == "ok":
-            stage = "release"
-        elif event.f == self.words.release:
-            stage = "done"
-        return msgspec.structs.replace(self, stage=stage)
-
-
-def load(
-    words: Words,
-    setting: WorkloadContext,
-    modes: tuple[str, ...] = (),
-    longest: float = 0.0,
-    one_in: int = 4,
-) -> Generator:
-    """All clients contend until the time is up; see ``HoldCycle``."""
-    reentrant = setting.recipe.promises.reentrant
-    return each_process(
-        lambda process: HoldCycle(
-            words,
-            setting.seed.child(process),
-            reentrant,
-            setting.until,
-            modes=modes,
-            longest=longest,
-            one_in=one_in,
-            action=setting.action,
-        )
+    main = "acquire"
+    holding = Words()
+    cleanup: ClassVar = {"acquire": "release"}
+    timed_actions = True
+    expired = "expiries while holding"
+    contender: ClassVar[type[Contender]] = Contender
+    permits: ClassVar[int] = 1
+    modes: ClassVar[Sequence[str]] = ()
+    one_long_in: ClassVar[int] = 60
+    nobody: ClassVar[str] = "deadlock"
+    prompt: ClassVar[bool] = False
+    tolerance: ClassVar[int] = TOLERANCE_NS
+    decider: ClassVar[str] = ""
+    fenced_decider: ClassVar[str] = ""
+    needs: ClassVar[Sequence[Need]] = (
+        counted(LEAST_HANDOVERS, "handovers", "exclusion", "contended handovers"),
+        accepted_actions,
     )
 
+    def open(self, recipe: Any, context: ClientContext) -> Contender:
+        """One recipe object."""
+        lock = recipe(context.kazoo, self.path, name=f"c{context.client}")
+        return self.contender(context, lock, recipe.line(self.path))
 
-def final(
-    words: Words, setting: WorkloadContext, modes: tuple[str, ...] = (), permits: int = 1
-) -> Generator:
-    """Everybody is granted once more; then some hold it for long, and all others lose patience.
+    def believes(self, opened: Contender) -> bool | float:
+        """What the recipe says of whether it holds."""
+        return opened.held()
 
-    In the end somebody looks what is left in the line.
-    """
-    inspect = Invocation("inspect", {"patience": round(setting.session_timeout + 3.0, 3)})
-    return phases(
-        each_thread(
-            lambda thread: GrantedOnce(
-                words,
-                mode=modes[thread % len(modes)] if modes and isinstance(thread, int) else None,
-            )
-        ),
-        *_impatience(words, {"mode": "write"} if modes else {}, permits),
-        on_threads(lambda thread: thread == 0, until_ok(limit(5, repeat(inspect)))),
-    )
+    @operation()
+    def acquire(self, contender: Contender, timeout: float) -> Grant | None:
+        """Wait for the grant."""
+        return contender.acquire(timeout)
 
-
-def _impatience(words: Words, mode: dict[str, str], permits: int) -> tuple[Generator, ...]:
-    """As many hold as may, for longer than any attempt of the others may last."""
-
-    def holds(thread: Process) -> bool:
-        return isinstance(thread, int) and thread < permits
-
-    acquire = Invocation(words.acquire, {"timeout": LONG_PATIENCE_S, **mode})
-    acts = round(HELD_S / HELD_PAUSE_S)
-    work = Invocation(words.work, {"acts": acts, "pause": HELD_PAUSE_S})
-    impatient = Impatient(words, {"timeout": SHORT_PATIENCE_S, **mode})
-    return (
-        on_threads(holds, each_thread(acquire)),
-        any_of(
-            on_threads(holds, each_thread(sequence(work, Invocation(words.release)))),
-            on_threads(lambda thread: not holds(thread), each_thread(impatient)),
-        ),
-    )
-
-
-class ContentionClient:
-    """The client's side: drives one recipe object.
-
-    Args:
-        context: the client's.
-        words: names of the operations.
-        acquire: waits for the grant, for so many seconds; see ``recipes.contests.interfaces``.
-        release: lets go.
-        held: whether the client believes that it holds; for how many seconds yet, if it knows.
-        grant: the recipe object, for ``token``, ``node`` and ``session`` of the grant.
-        line: where contenders stand.
-    """
-
-    def __init__(
+    @operation()
+    def work(
         self,
-        context: ClientContext,
-        words: Words,
-        *,
-        acquire: Callable[[float], bool],
-        release: Callable[[], None],
-        held: Callable[[], bool | float],
-        grant: Any,
-        line: Line,
-    ) -> None:
-        self.grants = words.acquire
-        self.ends = words.release
-        self._context = context
-        self._words = words
-        self._acquire = acquire
-        self._release = release
-        self._held = held
-        self._grant = grant
-        self._line = line
+        contender: Contender,
+        acts: int = 3,
+        pause: float = 0.0,
+        seconds: float = 0.0,
+        guard: float = 0.0,
+    ) -> Work | None:
+        """Act on the protected resource so many times, each after a look whether it holds."""
+        return contender.work(acts, pause, seconds, guard)
 
-    def believes(self) -> bool | float:
-        """What the recipe says of whether we hold."""
-        return self._held()
+    @operation()
+    def release(self, contender: Contender) -> None:
+        """Let go."""
+        contender.leave()
 
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation; what escapes is an unknown outcome."""
-        if f == self._words.acquire:
-            return self._do_acquire(value["timeout"])
-        if f == self._words.work:
-            return self._do_work(value)
-        if f == self._words.release:
-            return self._do_release()
-        if f == "inspect":
-            return self._do_inspect(value["patience"])
-        raise ValueError(f"a client of this workload knows no operation {f!r}")
+    @operation(changes=False)
+    def inspect(self, contender: Contender, patience: float) -> Left:
+        """Look what is left in the line, giving sessions of the dead time to expire."""
+        return {"nodes": until_nothing_is_left(contender.left, patience)}
 
-    def _do_acquire(self, timeout: float) -> Outcome:
-        try:
-            granted = self._acquire(timeout)
-        except OutcomeUnknown as error:
-            return Outcome("info", error=str(error))
-        except NotDone as error:
-            return Outcome("fail", error=str(error))
-        if not granted:
-            return Outcome("fail", error=TIMED_OUT)
-        session = self._grant.session
-        return Outcome(
-            "ok",
-            {
-                "session": f"0x{session & 0xFFFFFFFFFFFFFFFF:x}" if session is not None else None,
-                "token": self._grant.token,
-                "node": self._grant.node,
-            },
+    # The load.
+
+    def load(self, client: Client) -> Steps:
+        """Acquire; if granted work and release; and again until the time is up.
+
+        What is held then is still let go of, so that nobody is in the way of the final phase.
+        One attempt in six has little patience, so that waiters leave the line from its middle. A
+        re-entrant recipe is entered twice by one hold in eight.
+        """
+        while not client.is_over:
+            granted = yield self.attempt(client)
+            if granted.type != "ok":
+                continue
+            depth = 1
+            if client.context.recipe.promises.reentrant and client.draws.one_in(8):
+                again = yield self.attempt(client, REENTRY_PATIENCE_S)
+                if again.type == "ok":
+                    depth = 2 if self.words.counted else 1
+                    yield from self.hold(client, again)
+            else:
+                yield from self.hold(client, granted)
+            yield from self.let_go(client, depth)
+
+    def attempt(self, client: Client, longest: float = LONG_PATIENCE_S) -> Invocation:
+        """An acquire, some with little patience; in one of the modes if there are any."""
+        timeout = longest
+        if client.draws.one_in(6):
+            timeout = round(client.draws.uniform(0.02, 0.32), 3)
+        return self.acquiring(timeout, client.draws.choose(self.modes) if self.modes else None)
+
+    def acquiring(self, timeout: float, mode: str | None = None) -> Invocation:
+        """An acquire in a mode."""
+        more = {} if mode is None else {"mode": mode}
+        return self.acquire(timeout=timeout, **more)
+
+    def longest_hold(self, client: Client) -> float:  # noqa: ARG002 - for subclasses
+        """How many seconds a long hold may last, so that faults strike while something is held."""
+        return 0.0
+
+    def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - for subclasses
+        """What a holder does until it lets go."""
+        longest = self.longest_hold(client)
+        if longest and client.draws.one_in(self.one_long_in):
+            acts = 1 + int(PART_S / LINGER_PAUSE_S)
+            for _ in range(int(client.draws.uniform(0.0, longest) / PART_S)):
+                worked = yield self.work(acts=acts, pause=LINGER_PAUSE_S)
+                if worked.type != "ok":
+                    return
+        action = client.context.action
+        if action.seconds:
+            length = action.seconds if client.draws.one_in(2) else 0.0
+            yield self.work(acts=1, pause=0.0, seconds=length, guard=action.guard)
+        else:
+            yield self.work(acts=3, pause=round(client.draws.uniform(0.001, 0.01), 4))
+
+    def let_go(self, client: Client, depth: int) -> Steps:  # noqa: ARG002 - for subclasses
+        """Release as often as it was entered."""
+        for _ in range(depth):
+            released = yield self.release()
+            if released.type != "ok":
+                return
+
+    # The final phase.
+
+    def final(self) -> list[ScriptFunction]:
+        """Everybody is granted once more; then some hold it for long, and all others lose patience.
+
+        In the end somebody looks what is left in the line.
+        """
+        mode = "write" if self.modes else None
+        return [
+            self._granted_once,
+            only(range(self.permits), once(self.acquiring(LONG_PATIENCE_S, mode))),
+            self._hold_or_lose_patience,
+            only({0}, self._inspect),
+        ]
+
+    def _granted_once(self, client: Client) -> Steps:
+        deadline = client.time + int(FINAL_BOUND_S * SECOND)
+        mode = self.modes[client.number % len(self.modes)] if self.modes else None
+        while client.time < deadline:
+            left = max(0.1, min(LONG_PATIENCE_S, (deadline - client.time) / SECOND))
+            granted = yield self.acquiring(round(left, 3), mode)
+            if granted.type == "ok":
+                yield self.release()
+                return
+
+    def _hold_or_lose_patience(self, client: Client) -> Steps:
+        """As many hold as may, for longer than any attempt of the others may last."""
+        if client.number < self.permits:
+            yield self.work(acts=round(HELD_S / HELD_PAUSE_S), pause=HELD_PAUSE_S)
+            yield self.release()
+            return
+        granted = yield self.acquiring(SHORT_PATIENCE_S, "write" if self.modes else None)
+        if granted.type == "ok":
+            yield self.release()
+
+    def _inspect(self, client: Client) -> Steps:
+        patience = round(client.context.session_timeout + 3.0, 3)
+        return until_ok(self.inspect(patience=patience), 5)(client)
+
+    # The judgement.
+
+    def dismissed(self, evidence: Evidence) -> Collection[str]:  # noqa: ARG002 - for subclasses
+        """Sessions whose clients were asked to let go."""
+        return ()
+
+    def results(self, evidence: Evidence) -> list[CheckResult]:
+        """What every contest is judged by, and the family's own checks."""
+        from rumpus.workloads.contests.judging import contest_results  # noqa: PLC0415 - see checks
+
+        return contest_results(
+            evidence,
+            self.words,
+            permits=self.permits,
+            tolerance=self.tolerance,
+            decider=(evidence.promises.tokens and self.fenced_decider) or self.decider,
+            dismissed=self.dismissed(evidence),
+            more=super().results(evidence),
+            prompt=self.prompt,
+            nobody=self.nobody,
         )
 
-    def _do_work(self, value: dict[str, Any]) -> Outcome:
-        """Act as holders do: look whether we still hold, do some work, then touch the resource.
-
-        The first action comes at once. Between the look and the action lies the gap that no
-        look can close. A client whose links are broken goes on for as long as it believes, up
-        to ``LINGER_S``: a sound one will not for long.
-        """
-        acts, pause = value["acts"], value["pause"]
-        seconds, guard = value.get("seconds", 0.0), value.get("guard", 0.0)
-        token = self._grant.token
-        done = 0
-        linger_until: float | None = None
-        while done < acts or (linger_until is not None and time.monotonic() < linger_until):
-            held = self._held()
-            if not held:
-                if not done:  # whoever is never let work would do nothing but acquire and release
-                    time.sleep(acts * pause)
-                return Outcome("fail", {"acts": done}, "no longer held")
-            if guard and held <= guard:
-                return Outcome("fail", {"acts": done}, "too little of the window is left")
-            if seconds:
-                time.sleep(seconds)
-            if done:
-                time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
-            answer = self._act(token)
-            if not answer.accepted:
-                return Outcome("fail", {"acts": done}, "refused by the fence")
-            done += 1
-            if answer.linger and linger_until is None:
-                linger_until = time.monotonic() + LINGER_S
-        return Outcome("ok", {"acts": done})
-
-    def _act(self, token: int | None) -> Acted:
-        """One action on the protected resource."""
-        return self._context.act(token)
-
-    def _do_release(self) -> Outcome:
-        try:
-            self._release()
-        except NotDone as error:
-            return Outcome("fail", error=str(error))
-        except OutcomeUnknown as error:
-            return Outcome("info", error=str(error))
-        return Outcome("ok")
-
-    def _do_inspect(self, patience: float) -> Outcome:
-        """Look what is left in the line, giving sessions of the dead time to expire."""
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                nodes = self._contenders()
-            except (KazooException, self._context.kazoo.handler.timeout_exception) as error:
-                return Outcome("fail", error=f"{type(error).__name__}: {error}")
-            if not nodes or time.monotonic() > deadline:
-                return Outcome("ok", {"nodes": nodes})
-            time.sleep(0.2)
-
-    def _contenders(self) -> list[dict[str, Any]]:
-        kazoo = self._context.kazoo
-        line = self._line
-        kazoo.sync_async(line.path).get(timeout=REQUEST_PATIENCE_S)
-        if line.kind == "single":
-            paths = [line.path]
-        else:
-            try:
-                names = kazoo.get_children_async(line.path).get(timeout=REQUEST_PATIENCE_S)
-            except NoNodeError:
-                names = []
-            paths = [
-                f"{line.path}/{name}"
-                for name in sorted(names)
-                if line.kind == "pool" or (line.mark in name and sequence_number(name) >= 0)
-            ]
-        nodes = []
-        for path in paths:
-            stat = kazoo.exists_async(path).get(timeout=REQUEST_PATIENCE_S)
-            if stat is not None:
-                owner = stat.ephemeralOwner
-                nodes.append(
-                    {
-                        "path": path,
-                        "owner": f"0x{owner & 0xFFFFFFFFFFFFFFFF:x}" if owner else None,
-                        "czxid": stat.czxid,
-                    }
-                )
-        return nodes
+    def expiries(
+        self,
+        evidence: Evidence,  # noqa: ARG002 - the check knows
+        results: Sequence[CheckResult],
+    ) -> int | None:
+        """How many sessions expired while their clients held it."""
+        found: int | None = results[0].stats["expiries_while_holding"]
+        return found

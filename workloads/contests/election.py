@@ -1,17 +1,10 @@
 """Elections: clients campaign, act as leader on what only a leader may touch, and resign.
 
-Operations: ``campaign`` {timeout} -> {session, token, node}; ``lead`` {acts, pause}: the leader
-acknowledges that it leads (``acknowledged`` -> the epoch, if that was confirmed), then some
-actions on the witness, each after a look whether it still leads; ``resign``; and by one client
-that does not campaign while there are faults, ``observe`` -> {epoch, name, acknowledged}: who
-leads, null if nobody does; that one's ``reconnect`` drops its connection, so that it looks at
-other servers too, and one that is behind among them.
+One client does not campaign while there are faults: it observes who leads.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypedDict
 
-from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
 from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
@@ -19,22 +12,18 @@ from rumpus.checker.exclusion.acknowledgements import (
 )
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.holds import Words
-from rumpus.checker.servers.server_view import server_view
-from rumpus.checker.verdict import Requirement, Verdict
-from rumpus.harness.clients.client_body import ClientContext, Outcome
-from rumpus.harness.generators.combinators import any_of, delay, on_threads, unfold
-from rumpus.harness.generators.generator import Context, Generator, Invocation
-from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.election.catalogue import ELECTIONS
-from rumpus.recipes.election.contest_election import ContestElection
 from rumpus.recipes.promises import Line
-from rumpus.recipes.znodes.znode_access import NotAsked, ZnodeAccess
-from rumpus.workloads.contests.contention import ContentionClient, final, load
-from rumpus.workloads.framework.judgement import Evidence, judge_contention
-from rumpus.workloads.framework.workload import Workload
-
-WORDS = Words(acquire="campaign", work="lead", release="resign", thing="leadership", counted=False)
+from rumpus.recipes.znodes.znode_access import ZnodeAccess
+from rumpus.workloads.contests.contender import Contender, Work, contenders_of
+from rumpus.workloads.contests.contention import ContentionWorkload
+from rumpus.workloads.framework.checks import counted, of_history
+from rumpus.workloads.framework.judgement import Evidence, view_of_servers
+from rumpus.workloads.framework.leftovers import Node
+from rumpus.workloads.framework.operation import Failed, operation
 
 OBSERVATION_PERIOD_S: Final = 0.05
 
@@ -46,134 +35,131 @@ LEAST_OBSERVATIONS: Final = 10
 """How often a leader that had acknowledged must have been seen."""
 
 
-class ElectionClient(ContentionClient):
+class Sight(TypedDict):
+    """Who was seen to lead."""
+
+    epoch: int
+    name: str
+    acknowledged: bool
+
+
+class Candidate(Contender):
     """A candidate, a leader that says that it leads, or an observer."""
 
-    def __init__(self, context: ClientContext, election: ContestElection, line: Line) -> None:
-        super().__init__(
-            context,
-            WORDS,
-            acquire=election.campaign,
-            release=election.resign,
-            held=lambda: election.leading,
-            grant=election,
-            line=line,
-        )
-        self._election = election
-        self._access = ZnodeAccess(context.kazoo, line.path)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.access = ZnodeAccess(self.context.kazoo, self.line.path)
 
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation; what escapes is an unknown outcome."""
-        if f == "observe":
-            return self._do_observe()
-        if f == "reconnect":
-            return self._reconnect()
-        if f == WORDS.work:
-            acknowledged = self._acknowledge()
-            outcome = super().invoke(f, value)
-            told = {**outcome.value, "acknowledged": acknowledged}
-            return Outcome(outcome.type, told, outcome.error)
-        return super().invoke(f, value)
+    def enter(self, timeout: float) -> bool:
+        """Campaign."""
+        return bool(self.recipe.campaign(timeout))
 
-    def _reconnect(self) -> Outcome:
+    def leave(self) -> None:
+        """Resign."""
+        self.recipe.resign()
+
+    def held(self) -> bool:
+        """Whether it believes that it leads."""
+        return bool(self.recipe.leading)
+
+    def work(self, *how: Any) -> Work:
+        """Acknowledge that it leads, then act as every holder."""
+        acknowledged = self._acknowledge()
         try:
-            self._access.reconnect()
-        except NotAsked as error:
-            return Outcome("fail", error=str(error))
-        return Outcome("ok")
-
-    def _contenders(self) -> list[dict[str, Any]]:
-        """What is left of the line, and of acknowledgements."""
-        line, nodes = self._line, super()._contenders()
-        self._line = Line(kind="pool", path=f"{line.path}-acknowledged")
-        try:
-            return nodes + super()._contenders()
-        finally:
-            self._line = line
+            return {**super().work(*how), "acknowledged": acknowledged}
+        except Failed as error:
+            raise Failed(str(error), {**error.value, "acknowledged": acknowledged}) from error
 
     def _acknowledge(self) -> int | None:
-        epoch = self._election.token
+        """Say that it leads; the epoch if that was confirmed."""
+        epoch: int | None = self.recipe.token
         try:
-            self._election.acknowledge()
+            self.recipe.acknowledge()
         except (LockUnknown, NotHeld):
             return None
         return epoch
 
-    def _do_observe(self) -> Outcome:
-        try:
-            leader = self._election.leader(OBSERVATION_PATIENCE_S)
-        except LockUnknown as error:
-            return Outcome("fail", error=str(error))
+    def left(self) -> list[Node]:
+        """What is left of the line, and of acknowledgements."""
+        said = Line(kind="pool", path=acknowledged_path(self.line.path))
+        return super().left() + contenders_of(self.context.kazoo, said)
+
+
+def acknowledged_path(path: str) -> str:
+    """Below it leaders of an election say that they lead."""
+    return f"{path}-acknowledged"
+
+
+def _acknowledgements(evidence: Evidence) -> CheckResult | None:
+    return _by_the_logs(evidence, sights=False)
+
+
+def _sights(evidence: Evidence) -> CheckResult | None:
+    return _by_the_logs(evidence, sights=True)
+
+
+def _by_the_logs(evidence: Evidence, *, sights: bool) -> CheckResult | None:
+    view = view_of_servers(evidence)
+    truth, clock, line = evidence.truth, evidence.clock, evidence.line
+    if view is None or truth is None or clock is None or line is None:
+        return None
+    known = (evidence.history, truth, clock, view.owners)
+    below = acknowledged_path(line.path)
+    if sights:
+        return check_leader_sights(*known, acknowledgements_of(truth, below), observe="observe")
+    return check_acknowledgements(*known, below, lead="lead")
+
+
+class ElectionWorkload(ContentionWorkload):
+    """Clients campaign, act as leader, and resign; another one observes who leads."""
+
+    name = "election"
+    catalogue = ELECTIONS
+    model = "leader-election"
+    main = "campaign"
+    called: ClassVar = {"acquire": "campaign", "work": "lead", "release": "resign"}
+    holding = Words("campaign", "lead", "resign", thing="leadership", counted=False)
+    cleanup: ClassVar = {"campaign": "resign"}
+    contender = Candidate
+    decider = "leader-election"
+    nobody = "leaderless"
+    checks = (
+        of_history(check_observations, campaign="campaign", lead="lead", observe="observe"),
+        _acknowledgements,
+        _sights,
+    )
+    needs = (
+        *ContentionWorkload.needs,
+        counted(
+            LEAST_OBSERVATIONS,
+            "of one that had acknowledged",
+            "observations",
+            "acknowledged leaders observed",
+        ),
+    )
+
+    @operation(changes=False)
+    def observe(self, candidate: Candidate) -> Sight | None:
+        """Look who leads; null if nobody does."""
+        leader = candidate.recipe.leader(OBSERVATION_PATIENCE_S)
         if leader is None:
-            return Outcome("ok")
-        return Outcome(
-            "ok",
-            {"epoch": leader.epoch, "name": leader.name, "acknowledged": leader.acknowledged},
-        )
+            return None
+        return {"epoch": leader.epoch, "name": leader.name, "acknowledged": leader.acknowledged}
+
+    @operation()
+    def reconnect(self, candidate: Candidate) -> None:
+        """Drop the connection, to look at other servers too, and one that is behind among them."""
+        candidate.access.reconnect()
+
+    def load(self, client: Client) -> Steps:
+        """All campaign but the last, which observes."""
+        if client.number < max(1, client.clients - 1):
+            yield from super().load(client)
+        while not client.is_over:
+            for _ in range(LOOKS_A_CONNECTION - 1):
+                yield self.observe()
+                yield client.rest(OBSERVATION_PERIOD_S)
+            yield self.reconnect()
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ElectionClient]:
-    """Makes the client's side for one recipe."""
-    kind = ELECTIONS[recipe].recipe
-
-    def build(context: ClientContext) -> ElectionClient:
-        election = kind(context.kazoo, path, name=f"c{context.client}")
-        return ElectionClient(context, election, kind.line(path))
-
-    return build
-
-
-def load_with_observer(setting: WorkloadContext) -> Generator:
-    """All clients campaign but the last, which observes."""
-    observer = max(1, setting.clients - 1)
-
-    def look(count: int, ctx: Context) -> tuple[Invocation, int] | None:
-        f = "observe" if (count + 1) % LOOKS_A_CONNECTION else "reconnect"
-        return (Invocation(f), count + 1) if ctx.time < setting.until else None
-
-    return any_of(
-        on_threads(range(observer), load(WORDS, setting)),
-        on_threads([observer], delay(OBSERVATION_PERIOD_S, unfold(look, 0))),
-    )
-
-
-def judge(evidence: Evidence) -> Verdict:
-    """As for every contest; besides, whether followers were told the truth."""
-    history = evidence.history
-    seen = check_observations(history, campaign=WORDS.acquire, lead=WORDS.work, observe="observe")
-    more = [seen]
-    line = evidence.line
-    if evidence.truth is not None and evidence.clock is not None and line is not None:
-        view = server_view(
-            evidence.truth, evidence.clock, kind=line.kind, path=line.path, mark=line.mark
-        )
-        below = f"{line.path}-acknowledged"
-        known = (history, evidence.truth, evidence.clock, view.owners)
-        said = acknowledgements_of(evidence.truth, below)
-        more.append(check_acknowledgements(*known, below, lead=WORDS.work))
-        more.append(check_leader_sights(*known, said, observe="observe"))
-    observed = Requirement(
-        "acknowledged leaders observed",
-        LEAST_OBSERVATIONS,
-        seen.stats["of one that had acknowledged"],
-    )
-    return judge_contention(
-        evidence, WORDS, nobody="leaderless", more=more, happened=[observed], model=LEADER_ELECTION
-    )
-
-
-ELECTION = Workload(
-    name="election",
-    summary="clients campaign, act as leader, and resign; another one observes who leads",
-    catalogue=ELECTIONS,
-    path="/rumpus/election",
-    build="rumpus.workloads.contests.election:client",
-    model="leader-election",
-    words=WORDS,
-    load=load_with_observer,
-    final=lambda setting: final(WORDS, setting),
-    cleanup={WORDS.acquire: WORDS.release},
-    judge=judge,
-    contended=True,
-    timed_actions=True,
-)
+ELECTION = ElectionWorkload()

@@ -1,144 +1,153 @@
-"""Locks: clients contend, act on a protected resource while they hold, and let go.
+"""Locks: clients contend, act on a protected resource while they hold it, and let go.
 
-Operations: ``acquire`` {timeout} -> {session, token, node}; ``work`` {acts, pause}: some
-actions on the witness, each after a look whether the lock is still held; ``release``.
-
-Where the recipe gives sequencers ``acquire`` also returns its ``sequencer``, and there is
-``verify`` {sequencer} -> {valid}. Where it has a fence ``work`` also writes through that
-(``workloads.contests.fenced_client``).
+Where the recipe gives sequencers the last client verifies those of the others. Where it has a
+fence holders also write to a znode behind it.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections import deque
+from contextlib import suppress
+from typing import Any, Final, TypedDict
 
-from rumpus.checker.deciders.locks.fenced_mutex import FENCED_MUTEX
-from rumpus.checker.deciders.locks.mutex import MUTEX
 from rumpus.checker.exclusion.fence import check_fence
 from rumpus.checker.exclusion.lock_delay import check_lock_delay
 from rumpus.checker.exclusion.sequencers import check_sequencers
+from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
-from rumpus.checker.verdict import CheckResult, Requirement, Verdict
+from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.generators.generator import Generator
-from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.harness.generators.script import Client, Steps
+from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.recipes.lock.fenced_lock import FencedLock
-from rumpus.recipes.lock.kazoo_lease import KazooLease
 from rumpus.recipes.lock.sequencer import SequencerLock
-from rumpus.recipes.lock.validity_lock import ValidityLock
-from rumpus.workloads.contests.contention import ContentionClient, final, load
-from rumpus.workloads.contests.fenced_client import FencedClient, data_path
-from rumpus.workloads.contests.sequencer_client import SequencerClient, Verifying
-from rumpus.workloads.framework.judgement import Evidence, judge_contention
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.contests.contender import Contender, Grant
+from rumpus.workloads.contests.contention import ContentionWorkload
+from rumpus.workloads.contests.fenced_contender import FencedContender, data_path
+from rumpus.workloads.framework.checks import counted
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.operation import operation
 
-WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
-
-LEAST_WRITES = 20
+LEAST_WRITES: Final = 20
 """How many writes behind the fence make a run meaningful."""
 
-LEAST_ANSWERS = 5
+LEAST_ANSWERS: Final = 5
 """How many sequencers must have been called valid, and how many stale."""
 
+VERIFY_PATIENCE_S: Final = 2.0
 
-ONE_LONG_IN = 60
-"""How many holds there are for each long one, which takes most of the time all the same."""
+BETWEEN_S: Final = 0.02
+"""How long after one question the next one is asked."""
+
+WORDS: Final = Words()
+
+REMEMBERED: Final = 4
+"""How many of the latest sequencers are asked about: some stand, some have just ended."""
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ContentionClient]:
-    """Makes the client's side for one recipe."""
-    kind = LOCKS[recipe].recipe
+class Validity(TypedDict):
+    """What a sequencer was called."""
 
-    def build(context: ClientContext) -> ContentionClient:
-        lock = kind(context.kazoo, path, name=f"c{context.client}")
+    valid: bool
 
-        def held() -> bool | float:
-            if isinstance(lock, ValidityLock | KazooLease):
-                return lock.remaining() or False
-            return lock.held
 
-        contention: dict[str, Any] = {
-            "acquire": lock.acquire,
-            "release": lock.release,
-            "held": held,
-            "grant": lock,
-            "line": kind.line(path),
-        }
+class SequencerContender(Contender):
+    """A holder that shows its sequencer, and verifies those of others."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.verifier = self.recipe.verifier(self.context.kazoo)
+
+    def acquire(self, timeout: float) -> Grant:
+        """As every contender; the grant tells the sequencer."""
+        grant = super().acquire(timeout)
+        with suppress(NotHeld):  # lost since; it may still be granted by the servers
+            grant["sequencer"] = self.recipe.sequencer()
+        return grant
+
+
+def _fence(evidence: Evidence) -> CheckResult | None:
+    if not evidence.promises.fenced:
+        return None
+    holds = evidence.holds(WORDS)
+    data = data_path(evidence.path)
+    return check_fence(evidence.history, holds, WORDS.work, evidence.truth, data)
+
+
+def _lock_delay(evidence: Evidence) -> CheckResult | None:
+    delay = evidence.promises.lock_delay
+    if not delay:
+        return None
+    logs = evidence.truth, evidence.clock, evidence.path
+    return check_lock_delay(evidence.history, evidence.holds(WORDS), *logs, delay)
+
+
+def _sequencers(evidence: Evidence) -> CheckResult | None:
+    if "stale-sequencer" not in evidence.promises.prevents:
+        return None
+    logs = evidence.truth, evidence.clock, evidence.path
+    return check_sequencers(evidence.history, evidence.holds(WORDS), WORDS, *logs)
+
+
+class LockWorkload(ContentionWorkload):
+    """Clients contend for one lock and act on what it protects."""
+
+    name = "lock"
+    catalogue = LOCKS
+    model = "mutex"
+    decider = "mutex"
+    fenced_decider = "fenced-mutex"
+
+    def open(self, recipe: Any, context: ClientContext) -> Contender:
+        """One lock."""
+        lock = recipe(context.kazoo, self.path, name=f"c{context.client}")
+        line = recipe.line(self.path)
         if isinstance(lock, FencedLock):
-            return FencedClient(
-                context, WORDS, fence=lock.fence, data=data_path(path), **contention
-            )
-        if isinstance(lock, SequencerLock):
-            return SequencerClient(context, WORDS, lock=lock, **contention)
-        return ContentionClient(context, WORDS, **contention)
+            return FencedContender(context, lock, line, data_path(self.path))
+        kind = SequencerContender if isinstance(lock, SequencerLock) else Contender
+        return kind(context, lock, line)
 
-    return build
+    @operation(changes=False)
+    def verify(self, contender: SequencerContender, sequencer: str) -> Validity:
+        """Ask whether a sequencer is valid, as a service does whose client showed it."""
+        return {"valid": contender.verifier.verify(sequencer, VERIFY_PATIENCE_S)}
 
+    def shared(self) -> deque[str]:
+        """The latest sequencers."""
+        return deque(maxlen=REMEMBERED)
 
-def _load(setting: WorkloadContext) -> Generator:
-    """Where a hold ends by itself some are long: that is when the end matters."""
-    prevents = setting.recipe.promises.prevents
-    longest = 2 * setting.session_timeout if "stale-belief" in prevents else 0.0
-    contention = load(WORDS, setting, longest=longest, one_in=ONE_LONG_IN)
-    if "stale-sequencer" not in prevents:
-        return contention
-    return Verifying(contention, setting.seed.child("verify"), WORDS, setting.until)
+    def load(self, client: Client) -> Steps:
+        """All contend; where there are sequencers the last client verifies them instead."""
+        verifies = _promises(client, "stale-sequencer") and client.number == client.clients - 1
+        if not verifies or client.clients == 1:
+            yield from super().load(client)
+        while not client.is_over:
+            if client.shared:
+                yield self.verify(sequencer=client.draws.choose(client.shared))
+            yield client.rest(BETWEEN_S)
 
+    def longest_hold(self, client: Client) -> float:
+        """Where a hold ends by itself some are long: that is when the end matters."""
+        return 2 * client.context.session_timeout if _promises(client, "stale-belief") else 0.0
 
-def _judge(evidence: Evidence) -> Verdict:
-    history, promises = evidence.history, evidence.promises
-    more: list[CheckResult] = []
-    happened: list[Requirement] = []
-    looks = promises.fenced or promises.lock_delay or "stale-sequencer" in promises.prevents
-    holds = evidence.holds(WORDS) if looks else []
-    if promises.fenced:
-        fence = check_fence(history, holds, WORDS.work, evidence.truth, data_path(evidence.path))
-        more.append(fence)
-        happened.append(
-            Requirement("writes through the fence", LEAST_WRITES, fence.stats["writes"])
-        )
-    if promises.lock_delay:
-        more.append(
-            check_lock_delay(
-                history,
-                holds,
-                evidence.truth,
-                evidence.clock,
-                evidence.path,
-                promises.lock_delay,
-            )
-        )
-    if "stale-sequencer" in promises.prevents:
-        sequencers = check_sequencers(
-            history, holds, WORDS, evidence.truth, evidence.clock, evidence.path
-        )
-        more.append(sequencers)
-        happened += [
-            Requirement(
-                f"sequencers that were called {what}",
-                LEAST_ANSWERS,
-                sequencers.stats[f"called_{what}"],
-            )
+    def hold(self, client: Client, granted: Op) -> Steps:
+        """As every contender; the verifier is told of the sequencer."""
+        if "sequencer" in (granted.value or {}):
+            client.shared.append(granted.value["sequencer"])
+        yield from super().hold(client, granted)
+
+    checks = (_fence, _lock_delay, _sequencers)
+    needs = (
+        *ContentionWorkload.needs,
+        counted(LEAST_WRITES, "writes", "fence", "writes through the fence"),
+        *(
+            counted(LEAST_ANSWERS, f"called_{what}", "sequencers", f"sequencers called {what}")
             for what in ("valid", "stale")
-        ]
-    model = FENCED_MUTEX if promises.tokens else MUTEX
-    return judge_contention(
-        evidence, WORDS, nobody="deadlock", more=more, happened=happened, model=model
+        ),
     )
 
 
-LOCK = Workload(
-    name="lock",
-    summary="clients contend for one lock and act on what it protects",
-    catalogue=LOCKS,
-    path="/rumpus/lock",
-    build="rumpus.workloads.contests.lock:client",
-    model="mutex",
-    words=WORDS,
-    load=_load,
-    final=lambda setting: final(WORDS, setting),
-    cleanup={WORDS.acquire: WORDS.release},
-    judge=_judge,
-    contended=True,
-    timed_actions=True,
-)
+def _promises(client: Client, anomaly: str) -> bool:
+    return anomaly in client.context.recipe.promises.prevents
+
+
+LOCK = LockWorkload()

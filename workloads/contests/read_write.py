@@ -1,43 +1,26 @@
 """A read-write lock: clients read together or write alone, and let go.
 
-Operations: ``acquire`` {timeout, mode} -> {session, token, node}; ``work`` {acts, pause}: some
-actions on the witness, each after a look whether the lock is still held; ``release``. Where
-holders can be asked to let go also ``revoke`` -> {asked: nodes of those who held it and were
-asked}, and ``work`` {bound, heeds, busy} -> {acts, asked}: act until asked, or until ``bound``
-seconds are over; for the first ``busy`` seconds without a look whether anybody asks. Who does not
-heed goes on for a while although it was asked.
+Where holders can be asked to let go, they act until they are asked, and who waits in vain asks.
 """
 
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, Literal, TypedDict
 
-import msgspec
-
-from rumpus.checker.deciders.locks.read_write_lock import READ_WRITE_LOCK
 from rumpus.checker.exclusion.grants import check_tokens
 from rumpus.checker.exclusion.revocation import check_revocations
-from rumpus.checker.history import Op, Process
 from rumpus.checker.holds import Words
-from rumpus.checker.verdict import Verdict
-from rumpus.harness.clients.client_body import ClientContext, Outcome
-from rumpus.harness.generators.combinators import each_process
-from rumpus.harness.generators.generator import PENDING, Answer, Context, Generator, Invocation
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld, Recipe
-from rumpus.recipes.promises import Line
+from rumpus.checker.verdict import CheckResult
+from rumpus.harness.generators.script import Client, Steps
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
-from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
-from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionClient, final, load
-from rumpus.workloads.framework.judgement import Evidence, judge_contention
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.contests.contender import Contender, Grant, Work
+from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
+from rumpus.workloads.framework.checks import of_history, promised
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.framework.operation import Failed, operation
 
-WORDS = Words(acquire="acquire", work="work", release="release", thing="lock")
-
-MODES: Final = ("read", "write", "read", "write", "read")
-"""What attempts are drawn from; and in the end, what each client asks for."""
+Mode = Literal["read", "write"]
 
 HOLD_BOUND_S: Final = 8.0
 """How long a holder whom nobody asks goes on."""
@@ -62,52 +45,26 @@ what is out of date (``CUT_OFF_NS``).
 """
 
 
-class ReadWriteClient(ContentionClient):
-    """The client's side: holds one side of a lock at a time."""
+class Side(Contender):
+    """Holds one side of the lock at a time."""
 
-    def __init__(self, context: ClientContext, lock: ReadWriteLock, line: Line) -> None:
-        super().__init__(
-            context,
-            WORDS,
-            acquire=self._acquire_side,
-            release=lock.release,
-            held=lambda: lock.held,
-            grant=lock,
-            line=line,
-        )
-        self._lock = lock
-        self._mode: Any = "write"
+    mode: Mode = "write"
 
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation; see the module."""
-        if f == WORDS.acquire:
-            self._mode = value["mode"]
-        elif f == "revoke":
-            return self._do_revoke()
-        elif f == WORDS.work and "bound" in value:
-            return self._work_until_asked(value["bound"], value["busy"], heeds=value["heeds"])
-        return super().invoke(f, value)
+    def enter(self, timeout: float) -> bool:
+        """Wait for that side."""
+        return bool(self.recipe.acquire(self.mode, timeout))
 
-    def _acquire_side(self, timeout: float) -> bool:
-        return self._lock.acquire(self._mode, timeout)
-
-    def _do_revoke(self) -> Outcome:
-        try:
-            asked = self._revocable.revoke()
-        except LockUnknown as error:
-            return Outcome("info", error=str(error))
-        return Outcome("ok", {"asked": list(asked)})
-
-    def _work_until_asked(self, bound: float, busy: float, *, heeds: bool) -> Outcome:
-        lock = self._revocable
+    def work_until_asked(self, bound: float, busy: float, *, heeds: bool) -> Work:
+        """Act until asked to let go, or until the bound."""
+        lock = self.recipe
         acts, asked = 0, False
         looks_from = time.monotonic() + busy
         until = time.monotonic() + bound
         while (now := time.monotonic()) < until:
             if not lock.held:
-                return Outcome("fail", {"acts": acts}, "no longer held")
-            if not self._context.act(lock.token).accepted:
-                return Outcome("fail", {"acts": acts}, "refused by the fence")
+                raise Failed("no longer held", {"acts": acts})
+            if not self.context.act(lock.token).accepted:
+                raise Failed("refused by the fence", {"acts": acts})
             acts += 1
             patience = min(SLICE_S, until - now)
             if asked or now < looks_from:
@@ -116,117 +73,95 @@ class ReadWriteClient(ContentionClient):
             try:
                 asked = lock.asked(patience)
             except NotHeld as error:
-                return Outcome("fail", {"acts": acts}, str(error))
+                raise Failed(str(error), {"acts": acts}) from error
             except LockUnknown:
                 continue  # look again, as long as the lock is held
             if asked:
                 until = time.monotonic() + (0.0 if heeds else DEFIANCE_S)
-        return Outcome("ok", {"acts": acts, "asked": asked})
-
-    @property
-    def _revocable(self) -> RevocableReadWriteLock:
-        assert isinstance(self._lock, RevocableReadWriteLock), "only such workloads revoke"
-        return self._lock
+        return {"acts": acts, "asked": asked}
 
 
-def client(recipe: str, path: str) -> Callable[[ClientContext], ReadWriteClient]:
-    """Makes the client's side for one recipe."""
-    kind = READ_WRITE_LOCKS[recipe].recipe
+class Asked(TypedDict):
+    """Nodes of those who held it and were asked to let go."""
 
-    def build(context: ClientContext) -> ReadWriteClient:
-        lock = kind(context.kazoo, path, name=f"c{context.client}")
-        return ReadWriteClient(context, lock, kind.line(path))
-
-    return build
+    asked: list[str]
 
 
-class AskingCycle(msgspec.Struct, frozen=True):
-    """One process's load where holders let go when asked: whoever waits in vain asks.
-
-    Acquire; if granted work until asked and release; else ask the holders to let go, and again.
-    """
-
-    seed: Seed
-    until: int
-    modes: tuple[str, ...]
-    stage: str = "acquire"
-
-    def op(self, ctx: Context) -> Answer:
-        """The next step, when the process is free."""
-        process = ctx.next_free()
-        if process is None:
-            return PENDING, self
-        if self.stage == "acquire" and ctx.time >= self.until:
-            return None
-        return Invocation(self.stage, self._value(), process, ctx.time), self
-
-    def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's
-        """What comes next depends on what came of this."""
-        if event.type == "invoke":
-            return self
-        if event.f == WORDS.acquire:
-            stage = WORDS.work if event.type == "ok" else "revoke"
-        else:
-            stage = WORDS.release if event.f == WORDS.work else WORDS.acquire
-        return AskingCycle(self.seed.next()[1], self.until, self.modes, stage)
-
-    def _value(self) -> dict[str, Any] | None:
-        dice, rest = self.seed.below(4)
-        if self.stage == WORDS.acquire:
-            patience = 0.05 + 0.5 * rest.uniform()[0]
-            return {"timeout": round(patience, 3), "mode": rest.child("mode").choose(self.modes)[0]}
-        if self.stage == WORDS.work:
-            busy = BUSY_S if rest.child("busy").below(8)[0] == 0 else 0.0
-            return {"bound": HOLD_BOUND_S, "heeds": dice > 0, "busy": busy}
-        return None
+def _tokens(evidence: Evidence) -> CheckResult:
+    """Only writers have tokens, so the lock as a whole promises none that a fence can use."""
+    return check_tokens(evidence.history, evidence.holds(Words()))
 
 
-def _load(setting: WorkloadContext) -> Generator:
-    if not _revocable(setting.recipe):
-        return load(WORDS, setting, MODES)
+class ReadWriteWorkload(ContentionWorkload):
+    """Clients read together or write alone under one lock, or ask its holders to let go."""
 
-    def cycle(process: Process) -> AskingCycle:
-        # One client only ever writes: were all to read, nobody would be left to ask.
-        writes = isinstance(process, int) and process % setting.clients == 0
-        modes = ("write",) if writes else MODES
-        return AskingCycle(setting.seed.child(process), setting.until, modes)
-
-    return each_process(cycle)
-
-
-def _revocable(recipe: type[Recipe]) -> bool:
-    return issubclass(recipe, ReadWriteLock) and recipe.revocable
-
-
-def _judge(evidence: Evidence) -> Verdict:
-    # Only writers have tokens, so the lock as a whole does not promise any that a fence can use.
-    more = [check_tokens(evidence.history, evidence.holds(WORDS))]
-    if "missed-revocation" in evidence.promises.prevents:
-        patience = int(LEARNING_S * 1e9)
-        more.append(check_revocations(evidence.history, WORDS, patience))
-    return judge_contention(
-        evidence,
-        WORDS,
-        nobody="deadlock",
-        prompt=True,
-        tolerance=CUT_OFF_NS,
-        more=more,
-        model=READ_WRITE_LOCK,
+    name = "read-write"
+    catalogue = READ_WRITE_LOCKS
+    model = "read-write-lock"
+    contender = Side
+    decider = "read-write-lock"
+    modes = ("read", "write", "read", "write", "read")
+    prompt = True
+    tolerance = CUT_OFF_NS
+    checks = (
+        _tokens,
+        promised(
+            "missed-revocation",
+            of_history(check_revocations, Words(), int(LEARNING_S * 1e9)),
+        ),
     )
 
+    @operation()
+    def acquire(self, side: Side, timeout: float, mode: Mode) -> Grant | None:
+        """Wait for one side of the lock."""
+        side.mode = mode
+        return side.acquire(timeout)
 
-READ_WRITE = Workload(
-    name="read-write",
-    summary="clients read together or write alone under one lock, or ask its holders to let go",
-    catalogue=READ_WRITE_LOCKS,
-    path="/rumpus/read-write",
-    build="rumpus.workloads.contests.read_write:client",
-    model="read-write-lock",
-    words=WORDS,
-    load=_load,
-    final=lambda setting: final(WORDS, setting, MODES),
-    cleanup={WORDS.acquire: WORDS.release},
-    judge=_judge,
-    contended=True,
-    timed_actions=True,
-)
+    @operation()
+    def work(
+        self,
+        side: Side,
+        acts: int = 3,
+        pause: float = 0.0,
+        seconds: float = 0.0,
+        guard: float = 0.0,
+        bound: float | None = None,
+        busy: float = 0.0,
+        heeds: bool = True,
+    ) -> Work | None:
+        """Act so often; or, with a ``bound``, until asked to let go, or so many seconds.
+
+        For the first ``busy`` seconds it does not look whether anybody asks; who does not heed
+        goes on for a while although it was asked.
+        """
+        if bound is not None:
+            return side.work_until_asked(bound, busy, heeds=heeds)
+        return side.work(acts, pause, seconds, guard)
+
+    @operation()
+    def revoke(self, side: Side) -> Asked:
+        """Ask whoever holds it to let go."""
+        return {"asked": list(side.recipe.revoke())}
+
+    def load(self, client: Client) -> Steps:
+        """As for every lock; where holders can be asked, whoever waits in vain asks.
+
+        One client only ever writes then: were all to read, nobody would be left to ask.
+        """
+        recipe = client.context.recipe
+        if not (issubclass(recipe, ReadWriteLock) and recipe.revocable):
+            yield from super().load(client)
+        modes = self.modes if client.number else ("write",)
+        draws = client.draws
+        while not client.is_over:
+            patience = round(draws.uniform(0.05, 0.55), 3)
+            granted = yield self.acquire(timeout=patience, mode=draws.choose(modes))
+            if granted.type != "ok":
+                yield self.revoke()
+                continue
+            busy = BUSY_S if draws.one_in(8) else 0.0
+            yield self.work(bound=HOLD_BOUND_S, heeds=not draws.one_in(4), busy=busy)
+            yield self.release()
+
+
+READ_WRITE = ReadWriteWorkload()

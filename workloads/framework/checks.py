@@ -15,6 +15,9 @@ from rumpus.workloads.framework.judgement import Evidence
 Check = Callable[[Evidence], CheckResult | None]
 Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
 
+LEAST_ACTIONS = 10
+"""How many actions of holders must have been accepted."""
+
 
 def follows(model: str, anomaly: str, *functions: str, initial: Hashable = None) -> Check:
     """The operations follow a model.
@@ -51,8 +54,17 @@ def promised(anomaly: str, check: Check) -> Check:
     return conditional
 
 
+def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
+    """That holders acted: holds in which nobody does anything say nothing."""
+    return Requirement(
+        "accepted actions of holders",
+        LEAST_ACTIONS,
+        sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
+    )
+
+
 def counted(number: int, stat: str, check: str, what: str) -> Need:
-    """A check must have counted so many, unless it found out only that it cannot (None).
+    """A check must have counted so many, where it applies and can be counted.
 
     Args:
         number: how many.
@@ -62,8 +74,10 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
     """
 
     def need(_: History, results: Sequence[CheckResult]) -> Requirement | None:
-        observed = next(result.stats[stat] for result in results if result.name == check)
-        return None if observed is None else Requirement(what, number, observed)
+        for result in results:
+            if result.name == check and result.stats[stat] is not None:
+                return Requirement(name=what, needed=number, observed=result.stats[stat])
+        return None
 
     return need
 

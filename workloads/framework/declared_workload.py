@@ -198,9 +198,9 @@ class DeclaredWorkload(ABC):
             evidence,
             results,
             happened=[
-                found
+                needed
                 for need in self.needs
-                if (found := need(evidence.history, results)) is not None
+                if (needed := need(evidence.history, results)) is not None
             ],
             expiries=self.expiries(evidence, results),
             expired=self.expired,

@@ -1,25 +1,16 @@
 """From what a run left to its verdict: which checkers a family's histories go through."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.deciders.decide import ModelEntry
 from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
-from rumpus.checker.every_run.liveness import check_liveness
-from rumpus.checker.every_run.timeouts import check_timeouts
-from rumpus.checker.exclusion.entitlement import check_entitlement
-from rumpus.checker.exclusion.grants import check_order, check_tokens, sequence_number
-from rumpus.checker.exclusion.herd import check_herd
-from rumpus.checker.exclusion.holds_by_model import check_holds_by_model
-from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS, ServerView, check_exclusion
-from rumpus.checker.exclusion.overdue import check_overdue
-from rumpus.checker.exclusion.session_proofs import lives_by_grants
+from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold, Words, extract_holds
 from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.server_view import server_view
-from rumpus.checker.verdict import CheckResult, Interval, Requirement, Verdict, judge
+from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
@@ -79,81 +70,6 @@ class Evidence:
         return len(self.truth.epochs()) - 1
 
 
-def judge_contention(
-    evidence: Evidence,
-    words: Words,
-    nobody: str,
-    *,
-    permits: int = 1,
-    prompt: bool = False,
-    tolerance: int = TOLERANCE_NS,
-    more: Sequence[CheckResult] = (),
-    happened: Sequence[Requirement] = (),
-    dismissed: Collection[str] = (),
-    model: ModelEntry | None = None,
-) -> Verdict:
-    """Judge a run in which clients contended for one thing (a lock, the leadership).
-
-    Args:
-        evidence: what the run left.
-        words: names of the operations.
-        nobody: what it is called when no client at all proceeds.
-        permits: how many may hold at once.
-        prompt: whether who comes to own on the servers is to be granted soon.
-        tolerance: nanoseconds that a client may take to notice that its session has ended.
-        more: what a family's own checks found.
-        happened: what must have happened beside contended handovers.
-        dismissed: sessions whose clients were asked to let go.
-        model: what holds in which no check finds anything are held against once more; None where
-            they may end before their clients know, though their sessions live.
-    """
-    history, promises = evidence.history, evidence.promises
-    holds = evidence.holds(words)
-    server = view_of_servers(evidence, permits)
-    if server is not None:
-        _name_sessions(holds, server)
-    sessions = server or lives_by_grants(holds)
-    exclusion = check_exclusion(
-        history,
-        holds,
-        sessions,
-        words,
-        permits=permits,
-        tolerance=tolerance,
-        lateness_matters="unaware-holder" in promises.prevents,
-    )
-    if server is None:
-        exclusion.stats["expiries_while_holding"] = None
-    _draw_owners(server, history, exclusion)
-    checks = [exclusion]
-    if promises.tokens:
-        checks.append(check_tokens(history, holds))
-    if model is not None and not any(check.anomalies for check in checks):
-        checks.append(
-            check_holds_by_model(history, holds, model, permits=permits, tokens=promises.tokens)
-        )
-    if "unfair-grant" in promises.prevents:
-        checks.append(check_order(history, holds, sessions, permits))
-    wakeups = promises.wakeups * permits if promises.wakeups is not None else None
-    checks.append(check_herd(history, holds, words, wakeups, server, permits=permits))
-    checks.append(check_entitlement(history, holds, server, words, dismissed=dismissed))
-    checks.append(check_timeouts(history))
-    checks += more
-    if prompt:
-        checks.append(check_overdue(history, server, words))
-    checks.append(check_liveness(history, words, nobody=nobody))
-    return judge_exercised(
-        evidence,
-        checks,
-        happened=[
-            Requirement("contended handovers", LEAST_HANDOVERS, exclusion.stats["handovers"]),
-            accepted_actions(history),
-            *happened,
-        ],
-        expiries=exclusion.stats["expiries_while_holding"],
-    )
-
-
 def judge_exercised(
     evidence: Evidence,
     checks: Sequence[CheckResult],
@@ -186,15 +102,6 @@ def judge_exercised(
     return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)
 
 
-def accepted_actions(history: History) -> Requirement:
-    """That holders acted: holds in which nobody does anything say nothing."""
-    return Requirement(
-        "accepted actions of holders",
-        LEAST_ACTIONS,
-        sum(bool(op.value["accepted"]) for op in history.events("witness", "act")),
-    )
-
-
 def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
     """Who owned what when, by the servers' logs; None when these are not at hand."""
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
@@ -209,28 +116,3 @@ def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
         shared=line.shared,
         permits=permits,
     )
-
-
-def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
-    """Whose client could not say in which session it was granted: it is that of its node."""
-    sessions = {owner.path: owner.session for owner in server.owners}
-    for hold in holds:
-        if hold.session is None and sequence_number(hold.node) >= 0:
-            hold.session = sessions.get(hold.node or "")
-
-
-def _draw_owners(server: ServerView | None, history: History, result: CheckResult) -> None:
-    if server is None:
-        return
-    clients = history.clients_of_sessions()
-    result.intervals += [
-        Interval(
-            kind="grant",
-            start=owner.start,
-            end=owner.end if owner.end is not None else history.end,
-            client=clients.get(owner.session),
-            label=owner.path,
-        )
-        for owner in server.owners
-        if owner.start < history.end
-    ]

@@ -144,14 +144,14 @@ class Operation:
         fields: list[Any] = []
         for parameter in list(inspect.signature(self.method).parameters.values())[2:]:
             kind = hints.get(parameter.name, Any)
-            if parameter.name == "timeout":  # histories of others may lack it
+            if parameter.name in ("timeout", "patience"):  # histories of others may lack it
                 fields.append((parameter.name, Seconds | None, None))
             elif parameter.default is inspect.Parameter.empty:
                 fields.append((parameter.name, kind))
             else:
                 fields.append((parameter.name, kind, parameter.default))
         asked: Any = msgspec.defstruct("Call", fields, kw_only=True) if fields else Any
-        if all(len(field) == 3 for field in fields):
+        if fields and all(len(field) > 2 for field in fields):
             asked = asked | None  # a call may carry nothing where nothing has to be told
         if not self.answers:
             return asked, Any

@@ -132,30 +132,8 @@ _OF_CHILD = Shape(_fields({"child": _Given(str)}, name=_Znode), _SIGHT)
 _JOB = _fields(key=str)
 
 OPERATIONS: Final[Mapping[str, Shapes]] = {
-    "lock": {
-        **_of_contest(),
-        "verify": Shape(_fields(sequencer=str), _fields(valid=bool)),
-    },
-    "read-write": {
-        **_of_contest(call=_fields(_TIMEOUT, mode=Literal["read", "write"])),
-        "revoke": Shape(answer=_fields(asked=list[str])),
-    },
-    "semaphore": _of_contest(),
     "queue": _of_queue(_fields({"priority": None}, value=str | int)),
     "priority-queue": _of_queue(_fields(value=str | int, priority=int)),
-    "election": {
-        **_of_contest("campaign", "lead", "resign"),
-        "lead": Shape(_Object | None, _fields({"acts": int, "acknowledged": int}) | None),
-        "observe": Shape(answer=_fields(epoch=int, name=str, acknowledged=bool) | None),
-        "reconnect": Shape(),
-    },
-    "breaking": {
-        **_of_contest(),
-        "break": Shape(answer=_fields(session=str, node=str, token=int)),
-        "die": Shape(answer=_fields(identity=str, node=str | None, token=_Token)),
-        "free": Shape(answer=_fields({"freed": str, "node": str}, removed=bool)),
-        "bury": Shape(),
-    },
     "view": {
         "follow": Shape(),
         "unfollow": Shape(),

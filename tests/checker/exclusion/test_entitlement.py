@@ -1,5 +1,7 @@
 """A grant is worth something: its holder believes in it, and may enter again."""
 
+import dataclasses
+
 import pytest
 
 from rumpus.checker.exclusion.entitlement import check_entitlement
@@ -99,6 +101,19 @@ def test_a_holder_that_asks_again_gets_it_again():
     assert found(entering("fail")) == [("refused-reentry", 400)]
     assert found(entering("info")) == [("refused-reentry", 400)]
     assert found(entering(node="/l/y-0000000002", token=6)) == [("refused-reentry", 400)]
+
+
+@pytest.mark.parametrize(
+    ("gone", "by_itself", "anomalies"),
+    [(401, True, 1), (401, False, 0), (399, True, 1), (390, True, 0), (390, False, 0)],
+)
+def test_its_own_release_is_no_reason_to_refuse_a_holder(gone, by_itself, anomalies):
+    """The servers stamp whole milliseconds, so a node may seem to go before its release."""
+    recorded = granted().add(300, 0, "invoke", "acquire", {"timeout": 0.1})
+    recorded.add(401, 0, "fail", "acquire").release(402, 410, 0)
+    removed = dataclasses.replace(node(gone), deleted=by_itself)
+    view = ServerView(known=frozenset({"0x1"}), owners=[removed])
+    assert len(found(recorded, view)) == anomalies
 
 
 def test_one_that_had_lost_it_may_be_refused():

@@ -176,7 +176,7 @@ def test_without_a_model_it_says_which_there_are(rumpus, file):
         answer = rumpus("check", file(GOOD), *words)
         refused(answer, "history.edn", "is judged by a model", "--model register, cas-register")
     for option in (["--initial", "1"], ["--budget", "1"], ["--svg", "x"]):
-        refused(rumpus("check", file(GOOD), *option), f"{option[0]} says nothing without --model")
+        refused(rumpus("check", file(GOOD), *option), f"{option[0]} requires --model")
 
 
 def test_what_is_no_history_is_refused(rumpus, file, tmp_path):

@@ -1,4 +1,4 @@
-"""Races of programs that show only where threads lose the processor without blocking."""
+"""Races of programs that show only where threads are preempted."""
 
 import pytest
 

@@ -5,16 +5,16 @@ from itertools import pairwise
 import pytest
 
 from rumpus.checker.clock import WallClock
+from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, imperfect, perfect, rehearse
-from rumpus.harness.generators.generator import Context
+from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
-from rumpus.workloads.contests.breaking import BREAKING, QUICK, judge
-from rumpus.workloads.contests.breaking_load import HANG_S, Supervision
+from rumpus.workloads.contests.breaking import BREAKING, HANG_S, QUICK
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -49,7 +49,7 @@ def rehearsed(generator, behaviour=perfect):
 
 
 def test_some_holders_hang_and_the_last_client_breaks_locks():
-    dispatches = rehearsed(BREAKING.load(setting(BlacklistLock))).dispatches
+    dispatches = rehearsed(BREAKING.load_of(setting(BlacklistLock))).dispatches
     breakers = {what.thread for _, what, _ in dispatches if what.f == "break"}
     assert breakers == {4}
     assert {what.thread for _, what, _ in dispatches if what.f == "acquire"} == {0, 1, 2, 3}
@@ -60,7 +60,7 @@ def test_some_holders_hang_and_the_last_client_breaks_locks():
 
 
 def test_an_operator_that_cannot_look_pauses():
-    refused = rehearsed(BREAKING.load(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
+    refused = rehearsed(BREAKING.load_of(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
     times = [at for at, what, _ in refused.dispatches if what.f == "break"]
     assert times
     assert all(later - one >= SECOND // 10 for one, later in pairwise(times))
@@ -68,7 +68,7 @@ def test_an_operator_that_cannot_look_pauses():
 
 def test_a_grant_is_followed_by_work_and_then_death_or_release():
     pairs = {}
-    for pair in rehearsed(BREAKING.load(setting(BlacklistLock)), imperfect).history.operations():
+    for pair in rehearsed(BREAKING.load_of(setting(BlacklistLock)), imperfect).history.operations():
         pairs.setdefault(pair.invoke.process, []).append(pair)
     deepest = 0
     for life in pairs.values():
@@ -88,48 +88,42 @@ def test_a_grant_is_followed_by_work_and_then_death_or_release():
     assert deepest == 2, "holders enter again now and then"
 
 
-class Telling:
-    """Feeds a supervision with events, and asks it."""
+def completion(process, type_, f, value=None, error=None):
+    return Op(time=1, process=process, type=type_, f=f, value=value, error=error)
 
-    def __init__(self):
-        self.supervision = Supervision(Seed(1), (3, 4), 100 * SECOND)
 
-    def tell(self, process, type_, f, value=None, error=None, at=1):
-        recorded = Recorded(5).add(at * 1000, process, type_, f, value, error=error)
-        ctx = Context.start(clients=5, time=at * SECOND)
-        self.supervision = self.supervision.update(ctx, recorded.ops[0])
-
-    def ask(self, at=1):
-        answer = self.supervision.op(Context.start(clients=5, time=at * SECOND))
-        what, self.supervision = answer
-        return what
+def script(number, shared, before=None):
+    client = Client(number, setting(IdentityLock), Seed(1), shared, before)
+    return BREAKING.load(client)
 
 
 @pytest.mark.parametrize("death", ["declared", "killed"])
 def test_supervisors_look_for_the_dead_until_they_have_freed_them(death):
-    telling = Telling()
-    assert not hasattr(telling.ask(), "f"), "nobody is dead"
-    telling.tell(0, "ok", "work", {"acts": 3, "identity": "c0/1"})
+    shared = BREAKING.shared()
+    supervisors = {number: script(number, shared) for number in (3, 4)}
+    assert all(isinstance(next(each), Rest) for each in supervisors.values()), "nobody is dead"
+    shared.note(0, completion(0, "ok", "work", {"acts": 3, "identity": "c0/1"}))
     if death == "declared":
-        telling.tell(0, "ok", "die", {"identity": "c0/1"})
+        shared.note(0, completion(0, "ok", "die", {"identity": "c0/1"}))
     else:
-        telling.tell(0, "info", "work", {"acts": 3}, CLIENT_KILLED)
-    what = telling.ask()
-    assert (what.f, what.process, what.value["dead"]) == ("free", 3, ["c0/1"])
-    telling.tell(3, "ok", "free", {"freed": None, "removed": False})
-    assert telling.ask().process == 4, "the one rests, the other looks"
-    telling.tell(4, "ok", "free", {"freed": "c0/1", "removed": True})
-    later = telling.ask(at=9)
-    assert (later.process, later.value["dead"]) == (3, ["c0/1"])
-    telling.tell(3, "ok", "free", {"freed": "c0/1", "removed": False}, at=9)
-    assert not hasattr(telling.ask(at=20), "f")
+        before = completion(0, "info", "work", {"acts": 3}, CLIENT_KILLED)
+        assert next(script(0, shared, before)).f == "acquire"
+    looked = completion(3, "ok", "free", {"freed": None, "removed": False})
+    for removed, supervisor in ((True, supervisors[4]), (False, supervisors[3])):
+        look = next(supervisor)
+        assert (look.f, look.value["dead"]) == ("free", ["c0/1"])
+        assert isinstance(supervisor.send(looked), Rest), "it rests"
+        assert next(supervisor).value["dead"] == ["c0/1"], "and looks again"
+        freed = completion(4, "ok", "free", {"freed": "c0/1", "removed": removed})
+        assert isinstance(supervisor.send(freed), Rest)
+        assert isinstance(next(supervisor), Rest), "and for nobody else"
 
 
 def test_an_unknown_outcome_is_no_death():
-    telling = Telling()
-    telling.tell(0, "ok", "work", {"identity": "c0/1"})
-    telling.tell(0, "info", "release", None, "no answer")
-    assert not hasattr(telling.ask(), "f")
+    shared = BREAKING.shared()
+    shared.note(0, completion(0, "ok", "work", {"identity": "c0/1"}))
+    script(0, shared, completion(0, "info", "release", None, "no answer"))
+    assert shared.dead == []
 
 
 class Truth:
@@ -166,7 +160,7 @@ def judged(recorded, recipe, truth):
         line=recipe.line("/rumpus/breaking"),
         session_timeout=2.0,
     )
-    verdict = judge(evidence)
+    verdict = BREAKING.judge(evidence)
     quick = [r.observed for check in verdict.checks for r in check.requirements if r.name == QUICK]
     return {a.kind for a in verdict.anomalies if a.promised}, quick
 
@@ -212,7 +206,7 @@ def test_who_has_not_died_may_not():
 
 def test_without_the_servers_logs_nobody_can_tell():
     evidence = Evidence(history=hanging().end(9000).history(), promises=BlacklistLock.promises)
-    assert judge(evidence).valid == "unknown"
+    assert BREAKING.judge(evidence).valid == "unknown"
 
 
 @pytest.mark.parametrize("recipe", ["blacklist", "by-identity"])

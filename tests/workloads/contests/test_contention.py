@@ -21,7 +21,8 @@ from rumpus.harness.generators.dry_run import (
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.recipes.promises import EXCLUSION, Promises
-from rumpus.workloads.contests.contention import FINAL_BOUND_S, LONG_PATIENCE_S, final, load
+from rumpus.workloads.contests.contention import FINAL_BOUND_S, LONG_PATIENCE_S
+from rumpus.workloads.contests.lock import LOCK, LockWorkload
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -56,7 +57,7 @@ def setting(seed, recipe=NotReentrant):
 
 def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
     return rehearse(
-        on_clients(load(WORDS, setting(seed, Reentrant if reentrant else NotReentrant))),
+        on_clients(LOCK.load_of(setting(seed, Reentrant if reentrant else NotReentrant))),
         clients=CLIENTS,
         nemesis=False,
         cleanup={WORDS.acquire: WORDS.release},
@@ -67,8 +68,12 @@ def rehearse_load(seed, *, reentrant=False, behaviour=imperfect, kills=()):
 
 
 def rehearse_final(behaviour, permits=1):
+    class Contest(LockWorkload):
+        pass
+
+    Contest.permits = permits
     return rehearse(
-        final(WORDS, setting(Seed(1)), permits=permits),
+        Contest().final_of(setting(Seed(1))),
         clients=CLIENTS,
         nemesis=False,
         cleanup={WORDS.acquire: WORDS.release},
@@ -289,7 +294,7 @@ def test_in_the_end_looking_is_tried_five_times_at_most():
 def test_half_of_the_actions_are_slow_where_their_time_was_chosen():
     chosen = replace(setting(Seed(3)), action=Action(seconds=0.05, guard=0.02))
     rehearsal = rehearse(
-        on_clients(load(WORDS, chosen)), clients=CLIENTS, nemesis=False, behaviour=perfect
+        on_clients(LOCK.load_of(chosen)), clients=CLIENTS, nemesis=False, behaviour=perfect
     )
     work = [pair.invoke.value for pair in operations(rehearsal) if pair.invoke.f == WORDS.work]
     assert all((value["acts"], value["guard"]) == (1, 0.02) for value in work)

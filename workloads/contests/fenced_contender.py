@@ -6,11 +6,12 @@ from typing import Any, Final
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import KazooException, NoNodeError
 
-from rumpus.harness.clients.client_body import Outcome
 from rumpus.harness.clients.messages import Acted
-from rumpus.recipes.lock.fencing import StaleToken, ZooKeeperFence
+from rumpus.recipes.lock.fencing import StaleToken
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.workloads.contests.contention import REQUEST_PATIENCE_S, ContentionClient
+from rumpus.workloads.contests.contender import Contender
+from rumpus.workloads.framework.leftovers import REQUEST_PATIENCE_S
+from rumpus.workloads.framework.operation import Failed
 
 WRITE_PATIENCE_S: Final = 1.5
 BETWEEN_S: Final = 0.05
@@ -24,42 +25,36 @@ def data_path(path: str) -> str:
     return f"{path}-data"
 
 
-class FencedClient(ContentionClient):
+class FencedContender(Contender):
     """Writes its token to the protected znode before each action on the witness.
 
-    ``work`` returns ``writes`` beside ``acts``: token and the znode's version of each write that
-    was acknowledged; and ``refused``, the token, if the fence refused one.
-
     Args:
-        fence: what it writes through.
-        data: the znode.
-        contention: arguments of ``ContentionClient``.
+        arguments: those of ``Contender``, and the protected znode.
     """
 
-    def __init__(
-        self, *arguments: Any, fence: ZooKeeperFence, data: str, **contention: Any
-    ) -> None:
-        super().__init__(*arguments, **contention)
-        self._fence = fence
-        self._data = data
+    def __init__(self, *arguments: Any) -> None:
+        *contender, self._data = arguments
+        super().__init__(*contender)
         self._writes: list[tuple[int, int]] = []
-        self._refused = False
+        self._refused: dict[str, int | None] = {}
 
-    def _do_work(self, value: dict[str, Any]) -> Outcome:
-        self._writes, self._refused = [], False
-        token = self._grant.token
-        outcome = super()._do_work(value)
-        told = {**outcome.value, "writes": self._writes}
-        if self._refused:
-            told["refused"] = token
-        return Outcome(outcome.type, told, outcome.error)
+    def work(self, *how: Any) -> Any:
+        """As every holder; tells what was written, and which token was refused if one was."""
+        self._writes, self._refused = [], {}
+        try:
+            done = super().work(*how)
+        except Failed as error:
+            told = {**error.value, "writes": self._writes, **self._refused}
+            raise Failed(str(error), told) from error
+        return {**done, "writes": self._writes, **self._refused}
 
-    def _act(self, token: int | None) -> Acted:
+    def act(self, token: int | None) -> Acted:
+        """Write, then act."""
         try:
             self._write_until_answered(token)
         except StaleToken:
-            self._refused = True
-        answer = super()._act(token)
+            self._refused = {"refused": token}
+        answer = super().act(token)
         return Acted(answer.accepted and not self._refused, answer.order, answer.linger)
 
     def _write_until_answered(self, token: int | None) -> None:
@@ -67,7 +62,7 @@ class FencedClient(ContentionClient):
 
         As any storage's client, it does not ask whether its user still holds a lock.
         """
-        unanswered = (OutcomeUnknown, KazooException, self._context.kazoo.handler.timeout_exception)
+        unanswered = (OutcomeUnknown, KazooException, self.context.kazoo.handler.timeout_exception)
         for _ in range(TRIES):
             try:
                 self._write(token)
@@ -80,10 +75,12 @@ class FencedClient(ContentionClient):
         def change(transaction: TransactionRequest) -> None:
             transaction.set_data(self._data, str(token).encode())
 
+        fence = self.recipe.fence
         try:
-            (stat,) = self._fence.write(token, change, WRITE_PATIENCE_S)
+            (stat,) = fence.write(token, change, WRITE_PATIENCE_S)
         except NoNodeError:
-            self._context.kazoo.ensure_path_async(self._data).get(timeout=REQUEST_PATIENCE_S)
-            (stat,) = self._fence.write(token, change, WRITE_PATIENCE_S)
+            kazoo = self.context.kazoo
+            kazoo.ensure_path_async(self._data).get(timeout=REQUEST_PATIENCE_S)
+            (stat,) = fence.write(token, change, WRITE_PATIENCE_S)
         assert token is not None, "a fence lets no write pass without a token"
         self._writes.append((token, stat.version))

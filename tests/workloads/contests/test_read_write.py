@@ -5,7 +5,7 @@ from rumpus.harness.generators.dry_run import perfect, rehearse
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
-from rumpus.workloads.contests.read_write import BUSY_S, LEARNING_S, MODES, READ_WRITE, WORDS
+from rumpus.workloads.contests.read_write import BUSY_S, LEARNING_S, READ_WRITE
 from tests.harness.simulated_runs import SimulatedRuns
 
 CLIENTS = 3
@@ -20,14 +20,14 @@ def rehearse_load(recipe, behaviour=perfect):
         until=2_000_000_000,
     )
     return rehearse(
-        on_clients(READ_WRITE.load(setting)), clients=CLIENTS, nemesis=False, behaviour=behaviour
+        on_clients(READ_WRITE.load_of(setting)), clients=CLIENTS, nemesis=False, behaviour=behaviour
     )
 
 
 def in_vain(what, seed):
     """Nobody is ever granted."""
     outcome = perfect(what, seed)
-    return outcome._replace(type="fail") if what.f == WORDS.acquire else outcome
+    return outcome._replace(type="fail") if what.f == "acquire" else outcome
 
 
 def operations_of(rehearsal, client):
@@ -36,18 +36,16 @@ def operations_of(rehearsal, client):
 
 def test_both_modes_are_asked_for_in_the_end_too():
     asked = {
-        what.value["mode"]
-        for _, what, _ in rehearse_load("fair").dispatches
-        if what.f == WORDS.acquire
+        what.value["mode"] for _, what, _ in rehearse_load("fair").dispatches if what.f == "acquire"
     }
-    assert asked == set(MODES)
+    assert asked == set(READ_WRITE.modes)
     setting = WorkloadContext(
         seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"].recipe, clients=CLIENTS, session_timeout=2.0
     )
-    last = rehearse(on_clients(READ_WRITE.final(setting)), clients=CLIENTS, nemesis=False)
+    last = rehearse(on_clients(READ_WRITE.final_of(setting)), clients=CLIENTS, nemesis=False)
     modes = {}
     for _, what, _ in last.dispatches:
-        if what.f == WORDS.acquire:
+        if what.f == "acquire":
             modes.setdefault(what.thread, what.value["mode"])
     assert modes == {0: "read", 1: "write", 2: "read"}
 
@@ -62,16 +60,16 @@ def test_who_holds_works_until_asked_and_who_waits_in_vain_asks():
 def test_somebody_only_ever_writes_so_that_somebody_is_left_to_ask():
     rehearsal = rehearse_load("revocable")
     modes = [
-        {w.value["mode"] for w in operations_of(rehearsal, client) if w.f == WORDS.acquire}
+        {w.value["mode"] for w in operations_of(rehearsal, client) if w.f == "acquire"}
         for client in range(CLIENTS)
     ]
-    assert modes == [{"write"}, set(MODES), set(MODES)]
-    heeds = {w.value["heeds"] for w in operations_of(rehearsal, 1) if w.f == WORDS.work}
+    assert modes == [{"write"}, set(READ_WRITE.modes), set(READ_WRITE.modes)]
+    heeds = {w.value["heeds"] for w in operations_of(rehearsal, 1) if w.f == "work"}
     assert heeds == {True, False}
 
 
 def test_some_holders_are_busy_before_they_look_whether_they_were_asked():
-    works = [w.value for w in operations_of(rehearse_load("revocable"), 1) if w.f == WORDS.work]
+    works = [w.value for w in operations_of(rehearse_load("revocable"), 1) if w.f == "work"]
     assert {work["busy"] for work in works} == {0.0, BUSY_S}
     assert all(work["bound"] > BUSY_S + LEARNING_S for work in works)
 

@@ -7,7 +7,7 @@ from rumpus.harness.generators.dry_run import rehearse
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.election.contest_election import FairElection
-from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS, judge
+from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
 from tests.harness.simulated_runs import SimulatedRuns
@@ -17,7 +17,7 @@ def test_one_client_observes_and_the_others_campaign():
     setting = WorkloadContext(
         seed=Seed(1), recipe=FairElection, clients=4, session_timeout=2.0, until=10**9
     )
-    load = rehearse(on_clients(ELECTION.load(setting)), clients=4, nemesis=False)
+    load = rehearse(on_clients(ELECTION.load_of(setting)), clients=4, nemesis=False)
     done = {(what.thread, what.f) for _, what, _ in load.dispatches}
     assert {thread for thread, f in done if f in ("observe", "reconnect")} == {3}
     assert {thread for thread, f in done if f == "campaign"} == {0, 1, 2}
@@ -32,7 +32,7 @@ def observed(epoch, count):
         seen = {"epoch": epoch, "name": "c0", "acknowledged": True}
         recorded.add(11 + 2 * number, 2, "ok", "observe", seen)
     history = recorded.end(900).history()
-    return judge(Evidence(history=history, promises=FairElection.promises))
+    return ELECTION.judge(Evidence(history=history, promises=FairElection.promises))
 
 
 def test_observations_take_part_in_the_verdict():

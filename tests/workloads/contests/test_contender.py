@@ -6,15 +6,16 @@ import types
 import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
-from rumpus.checker.holds import Words
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line
-from rumpus.workloads.contests import contention
-from rumpus.workloads.contests.contention import ContentionClient
+from rumpus.workloads.contests import contender
+from rumpus.workloads.contests.contender import Contender
+from rumpus.workloads.contests.lock import LOCK
+from rumpus.workloads.framework import leftovers
+from rumpus.workloads.framework.declared_workload import OpenClient
 
-WORDS = Words()
 PATH = "/rumpus/lock"
 
 
@@ -51,6 +52,7 @@ class Recipe:
     def release(self):
         return self._give(self.released)
 
+    @property
     def held(self):
         self.held_for -= 1
         return self.held_for >= 0
@@ -112,29 +114,24 @@ class Kazoo:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(contention, "time", clock)
+    monkeypatch.setattr(contender, "time", clock)
+    monkeypatch.setattr(leftovers, "time", clock)
     return clock
 
 
 class Client:
     """The client under test, with what surrounds it."""
 
-    def __init__(self, clock, line, held=None):
+    def __init__(self, clock, line, remaining=None):
         self.clock = clock
         self.recipe = Recipe()
         self.kazoo = Kazoo(clock)
         self.acted = []
         self.answers = []
         context = ClientContext(0, 0, self.kazoo, self._act, lambda: None)
-        self._client = ContentionClient(
-            context,
-            WORDS,
-            acquire=self.recipe.acquire,
-            release=self.recipe.release,
-            held=held or self.recipe.held,
-            grant=self.recipe,
-            line=line,
-        )
+        if remaining is not None:
+            self.recipe.remaining = lambda: remaining
+        self._client = OpenClient(LOCK, Contender(context, self.recipe, line))
         self.believes = self._client.believes
 
     def _act(self, token):
@@ -229,7 +226,7 @@ def test_with_broken_links_it_goes_on_for_as_long_as_it_believes(client):
     client.answers = [Acted(accepted=True, order=0, linger=True)]
     client.recipe.held_for = 40
     assert client.invoke("work", acts=3, pause=0.25) == ("fail", {"acts": 40}, "no longer held")
-    assert client.clock.now == pytest.approx(39 * contention.LINGER_PAUSE_S)
+    assert client.clock.now == pytest.approx(39 * contender.LINGER_PAUSE_S)
 
 
 def test_with_broken_links_it_does_not_go_on_for_ever(client):
@@ -237,7 +234,7 @@ def test_with_broken_links_it_does_not_go_on_for_ever(client):
     outcome, value, _ = client.invoke("work", acts=3, pause=0.25)
     assert outcome == "ok"
     assert value["acts"] > 3
-    assert client.clock.now == pytest.approx(contention.LINGER_S, abs=2 * contention.LINGER_PAUSE_S)
+    assert client.clock.now == pytest.approx(contender.LINGER_S, abs=2 * contender.LINGER_PAUSE_S)
 
 
 def test_looking_at_a_line_that_is_not_there_finds_nothing(client):
@@ -295,7 +292,7 @@ def test_a_slow_action_takes_effect_whatever_has_become_of_the_hold(client):
 
 @pytest.mark.parametrize(("left", "acts"), [(4.1, 1), (4.0, 0), (3.9, 0)])
 def test_a_guarded_action_begins_only_if_enough_of_the_window_is_left(client, left, acts):
-    client = Client(client.clock, Line("sequential", PATH, "-contender-"), held=lambda: left)
+    client = Client(client.clock, Line("sequential", PATH, "-contender-"), remaining=left)
     kind, value, error = client.invoke("work", acts=1, pause=0.0, seconds=4.0, guard=4.0)
     assert value == {"acts": acts}
     assert len(client.acted) == acts

@@ -1,8 +1,8 @@
 """What the lock family's own recipes are asked: verdicts on histories by hand, and whole runs."""
 
+import dataclasses
 from collections import Counter
 
-import msgspec
 import pytest
 
 from rumpus.checker.clock import WallClock
@@ -15,7 +15,7 @@ from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.generators.combinators import on_clients
 from rumpus.harness.generators.dry_run import Outcome, rehearse
-from rumpus.harness.generators.generator import Context
+from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.lock.catalogue import LOCKS
@@ -209,40 +209,44 @@ def setting(recipe):
 
 
 def dispatched(recipe):
-    load = on_clients(LOCK.load(setting(recipe)))
+    load = on_clients(LOCK.load_of(setting(recipe)))
     return rehearse(
         load, clients=4, nemesis=False, behaviour=lambda *_: Outcome(0, 10_000_000, "ok")
     ).dispatches
 
 
-def granted(sequencer, process=0):
-    return Op(time=0, process=process, type="ok", f="acquire", value={"sequencer": sequencer})
-
-
 def test_the_last_client_verifies_what_the_others_were_granted():
-    generator = LOCK.load(setting("sequencer"))
-    context = Context.start(clients=4, nemesis=False)
-    assert generator.op(context)[0].f == "acquire", "nothing to verify yet"
+    context = setting("sequencer")
+    recent = LOCK.shared()
+    verifier = LOCK.load(Client(3, context, Seed(1), recent))
+    assert isinstance(next(verifier), Rest), "nothing to verify yet"
+    contender = LOCK.load(Client(0, context, Seed(1), recent))
+    next(contender)
     for number in range(6):
-        generator = generator.update(context, granted(f"s{number}"))
-    asked = []
-    for turn in range(40):
-        now = msgspec.structs.replace(context, time=turn * 25_000_000)
-        question, generator = generator.op(now)
-        assert (question.f, question.process) == ("verify", 3)
-        assert generator.op(now)[0].f == "acquire", "and one question at a time"
-        asked.append(question.value["sequencer"])
-    assert set(asked) == {"s2", "s3", "s4", "s5"}, "the latest ones"
+        step = contender.send(granted(f"s{number}"))
+        while step.f != "acquire":
+            step = contender.send(granted(None))
+    asked = set()
+    for _ in range(40):
+        question = next(verifier)
+        assert question.f == "verify"
+        asked.add(question.value["sequencer"])
+        assert isinstance(next(verifier), Rest), "one question at a time"
+    assert asked == {"s2", "s3", "s4", "s5"}, "the latest ones"
+
+
+def granted(sequencer):
+    value = {} if sequencer is None else {"sequencer": sequencer}
+    return Op(time=0, process=0, type="ok", f="acquire", value=value)
 
 
 def test_nobody_verifies_after_the_load_nor_where_there_is_one_client_only():
-    generator = LOCK.load(setting("sequencer"))
-    for context in (
-        Context.start(clients=4, nemesis=False, time=5_000_000_000),
-        Context.start(clients=1, nemesis=False),
-    ):
-        answer = generator.update(context, granted("s0")).op(context)
-        assert answer is None or answer[0].f == "acquire"
+    context = setting("sequencer")
+    over = Client(3, context, Seed(1), LOCK.shared())
+    over.time = context.until
+    assert list(LOCK.load(over)) == []
+    alone = Client(0, dataclasses.replace(context, clients=1), Seed(1), LOCK.shared())
+    assert next(LOCK.load(alone)).f == "acquire"
 
 
 def test_only_what_ends_by_itself_is_held_for_long():

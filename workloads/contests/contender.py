@@ -1,0 +1,153 @@
+"""One client of a contest: it waits for its turn, acts while it holds, and lets go."""
+
+import time
+from typing import Any, Final, NotRequired, TypedDict
+
+from rumpus.checker.every_run.timeouts import TIMED_OUT
+from rumpus.checker.exclusion.grants import sequence_number
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.messages import Acted
+from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.promises import Line
+from rumpus.workloads.framework.leftovers import (
+    REQUEST_PATIENCE_S,
+    Node,
+    children_of,
+    hexadecimal,
+    nodes_at,
+)
+from rumpus.workloads.framework.operation import Failed
+
+LINGER_S: Final = 10.0
+"""How long a client with broken links goes on acting: past its session's expiry, and past the
+time by which it should have known, where ``CUT_OFF_NS`` is allowed for that."""
+
+LINGER_PAUSE_S: Final = 0.05
+
+
+class Grant(TypedDict):
+    """What was granted: in which session, with which token, by which node.
+
+    ``sequencer``: where the recipe gives them.
+    """
+
+    session: NotRequired[str | None]
+    token: NotRequired[int | None]
+    node: NotRequired[str | None]
+    until: NotRequired[int | None]
+    sequencer: NotRequired[str | None]
+
+
+class Work(TypedDict):
+    """What a holder did: how many actions.
+
+    ``acknowledged``: the epoch that a leader acknowledged. ``asked``: whether it was asked to let
+    go. ``writes``: token and version of each write behind a fence, ``refused``: the token if one
+    was refused. ``identity``: the holder's, in locks that are freed by that.
+    """
+
+    acts: NotRequired[int | None]
+    acknowledged: NotRequired[int | None]
+    asked: NotRequired[bool | None]
+    writes: NotRequired[list[tuple[int, int]] | None]
+    refused: NotRequired[int | None]
+    identity: NotRequired[str | None]
+
+
+class Contender:
+    """The client's side of a contest.
+
+    Args:
+        context: the client's.
+        recipe: a lock, a semaphore or the like (``recipes.contests``).
+        line: where contenders stand.
+    """
+
+    def __init__(self, context: ClientContext, recipe: Any, line: Line) -> None:
+        self.context = context
+        self.recipe = recipe
+        self.line = line
+
+    # What the recipe calls it.
+
+    def enter(self, timeout: float) -> bool:
+        """Wait for the grant, for so many seconds."""
+        return bool(self.recipe.acquire(timeout))
+
+    def leave(self) -> None:
+        """Let go."""
+        self.recipe.release()
+
+    def held(self) -> bool | float:
+        """Whether the client believes that it holds.
+
+        A recipe with ``remaining()`` knows for how many seconds yet.
+        """
+        remaining = getattr(self.recipe, "remaining", None)
+        return bool(self.recipe.held) if remaining is None else remaining() or False
+
+    # What the workload does with it.
+
+    def acquire(self, timeout: float) -> Grant:
+        """Wait for the grant, and say what it is."""
+        if not self.enter(timeout):
+            raise NotDone(TIMED_OUT)
+        session = self.recipe.session
+        return {
+            "session": None if session is None else hexadecimal(session),
+            "token": self.recipe.token,
+            "node": self.recipe.node,
+        }
+
+    def work(self, acts: int, pause: float, seconds: float = 0.0, guard: float = 0.0) -> Work:
+        """Act as holders do: look whether we still hold, do some work, then touch the resource.
+
+        The first action comes at once. Between the look and the action lies the gap that no
+        look can close. A client whose links are broken goes on for as long as it believes, up
+        to ``LINGER_S``: a sound one will not for long.
+        """
+        token = self.recipe.token
+        done = 0
+        linger_until: float | None = None
+        while done < acts or (linger_until is not None and time.monotonic() < linger_until):
+            held = self.held()
+            if not held:
+                if not done:  # whoever is never let work would do nothing but acquire and release
+                    time.sleep(acts * pause)
+                raise Failed("no longer held", {"acts": done})
+            if guard and held <= guard:
+                raise Failed("too little of the window is left", {"acts": done})
+            if seconds:
+                time.sleep(seconds)
+            if done:
+                time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
+            answer = self.act(token)
+            if not answer.accepted:
+                raise Failed("refused by the fence", {"acts": done})
+            done += 1
+            if answer.linger and linger_until is None:
+                linger_until = time.monotonic() + LINGER_S
+        return {"acts": done}
+
+    def act(self, token: int | None) -> Acted:
+        """One action on the protected resource."""
+        return self.context.act(token)
+
+    def left(self) -> list[Node]:
+        """The nodes of contenders that stand in the line."""
+        return contenders_of(self.context.kazoo, self.line)
+
+
+def contenders_of(kazoo: Any, line: Line) -> list[Node]:
+    """The nodes of contenders that stand in a line; raises what kazoo raises."""
+    if line.kind == "single":
+        kazoo.sync_async(line.path).get(timeout=REQUEST_PATIENCE_S)
+        return nodes_at(kazoo, [line.path])
+    paths = children_of(kazoo, line.path)
+    if line.kind == "sequential":
+        paths = [
+            path
+            for path in paths
+            if line.mark in path.rpartition("/")[2] and sequence_number(path) >= 0
+        ]
+    return nodes_at(kazoo, paths)
