@@ -161,7 +161,7 @@ class DoubleBarrierWorkload(Workload):
     def load(self, client: Client) -> Steps:
         """Enter, stay a little, leave; who is inside when the time is up leaves at once.
 
-        One enter in eight has little patience, one in four is endless; one stay in fifteen is
+        One enter in eight has little patience, one in four is endless; one stay in 25 is
         long, so that others die inside meanwhile, and their sessions end.
         """
         while not client.is_over:
@@ -169,7 +169,7 @@ class DoubleBarrierWorkload(Workload):
             timeout = round(client.draws.uniform(*(0.02, 0.32) if dice == 0 else (0.5, 1.5)), 3)
             came = yield self.enter(timeout=timeout, value="endless" if dice > 5 else None)
             if came.type == "ok":
-                stay = (1.5, 4.5) if client.draws.one_in(15) else (0.0, 0.2)
+                stay = (1.5, 4.5) if client.draws.one_in(25) else (0.0, 0.2)
                 yield client.rest(*stay, end=client.context.until)
                 yield self.stay(patience=LINGER_S)
                 yield self.leave()
