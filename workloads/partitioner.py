@@ -15,8 +15,15 @@ from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
-from rumpus.harness.clients import leftovers
 from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.leftovers import (
+    Leftovers,
+    Node,
+    children_of,
+    hexadecimal,
+    nodes_at,
+    until_nothing_is_left,
+)
 from rumpus.harness.generators.generator import SECOND, Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, only, until_ok
 from rumpus.recipes.outcomes import NotDone
@@ -85,15 +92,15 @@ class Member:
         """What it owns."""
         owned = {}
         for name, part in self.partitioner.parts.items():
-            session = None if part.session is None else leftovers.hexadecimal(part.session)
+            session = None if part.session is None else hexadecimal(part.session)
             owned[name] = Grant(node=part.node, token=part.token, session=session)
         return owned
 
-    def left(self) -> list[leftovers.Node]:
+    def left(self) -> list[Node]:
         """What stands in the lines for the parts."""
         kazoo, lines = self.context.kazoo, [f"{self.lines}/{part}" for part in PARTS]
-        paths = [path for line in lines for path in leftovers.children_of(kazoo, line)]
-        return leftovers.nodes_at(kazoo, paths)
+        paths = [path for line in lines for path in children_of(kazoo, line)]
+        return nodes_at(kazoo, paths)
 
 
 class PartitionerWorkload(Workload):
@@ -157,9 +164,9 @@ class PartitionerWorkload(Workload):
         return {"parts": sorted(member.parts()) if owned else []}
 
     @operation(changes=False)
-    def inspect(self, member: Member, patience: float) -> leftovers.Leftovers:
+    def inspect(self, member: Member, patience: float) -> Leftovers:
         """Tell what is left in the lines."""
-        return {"nodes": leftovers.until_nothing_is_left(member.left, patience)}
+        return {"nodes": until_nothing_is_left(member.left, patience)}
 
     def load(self, client: Client) -> Steps:
         """Members come, work and go."""

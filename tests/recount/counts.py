@@ -27,6 +27,7 @@ NOT_COUNTS = {
     "longest_ms": "a length of time, recounted below as the longest of its operations",
     "obeyed within their hang": "a join of three clocks, tested on histories made by hand",
     "locks that passed on without waiting": "the same",
+    ("removals", "quick"): "the same",
     ("holds by model", "model"): "the name of what decided",
     ("holds by model", "decided"): "the model's answer, tested on histories made by hand",
     ("session-guarantees", "operations"): "rows that are left once connections are told apart",

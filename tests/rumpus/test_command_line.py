@@ -126,7 +126,7 @@ def test_fencing_needs_tokens(rumpus, monkeypatch):
     ("words", "why"),
     [
         ("queue --action-time 1", "no actions whose time can be chosen"),
-        ("lock --recipe validity --guard 1", "nothing without --action-time"),
+        ("lock --recipe validity --guard 1", "requires --action-time"),
         ("lock --recipe fair --action-time 1 --guard 1", "does not know for how long it holds"),
     ],
 )

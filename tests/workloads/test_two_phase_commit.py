@@ -128,19 +128,21 @@ def test_sound_recipes_keep_their_promises_under_faults(simulate, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "seconds"),
+    ("name", "seed", "seconds"),
     [
-        ("piecemeal", 12.0),
-        ("one-by-one", 12.0),
-        ("aborts-alone", 4.0),
-        ("exists-is-mine", 6.0),
-        ("waits-for-coordinator", 4.0),
-        ("needs-presence", 4.0),
-        ("overwrites", 12.0),
+        ("piecemeal", 1, 12.0),
+        ("one-by-one", 1, 12.0),
+        ("aborts-alone", 1, 4.0),
+        ("exists-is-mine", 1, 6.0),
+        ("waits-for-coordinator", 1, 4.0),
+        ("needs-presence", 1, 4.0),
+        ("overwrites", 2, 12.0),
     ],
 )
-def test_mistakes_are_found(simulate, name, seconds):
-    _, _, verdict = simulate(1, workload="two-phase-commit", recipe=name, seconds=seconds, kinds=())
+def test_mistakes_are_found(simulate, name, seed, seconds):
+    _, _, verdict = simulate(
+        seed, workload="two-phase-commit", recipe=name, seconds=seconds, kinds=()
+    )
     assert verdict.outcome == "violation"
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & TWO_PHASE_COMMITS[name].expected

@@ -6,6 +6,7 @@ import types
 import pytest
 from kazoo.exceptions import ConnectionLoss, NoNodeError
 
+from rumpus.harness.clients import leftovers
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
@@ -13,7 +14,6 @@ from rumpus.recipes.promises import Line
 from rumpus.workloads.contests import contender
 from rumpus.workloads.contests.contender import Contender
 from rumpus.workloads.contests.lock import LOCK
-from rumpus.workloads.framework import leftovers
 from rumpus.workloads.framework.workload import OpenClient
 
 PATH = "/rumpus/lock"
