@@ -1,14 +1,16 @@
 """Generators made of generators. After Jepsen's, whose names they bear where they do the same.
 
+What one client does is a script (``harness.generators.script``); these join scripts to a run.
+
 In what order, see ``harness.generators.sequencing``: ``sequence``, ``phases``, ``synchronize``,
-``once``, ``limit``, ``repeat``, ``cycle``, ``mix``, ``any_of``, ``until_ok``, ``unfold``.
+``limit``, ``repeat``, ``cycle``, ``any_of``.
 
 When, see ``harness.generators.pacing``: ``time_limit``, ``stagger``, ``delay``, ``sleep``.
 Durations are in seconds here, and in nanoseconds everywhere behind; they run from when their
 generator is first asked.
 
 Who, see ``harness.generators.thread_assignment``: ``on_threads``, ``on_clients``, ``on_nemesis``,
-``reserve``, ``each_thread``, ``each_process``.
+``each_thread``, ``each_process``.
 
 Everything that is random takes a ``Seed`` of its own. Where copies of a random generator are
 made (``each_process``, ``cycle``), pass a function that makes each from a seed of its own, or
@@ -20,14 +22,10 @@ from rumpus.harness.generators.sequencing import (
     any_of,
     cycle,
     limit,
-    mix,
-    once,
     phases,
     repeat,
     sequence,
     synchronize,
-    unfold,
-    until_ok,
 )
 from rumpus.harness.generators.thread_assignment import (
     each_process,
@@ -35,7 +33,6 @@ from rumpus.harness.generators.thread_assignment import (
     on_clients,
     on_nemesis,
     on_threads,
-    reserve,
 )
 
 __all__ = [
@@ -45,19 +42,14 @@ __all__ = [
     "each_process",
     "each_thread",
     "limit",
-    "mix",
     "on_clients",
     "on_nemesis",
     "on_threads",
-    "once",
     "phases",
     "repeat",
-    "reserve",
     "sequence",
     "sleep",
     "stagger",
     "synchronize",
     "time_limit",
-    "unfold",
-    "until_ok",
 ]

@@ -4,7 +4,6 @@ See ``harness.generators.combinators``, which is where to import them from.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -15,10 +14,8 @@ from rumpus.harness.generators.generator import (
     Answer,
     Context,
     Generator,
-    Invocation,
     Pending,
 )
-from rumpus.harness.generators.seed import Seed
 
 
 def sequence(*generators: Generator) -> Generator:
@@ -38,11 +35,6 @@ def synchronize(generator: Generator) -> Generator:
 def phases(*generators: Generator) -> Generator:
     """One generator after another, each once all operations before it have completed."""
     return _Sequence(tuple(_Synchronize(generator) for generator in generators))
-
-
-def once(generator: Generator) -> Generator:
-    """The first operation of a generator."""
-    return _Limit(generator, 1)
 
 
 def limit(count: int, generator: Generator) -> Generator:
@@ -69,38 +61,9 @@ def cycle(
     return _Cycle(generator, rounds)
 
 
-def mix(*generators: Generator, seed: Seed) -> Generator:
-    """Each operation from a generator drawn anew, all equally likely, until all are exhausted.
-
-    A generator that was drawn and is pending is waited for, so that the proportions do not
-    depend on who is ready first. To weigh one more, pass it more often.
-    """
-    return _Mix(generators, seed) if generators else NOTHING
-
-
 def any_of(*generators: Generator) -> Generator:
     """Whichever has an operation soonest; when several do, they take turns."""
     return _AnyOf(generators)
-
-
-def until_ok(generator: Generator) -> Generator:
-    """Until one of its operations completes with ``ok``; those open then may still complete."""
-    return _UntilOk(generator)
-
-
-def unfold(
-    step: Callable[[Any, Context], tuple[Invocation | Generator, Any] | None], state: Any
-) -> Generator:
-    """Operations made one after another by a function from a state of its own.
-
-    Args:
-        step: a pure function from the state and the context to an operation (or any
-            generator, gone through to its end) and the next state; or to None at the end,
-            which is also at a generator that is exhausted from the first. Called only when
-            somebody is free.
-        state: the first state, for instance a ``Seed`` to draw values from, or a counter.
-    """
-    return _Unfold(step, state)
 
 
 class _Sequence(msgspec.Struct, frozen=True):
@@ -210,30 +173,6 @@ class _Cycle(msgspec.Struct, frozen=True):
         return _Cycle(self.generator, self.rounds, after, self.begun)
 
 
-class _Mix(msgspec.Struct, frozen=True):
-    """See ``mix``. The seed stands where the next generator is drawn from it."""
-
-    generators: tuple[Generator, ...]
-    seed: Seed
-
-    def op(self, ctx: Context) -> Answer:
-        generators, seed = self.generators, self.seed
-        while generators:
-            drawn, seed_after = seed.below(len(generators))
-            answer = generators[drawn].op(ctx)
-            if answer is not None:
-                operation, after = answer
-                kept = seed if isinstance(operation, Pending) else seed_after
-                return operation, _Mix(_replaced(generators, drawn, after), kept)
-            generators = generators[:drawn] + generators[drawn + 1 :]
-            seed = seed_after
-        return None
-
-    def update(self, ctx: Context, event: Op) -> Generator:
-        after = _updated(self.generators, ctx, event)
-        return self if after is self.generators else _Mix(after, self.seed)
-
-
 class _AnyOf(msgspec.Struct, frozen=True):
     """See ``any_of``. ``turn`` is the position of the generator to ask first."""
 
@@ -280,60 +219,3 @@ def _updated(generators: tuple[Generator, ...], ctx: Context, event: Op) -> tupl
         if after is not generator:
             generators = _replaced(generators, position, after)
     return generators
-
-
-class _UntilOk(msgspec.Struct, frozen=True):
-    """See ``until_ok``. ``running`` are the threads that run an operation of its own."""
-
-    generator: Generator
-    running: int = 0
-
-    def op(self, ctx: Context) -> Answer:
-        answer = self.generator.op(ctx)
-        if answer is None:
-            return None
-        operation, after = answer
-        if isinstance(operation, Pending):
-            return operation, _UntilOk(after, self.running)
-        assert operation.process is not None
-        bit = 1 << ctx.position_of(operation.process)
-        return operation, _UntilOk(after, self.running | bit)
-
-    def update(self, ctx: Context, event: Op) -> Generator:
-        running = self.running
-        bit = 1 << ctx.position_of(event.process)
-        if running & bit and event.type != "invoke":
-            if event.type == "ok":
-                return NOTHING
-            running ^= bit
-        after = self.generator.update(ctx, event)
-        if after is self.generator and running == self.running:
-            return self
-        return _UntilOk(after, running)
-
-
-class _Unfold(msgspec.Struct, frozen=True):
-    """See ``unfold``."""
-
-    step: Callable[[Any, Context], tuple[Invocation | Generator, Any] | None]
-    state: Any
-    current: Generator = NOTHING
-
-    def op(self, ctx: Context) -> Answer:
-        current, state = self.current, self.state
-        answer = current.op(ctx)
-        if answer is None:
-            if not ctx.free:
-                return PENDING, self
-            made = self.step(state, ctx)
-            if made is None:
-                return None
-            current, state = made
-            answer = current.op(ctx)
-            if answer is None:
-                return None
-        return answer[0], _Unfold(self.step, state, answer[1])
-
-    def update(self, ctx: Context, event: Op) -> Generator:
-        after = self.current.update(ctx, event)
-        return self if after is self.current else _Unfold(self.step, self.state, after)

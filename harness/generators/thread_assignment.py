@@ -11,7 +11,6 @@ import msgspec
 from rumpus.checker.history import Op, Process
 from rumpus.harness.generators.generator import (
     NEMESIS,
-    NOTHING,
     PENDING,
     Answer,
     Context,
@@ -19,7 +18,6 @@ from rumpus.harness.generators.generator import (
     Pending,
     Thread,
 )
-from rumpus.harness.generators.sequencing import any_of
 
 
 def on_threads(
@@ -40,22 +38,6 @@ def on_clients(generator: Generator) -> Generator:
 def on_nemesis(generator: Generator) -> Generator:
     """Only on the nemesis; nothing at all in a run without one."""
     return _OnThreads(generator, _is_nemesis)
-
-
-def reserve(*shares: tuple[int, Generator], default: Generator = NOTHING) -> Generator:
-    """Some clients for each generator, and all remaining ones for the default.
-
-    ``reserve((2, write), (1, cas), default=read)``: clients 0 and 1 write, client 2 does
-    ``cas``, all others read. The nemesis gets none of it.
-    """
-    parts: list[Generator] = []
-    first = 0
-    for count, generator in shares:
-        parts.append(on_threads(range(first, first + count), generator))
-        first += count
-    rest = first
-    parts.append(on_threads(lambda thread: isinstance(thread, int) and thread >= rest, default))
-    return any_of(*parts)
 
 
 def each_thread(generator: Generator | Callable[[Thread], Generator]) -> Generator:

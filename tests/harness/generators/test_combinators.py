@@ -17,34 +17,24 @@ from rumpus.harness.generators.combinators import (
     each_process,
     each_thread,
     limit,
-    mix,
     on_clients,
     on_nemesis,
     on_threads,
-    once,
     phases,
     repeat,
-    reserve,
     sequence,
     sleep,
     stagger,
     synchronize,
     time_limit,
-    unfold,
-    until_ok,
 )
 from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
-from rumpus.harness.generators.generator import NEMESIS, SECOND, Generator, Invocation
+from rumpus.harness.generators.generator import NEMESIS, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
 
 SECONDS = st.integers(0, 50).map(lambda milliseconds: milliseconds / 1000)
 SEEDS = st.integers(0, 99).map(Seed)
 COUNTS = st.integers(0, 8)
-
-
-def counted(state, ctx):  # noqa: ARG001 - a step's
-    f, number = state
-    return Invocation(f, number), (f, number + 1)
 
 
 def leaves(fs):
@@ -53,7 +43,6 @@ def leaves(fs):
         st.builds(repeat, invocation, COUNTS),
         st.builds(repeat, invocation),
         st.builds(lambda pause, leaf: sequence(sleep(pause), leaf), SECONDS, invocation),
-        st.builds(lambda f: unfold(counted, (f, 0)), st.sampled_from(fs)),
     )
 
 
@@ -63,9 +52,7 @@ def combined(inner):
         several.map(lambda parts: sequence(*parts)),
         several.map(lambda parts: phases(*parts)),
         several.map(lambda parts: any_of(*parts)),
-        st.builds(lambda parts, seed: mix(*parts, seed=seed), several, SEEDS),
         st.builds(synchronize, inner),
-        st.builds(once, inner),
         st.builds(limit, COUNTS, inner),
         st.builds(time_limit, SECONDS, inner),
         st.builds(repeat, inner),
@@ -73,13 +60,9 @@ def combined(inner):
         st.builds(lambda part: cycle(lambda _: part, 2), inner),
         st.builds(lambda mean, part, seed: stagger(mean, part, seed=seed), SECONDS, inner, SEEDS),
         st.builds(delay, SECONDS, inner),
-        st.builds(until_ok, inner),
         st.builds(on_clients, inner),
         st.builds(on_nemesis, inner),
         st.builds(on_threads, st.lists(st.sampled_from([0, 1, 2, NEMESIS])), inner),
-        st.builds(
-            lambda count, share, rest: reserve((count, share), default=rest), COUNTS, inner, inner
-        ),
         st.builds(each_thread, inner),
         st.builds(each_process, inner),
         st.builds(lambda part: each_process(lambda _: part), inner),
@@ -188,14 +171,6 @@ def test_phases_do_not_overlap(generators, circumstance):
             assert max(completed[f]) <= min(begun[later])
 
 
-@given(trees(["write"]), trees(["read"]), circumstances(), COUNTS)
-def test_reserved_threads_are_kept_to(share, rest, circumstance, count):
-    run = circumstance.run(time_limit(1, reserve((count, share), default=rest)))
-    for each in run.dispatches:
-        assert each.what.thread != NEMESIS
-        assert (each.what.f == "write") is (each.what.thread < count)
-
-
 @given(trees(), circumstances())
 def test_each_process_has_its_own(generator, circumstance):
     """What is limited to one operation a copy is one a process, and every process has one."""
@@ -209,13 +184,6 @@ def test_each_process_has_its_own(generator, circumstance):
     for fs in done.values():
         assert fs[0] == "hello"
         assert "hello" not in fs[1:]
-
-
-@given(trees(), circumstances())
-def test_until_ok_ends_with_the_first_ok(generator, circumstance):
-    run = circumstance.run(time_limit(1, until_ok(generator)))
-    first = min((op.time for op in run.history if op.type == "ok"), default=SECOND)
-    assert all(each.time <= first for each in run.dispatches)
 
 
 class Sized(NamedTuple):
@@ -249,7 +217,6 @@ def sized(inner):
         several.map(joined(sequence)),
         several.map(joined(phases)),
         several.map(joined(any_of)),
-        st.builds(lambda parts, seed: joined(partial(mix, seed=seed))(parts), several, SEEDS),
         st.builds(Sized.times, inner, st.integers(1, 3)),
         st.builds(lambda part, pause: part.by(partial(delay, pause)), inner, SECONDS),
         st.builds(
@@ -264,7 +231,6 @@ def sized(inner):
         inner.map(lambda part: part.by(partial(on_threads, {0}))),
         inner.map(lambda part: part.by(partial(limit, 1000))),
         inner.map(lambda part: part.by(partial(time_limit, 1000))),
-        inner.map(lambda part: part.by(lambda whole: reserve((1, whole)))),
     )
 
 

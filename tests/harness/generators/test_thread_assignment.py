@@ -12,12 +12,10 @@ from rumpus.harness.generators.combinators import (
     each_process,
     each_thread,
     limit,
-    mix,
     on_clients,
     on_nemesis,
     on_threads,
     repeat,
-    reserve,
     sequence,
 )
 from rumpus.harness.generators.dry_run import MILLISECOND, Kill, Outcome, dry_run, imperfect
@@ -80,37 +78,6 @@ def test_only_events_of_the_chosen_threads_are_passed_on():
     assert generator.generator.told == ((3, (1,)), (1, (1,)))
 
 
-@given(
-    st.lists(st.integers(0, 3), max_size=3),
-    st.integers(1, 8),
-    st.integers(0, 100),
-)
-def test_reserved_clients_keep_to_their_share(counts, clients, number):
-    shares = [
-        (count, repeat(Invocation(f"share {position}"))) for position, count in enumerate(counts)
-    ]
-    generator = limit(100, reserve(*shares, default=repeat(Invocation("rest"))))
-    threads = by(
-        "thread",
-        dry_run(generator, clients=clients, behaviour=imperfect, seed=Seed(number)),
-    )
-    owners = [f"share {position}" for position, count in enumerate(counts) for _ in range(count)]
-    owners += ["rest"] * clients
-    assert {thread: set(fs) for thread, fs in threads.items()} == {
-        thread: {owners[thread]} for thread in range(clients)
-    }
-
-
-def test_reserving_is_over_when_every_share_is():
-    generator = reserve((1, limit(3, repeat(WRITE))), (1, CAS), default=limit(5, repeat(READ)))
-    counts = Counter(each.what.f for each in dry_run(generator, clients=4).dispatches)
-    assert counts == {"write": 3, "cas": 1, "read": 5}
-    counts = Counter(
-        each.what.f for each in dry_run(reserve((2, repeat(WRITE, 3))), clients=4).dispatches
-    )
-    assert counts == {"write": 3}
-
-
 def nemesis_says_ok(dispatch, seed):  # noqa: ARG001 - a behaviour's
     return Outcome(0, MILLISECOND, "ok")
 
@@ -164,7 +131,7 @@ def test_a_process_killed_between_operations_is_followed_by_a_new_one():
 def test_copies_can_be_made_for_their_owner():
     def of_process(process):
         reads, writes = repeat(Invocation("read", process)), repeat(Invocation("write", process))
-        return limit(30, mix(reads, writes, seed=Seed(1).child(process)))
+        return limit(30, sequence(limit(process, reads), writes))
 
     run = dry_run(on_clients(each_process(of_process)), clients=3)
     assert all(each.what.value == each.what.process for each in run.dispatches)
