@@ -31,7 +31,7 @@ class LatchWorkload(Workload):
         """Count it down, once for each client."""
         latch(f"{self.path}/{key}", count).count_down(timeout)
 
-    @operation(timeout=6.0, overdue=3.0)
+    @operation(timeout=10.0, overdue=3.0)
     def wait(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:
         """Wait until it is open."""
         if not latch(f"{self.path}/{key}", count).wait(timeout):
@@ -45,9 +45,9 @@ class LatchWorkload(Workload):
         """Wait for the latch counted last, some impatiently; count the next, some at leisure."""
         while not client.is_over:
             if key := client.shared[client.number]:
-                patience = client.draws.weighted((3, 6.0), (1, 0.3))
+                patience = client.draws.weighted((3, 10.0), (1, 0.3))
                 yield self.wait(key=key, count=client.clients - key % 2, timeout=patience)
-            yield client.rest(0.0, client.draws.weighted((2, 0.5), (1, 4.0)))
+            yield client.rest(0.0, client.draws.weighted((1, 0.5), (1, 5.0)))
             done = yield self.count_down(key=key + 1, count=client.clients - (key + 1) % 2)
             client.shared[client.number] += done.type == "ok"
 
