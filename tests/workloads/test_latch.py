@@ -24,7 +24,8 @@ def simulate(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "outcome"), [("tally", "valid"), ("off-by-one", "violation"), ("halves-timeout", "violation")]
+    ("recipe", "outcome"),
+    [("tally", "valid"), ("off-by-one", "violation"), ("halves-timeout", "violation")],
 )
 def test_runs_are_judged(simulate, recipe, outcome):
     *_, found = simulate(
