@@ -17,6 +17,7 @@ from rumpus.workloads.framework.operation_values import check_operations
 from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.group_membership import REGISTRY
 from rumpus.workloads.jobs import JOBS
+from rumpus.workloads.latch import LATCH
 from rumpus.workloads.partitioner import PARTITIONER
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
@@ -42,6 +43,7 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
         BARRIER,
         DOUBLE_BARRIER,
         COUNTER,
+        LATCH,
         BREAKING,
         VIEW,
         REGISTRY,

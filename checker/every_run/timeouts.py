@@ -69,7 +69,7 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
             ):
                 result.anomalies.append(_early(operation, client, timeout))
             continue
-        start, stop = _longest_calm(spans.get(client, []), due, end)
+        start, stop = longest_calm(spans.get(client, []), due, end)
         longest = max(longest, stop - start)
         if stop - start > grace * 1e9 + MARGIN_NS:
             result.anomalies.append(
@@ -175,7 +175,7 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
     return merged
 
 
-def _longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
+def longest_calm(spans: Sequence[Span], since: int, until: int) -> Span:
     """The longest stretch between two times that no span touches."""
     first = bisect_left(spans, since, key=lambda span: span[1])
     last = bisect_right(spans, until, key=lambda span: span[0])

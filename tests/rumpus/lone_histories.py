@@ -85,6 +85,15 @@ def counted(total):
     return story.did(1, "read", key, {"key": 0, "value": total})
 
 
+def passed_latch(*, counted_by):
+    """c2 passes a latch of 2 that so many had counted down."""
+    latch = {"key": 1, "count": 2}
+    story = Story(3)
+    for process in range(counted_by):
+        story.did(process, "count_down", {**latch, "timeout": 1.5})
+    return story.did(2, "wait", {**latch, "timeout": 6.0})
+
+
 def looks(*zxids):
     story = Story(1).did(0, "follow", None, {"session": "0x1", "view": 1})
     for zxid in zxids:
@@ -221,6 +230,7 @@ LONE = {
     "barrier": (gate(opened=True), gate(opened=False), "early-entry"),
     "double-barrier": (round_of_two(together=True), round_of_two(together=False), "early-entry"),
     "counter": (counted(1), counted(7), "miscount"),
+    "latch": (passed_latch(counted_by=2), passed_latch(counted_by=1), "early-entry"),
     "breaking": (turns(5, 6), turns(6, 5), "token-regression"),
     "view": (looks(5, 6), looks(6, 5), "session-order"),
     "registry": (listed("p0"), listed("p0", "p0"), "ghost-entry"),

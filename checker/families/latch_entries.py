@@ -1,0 +1,66 @@
+"""Waits for a countdown latch: early if they return before it is open, asleep if they do not after.
+
+Each client counts once on a latch, however often it calls. A count may take effect from its call
+on, whether it is answered or not, unless it failed. So a wait that returned at a moment at which
+fewer clients than the latch's count had called is early. What comes at the same moment is
+concurrent.
+
+Once so many have been answered the latch is open for good. A wait that goes on for longer than
+``calm`` while nothing is in its client's way (``disturbances``), and is not answered, sleeps.
+O(n log n), and what ``longest_calm`` costs for each wait that was not answered.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+
+from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.every_run.timeouts import disturbances, longest_calm
+from rumpus.checker.history import History, Operation
+from rumpus.checker.verdict import CheckResult
+
+
+def check_entries(history: History, calm: float = 2.0) -> CheckResult:
+    """Judge every wait: ``early-entry`` and ``stuck-waiter``.
+
+    Its stats have ``held_up``: how many returned that had begun when the latch was still closed.
+
+    Args:
+        history: the run; ``count_down`` {key}, and ``wait`` {key, count} with the latch's count.
+        calm: seconds in which a wait is over once its latch is open and nothing is in its way.
+    """
+    result = CheckResult(name="latches", stats={"held_up": 0})
+    calls: dict[int, dict[int, int]] = defaultdict(dict)
+    answers: dict[int, dict[int, int]] = defaultdict(dict)
+    waits: list[Operation] = []
+    for each in history.operations():
+        if each.invoke.f == "wait":
+            waits.append(each)
+        elif each.outcome != "fail":
+            key, client = each.invoke.value["key"], history.caller(each)
+            calls[key].setdefault(client, each.invoke.time)
+            if each.outcome == "ok" and each.completion is not None:
+                answers[key].setdefault(client, each.completion.time)
+    called = {key: sorted(times.values()) for key, times in calls.items()}
+    answered = {key: sorted(times.values()) for key, times in answers.items()}
+    spans = disturbances(history)
+    for each in waits:
+        key, count = each.invoke.value["key"], each.invoke.value["count"]
+        since, until = each.invoke.time, each.completion.time if each.completion else history.end
+        opened = [since, *answered.get(key, [])]
+        if each.outcome == "ok":
+            before = bisect_right(called.get(key, []), until)
+            if before < count:
+                told = f"passed latch {key} when {before} had counted it down, and not {count}"
+                told = f"c{history.caller(each)} {told}"
+                result.anomalies.append(anomaly_of(history, "early-entry", told, each))
+            elif bisect_left(called.get(key, []), since) < count:
+                result.stats["held_up"] += 1
+        elif len(opened) > count:
+            start, end = longest_calm(
+                spans.get(history.caller(each), []), max(since, opened[count]), until
+            )
+            if end - start > calm * 1e9:
+                told = f"waited on for latch {key}, {(end - start) / 1e9:.1f} s after {count} had"
+                told = f"c{history.caller(each)} {told} counted it down, and nothing was in its way"
+                result.anomalies.append(anomaly_of(history, "stuck-waiter", told, each))
+    return result

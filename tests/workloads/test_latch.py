@@ -1,0 +1,34 @@
+"""Latches: the judge on written histories, and whole simulated runs."""
+
+import pytest
+
+from rumpus.recipes.latch.tally_latch import Latch
+from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.latch import LATCH
+from tests.checker.recorded import Recorded
+from tests.harness.simulated_runs import SimulatedRuns
+
+
+@pytest.mark.parametrize(("count", "found"), [(0, set()), (1, {"early-entry"})])
+def test_a_wait_that_nobody_had_counted_for_is_early(count, found):
+    recorded = Recorded(1).add(0, 0, "invoke", "wait", {"key": 1, "count": count, "timeout": 6.0})
+    history = recorded.add(10, 0, "ok", "wait").end(20).history()
+    verdict = LATCH.judge(Evidence(history=history, promises=Latch.promises))
+    assert {anomaly.kind for anomaly in verdict.anomalies} == found
+    assert verdict.outcome == ("violation" if found else "inconclusive")
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    return SimulatedRuns(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "outcome"),
+    [("tally", "valid"), ("off-by-one", "violation"), ("halves-timeout", "violation")],
+)
+def test_runs_are_judged(simulate, recipe, outcome):
+    *_, found = simulate(
+        0, workload="latch", recipe=recipe, seconds=12.0, kinds=["client-partition"]
+    )
+    assert found.outcome == outcome, found.reasons

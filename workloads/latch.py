@@ -1,0 +1,60 @@
+"""Latches: ``count_down`` {key, count}; ``wait`` {key, count} returns once so many have counted."""
+
+from collections import Counter
+from functools import partial
+
+from rumpus.checker.every_run.final_answers import check_final_answers
+from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
+from rumpus.checker.families.latch_entries import check_entries
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
+from rumpus.recipes.latch.catalogue import LATCHES
+from rumpus.recipes.latch.tally_latch import Latch
+from rumpus.workloads.framework.checks import counted, of_history
+from rumpus.workloads.framework.operation import Failed, operation
+from rumpus.workloads.framework.workload import Workload
+
+
+class LatchWorkload(Workload):
+    """All clients, or all but one, count a latch down and wait for it; then comes the next."""
+
+    name, catalogue, model, main, requests = "latch", LATCHES, "latch", "wait", ("create", "read")
+    checks = (*map(of_history, (check_entries, check_timeouts)), of_history(check_final_answers, 5))
+    needs = (counted(5, "held_up", "latches", "waiters that were held up and passed"),)
+
+    def open(self, recipe: type, context: ClientContext) -> partial[Latch]:
+        """What makes a latch at a path, with a count."""
+        return partial(recipe, context.kazoo, name=f"c{context.client}")
+
+    @operation(timeout=1.5, overdue=3.0)
+    def count_down(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:
+        """Count it down, once for each client."""
+        latch(f"{self.path}/{key}", count).count_down(timeout)
+
+    @operation(timeout=10.0, overdue=3.0)
+    def wait(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:
+        """Wait until it is open."""
+        if not latch(f"{self.path}/{key}", count).wait(timeout):
+            raise Failed(TIMED_OUT)
+
+    def shared(self) -> Counter[int]:
+        """Client -> how many latches it has counted down, as far as it was told."""
+        return Counter()
+
+    def load(self, client: Client) -> Steps:
+        """Wait for the latch counted last, some impatiently; count the next, some at leisure."""
+        while not client.is_over:
+            if key := client.shared[client.number]:
+                patience = client.draws.weighted((3, 10.0), (1, 0.3))
+                yield self.wait(key=key, count=client.clients - key % 2, timeout=patience)
+            yield client.rest(0.0, client.draws.weighted((1, 0.5), (1, 5.0)))
+            done = yield self.count_down(key=key + 1, count=client.clients - (key + 1) % 2)
+            client.shared[client.number] += done.type == "ok"
+
+    def final(self) -> list[ScriptFunction]:
+        """Everybody counts one more latch down and passes it."""
+        counts = until_ok(lambda client: self.count_down(key=0, count=client.clients), 5)
+        return [counts, until_ok(lambda client: self.wait(key=0, count=client.clients), 5)]
+
+
+LATCH = LatchWorkload()
