@@ -9,7 +9,7 @@ from markupsafe import Markup
 from rumpus.checker.history import Operation
 from rumpus.checker.quantile import quantile
 from rumpus.results.operation_statistics import latency_ms
-from rumpus.results.pictures.scene import Scene
+from rumpus.results.pictures.lanes import Lanes
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, text, time_axis
 from rumpus.results.pictures.timeline import fault_bands, fault_labels
 
@@ -18,14 +18,14 @@ _RATE_HEIGHT = 90.0
 _BINS = 120
 
 
-def draw_latency(scene: Scene, f: str, operations: Sequence[Operation]) -> Markup:
+def draw_latency(lanes: Lanes, f: str, operations: Sequence[Operation]) -> Markup:
     """Latencies of one kind of operation over time, on a logarithmic scale.
 
     Every operation is a dot at its call, dots on the same spot once; lines show the median and
     the 99th percentile of those that ended ok.
     """
-    scale = TimeScale(scene.start, scene.end, scene.start)
-    labels, top = fault_labels(scene, scale)
+    scale = TimeScale(lanes.start, lanes.end, lanes.start)
+    labels, top = fault_labels(lanes, scale)
     bottom = top + _HEIGHT
     timed = [
         (operation, max(latency, 1e-3))
@@ -41,7 +41,7 @@ def draw_latency(scene: Scene, f: str, operations: Sequence[Operation]) -> Marku
     for operation, latency in timed:
         spot = (round(scale.x(operation.invoke.time)), round(y(latency)))
         dots.setdefault(operation.outcome, set()).add(spot)
-    parts = [*fault_bands(scene, scale, top, bottom), *time_axis(scale, top, bottom)]
+    parts = [*fault_bands(lanes, scale, top, bottom), *time_axis(scale, top, bottom)]
     for decade in range(low, high + 1):
         parts.append(line(scale.left, y(10.0**decade), scale.right, y(10.0**decade), "grid"))
         parts.append(text(122, y(10.0**decade) + 3, _power_of_ten(decade), "tick", anchor="end"))
@@ -53,10 +53,10 @@ def draw_latency(scene: Scene, f: str, operations: Sequence[Operation]) -> Marku
     return picture(bottom + 18, [*parts, *labels], description)
 
 
-def draw_rate(scene: Scene, operations: Sequence[Operation]) -> Markup:
+def draw_rate(lanes: Lanes, operations: Sequence[Operation]) -> Markup:
     """Operations completed a second over time, by how they ended."""
-    scale = TimeScale(scene.start, scene.end, scene.start)
-    labels, top = fault_labels(scene, scale)
+    scale = TimeScale(lanes.start, lanes.end, lanes.start)
+    labels, top = fault_labels(lanes, scale)
     bottom = top + _RATE_HEIGHT
     counts = {outcome: [0] * _BINS for outcome in ("ok", "fail", "info")}
     for operation in operations:
@@ -65,7 +65,7 @@ def draw_rate(scene: Scene, operations: Sequence[Operation]) -> Markup:
     bin_seconds = scale.length / _BINS / 1e9
     most = max(max(bins) for bins in counts.values()) / bin_seconds
     peak = _round_up(most)
-    parts = [*fault_bands(scene, scale, top, bottom), *time_axis(scale, top, bottom)]
+    parts = [*fault_bands(lanes, scale, top, bottom), *time_axis(scale, top, bottom)]
     for share in (0.0, 0.5, 1.0):
         y = bottom - share * _RATE_HEIGHT
         parts.append(line(scale.left, y, scale.right, y, "grid"))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.verdict import Anomaly
-from rumpus.results.pictures.scene import OVERLAYS, ROWS, Scene, Span, fault_label
+from rumpus.results.pictures.lanes import OVERLAYS, ROWS, Lanes, Span, fault_label
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis
 
 NARROW = 3.0
@@ -38,7 +38,7 @@ class Timeline(NamedTuple):
 
 
 def draw_timeline(
-    scene: Scene,
+    lanes: Lanes,
     start: int,
     end: int,
     description: str,
@@ -47,38 +47,38 @@ def draw_timeline(
     """Draw a stretch of a run.
 
     Args:
-        scene: the run.
+        lanes: the run.
         start: left edge, nanoseconds.
         end: right edge.
         description: what is seen, for those who cannot see it.
         highlight: an anomaly whose time is marked across all lanes; of many clients only
             those that took part in it are drawn.
     """
-    scale = TimeScale(start, end, scene.start)
-    labels, top = fault_labels(scene, scale)
+    scale = TimeScale(start, end, lanes.start)
+    labels, top = fault_labels(lanes, scale)
     marks: list[str] = []
     y = top
-    anomalies = [a for a in scene.anomalies if a.end and a.end >= start and a.start <= end]
+    anomalies = [a for a in lanes.anomalies if a.end and a.end >= start and a.start <= end]
     if anomalies:
-        marks += _anomaly_marks(anomalies, scale, y, scene)
+        marks += _anomaly_marks(anomalies, scale, y, lanes)
         y += _ROW + 4
     thinned = 0
-    leaders = list(scene.leaders.between(start, end))
+    leaders = list(lanes.leaders.between(start, end))
     if leaders:
         parts, thin = _row(leaders, scale, y, _ROW + 3)
         marks += [text(122, y + 10, "server that leads", "rowname", anchor="end"), *parts]
         thinned += thin
         y += _ROW + 6
-    clients = scene.clients
+    clients = lanes.clients
     if highlight is not None and len(clients) > _MANY_CLIENTS:
         clients = [client for client in clients if client in highlight.clients] or clients
     for client in clients:
-        parts, height, thin = _client(scene, client, scale, y + _GAP)
+        parts, height, thin = _client(lanes, client, scale, y + _GAP)
         marks += parts
         thinned += thin
         y += _GAP + height
     bottom = y + 4
-    under = [*fault_bands(scene, scale, top, bottom), *time_axis(scale, top, bottom)]
+    under = [*fault_bands(lanes, scale, top, bottom), *time_axis(scale, top, bottom)]
     if highlight is not None:
         x = scale.x(highlight.start)
         style = "marked-violation" if highlight.promised else "marked-hazard"
@@ -87,10 +87,10 @@ def draw_timeline(
     return Timeline(svg, thinned)
 
 
-def fault_bands(scene: Scene, scale: TimeScale, top: float, bottom: float) -> list[str]:
+def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> list[str]:
     """Shaded bands: lighter while a fault is injected or healed, fuller while it is in force."""
     parts = []
-    for fault, end in _faults_within(scene, scale):
+    for fault, end in _faults_within(lanes, scale):
         left, right = scale.x(fault.begun), scale.x(end)
         label = fault_label(fault)
         title = f"{label}: {fault.detail}" if fault.detail else label
@@ -102,11 +102,11 @@ def fault_bands(scene: Scene, scale: TimeScale, top: float, bottom: float) -> li
     return parts
 
 
-def fault_labels(scene: Scene, scale: TimeScale) -> tuple[list[str], float]:
+def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
     """Names of the faults above their bands, in as many rows as they need, and their height."""
     ends: list[float] = []
     parts = []
-    for fault, _ in _faults_within(scene, scale):
+    for fault, _ in _faults_within(lanes, scale):
         label = fault_label(fault)
         label = label if len(label) <= 40 else label[:39] + "…"
         width = len(label) * _LETTER
@@ -119,13 +119,13 @@ def fault_labels(scene: Scene, scale: TimeScale) -> tuple[list[str], float]:
     return parts, 13.0 * len(ends) + 5
 
 
-def _faults_within(scene: Scene, scale: TimeScale) -> list[tuple[FaultWindow, int]]:
+def _faults_within(lanes: Lanes, scale: TimeScale) -> list[tuple[FaultWindow, int]]:
     """The faults that touch the stretch, each with its end."""
-    ends = [(fault, scene.fault_end(fault)) for fault in scene.faults]
+    ends = [(fault, lanes.fault_end(fault)) for fault in lanes.faults]
     return [(fault, end) for fault, end in ends if end >= scale.start and fault.begun <= scale.end]
 
 
-def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, scene: Scene) -> list[str]:
+def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, lanes: Lanes) -> list[str]:
     parts = [text(122, y + 9, "anomalies", "rowname", anchor="end")]
     seen = set()
     for anomaly in anomalies:
@@ -135,15 +135,15 @@ def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, scene: 
         if key in seen:
             continue
         seen.add(key)
-        title = f"{anomaly.kind} at {scene.seconds(anomaly.start)}: {anomaly.description[:200]}"
+        title = f"{anomaly.kind} at {lanes.seconds(anomaly.start)}: {anomaly.description[:200]}"
         parts.append(rect(x, y + 3, max(right - x, 2), 4, style, title))
         parts.append(path(f"M{x:.1f} {y + 9}l-4 -8h8z", style, title))
     return parts
 
 
-def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list[str], float, int]:
+def _client(lanes: Lanes, client: int, scale: TimeScale, y: float) -> tuple[list[str], float, int]:
     """A client's rows: parts, height, how many spans were thinned."""
-    rows = [name for name in ROWS if any(scene.row(each, name) for each in scene.clients)]
+    rows = [name for name in ROWS if any(lanes.row(each, name) for each in lanes.clients)]
     height = len(rows) * (_ROW + 1)
     parts = [
         text(4, y + 9, f"client {client}", "client"),
@@ -153,14 +153,14 @@ def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list
     for number, name in enumerate(rows):
         row_y = y + number * (_ROW + 1)
         parts.append(text(122, row_y + 8, ROWS[name], "rowname", anchor="end"))
-        spans = scene.row(client, name).between(scale.start, scale.end)
+        spans = lanes.row(client, name).between(scale.start, scale.end)
         drawn, thin = _row(spans, scale, row_y, _ROW)
         parts += drawn
         thinned += thin
         if name == "belief":
-            parts += _acts(scene, client, scale, row_y)
+            parts += _acts(lanes, client, scale, row_y)
     for name in OVERLAYS:
-        for span in scene.row(client, name).between(scale.start, scale.end):
+        for span in lanes.row(client, name).between(scale.start, scale.end):
             x = scale.x(span.start)
             width = max(scale.x(span.end) - x, 1)
             parts.append(rect(x, y - 2, width, height + 3, span.style, span.title()))
@@ -169,16 +169,16 @@ def _client(scene: Scene, client: int, scale: TimeScale, y: float) -> tuple[list
     return parts, height, thinned
 
 
-def _acts(scene: Scene, client: int, scale: TimeScale, y: float) -> list[str]:
+def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
     """What reached the protected resource, where the picture has room for it."""
-    acts = scene.acts_between(client, scale.start, scale.end)
+    acts = lanes.acts_between(client, scale.start, scale.end)
     parts = []
     for act in acts if len(acts) <= _MOST_ACTS else []:
         value = act.value
         accepted = value.get("accepted") is not False
         title = (
             f"client {client}'s action {'accepted' if accepted else 'refused by the fence'}, "
-            f"token {value.get('token')}, at {scene.seconds(act.time)} (record {act.index})"
+            f"token {value.get('token')}, at {lanes.seconds(act.time)} (record {act.index})"
         )
         style = "act" if accepted else "act refused"
         parts.append(path(f"M{scale.x(act.time):.1f} {y + 6:.1f}v4", style, title))

@@ -11,16 +11,16 @@ from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.results.escapes import escaped
 from rumpus.results.pictures.svg import WIDTH, document, line, path, picture, rect, text
-from rumpus.results.pictures.witness_scene import (
+from rumpus.results.pictures.witness_layout import (
     Bar,
     Panel,
     Span,
-    WitnessScene,
+    WitnessLayout,
     fitting,
     panels,
     spans_of,
     width,
-    witness_scene,
+    witness_layout,
 )
 
 MOST_OPERATIONS = 200
@@ -68,21 +68,23 @@ def _style() -> str:
 
 
 def _draw(table: OperationTable, witness: Witness, heading: list[str]) -> _Drawing:
-    scene = witness_scene(table, witness, MOST_OPERATIONS)
+    layout = witness_layout(table, witness, MOST_OPERATIONS)
     parts: list[str] = []
     y = 4.0
     for words in heading:
         y += _LINE
         parts.append(text(8, y, words, "w-words"))
     y += 10 if heading else 0
-    if scene.left_out:
+    if layout.left_out:
         y += _LINE
-        parts.append(text(8, y, f"{scene.left_out:,} earlier operations are not drawn", "w-remark"))
-    drawn = panels(scene, _label_width, _GAP, _RIGHT - _LEFT)
-    for panel, spans in zip(drawn, spans_of(scene, drawn, _label_width), strict=True):
-        y, marks = _panel(scene, panel, spans, y)
+        parts.append(
+            text(8, y, f"{layout.left_out:,} earlier operations are not drawn", "w-remark")
+        )
+    drawn = panels(layout, _label_width, _GAP, _RIGHT - _LEFT)
+    for panel, spans in zip(drawn, spans_of(layout, drawn, _label_width), strict=True):
+        y, marks = _panel(layout, panel, spans, y)
         parts += marks
-    for remark in scene.remarks:
+    for remark in layout.remarks:
         for words in textwrap.wrap(remark, _REMARK_COLUMNS):
             y += _LINE
             parts.append(text(8, y, words, "w-remark"))
@@ -93,22 +95,22 @@ def _draw(table: OperationTable, witness: Witness, heading: list[str]) -> _Drawi
 
 
 def _panel(
-    scene: WitnessScene, panel: Panel, spans: list[Span], y: float
+    layout: WitnessLayout, panel: Panel, spans: list[Span], y: float
 ) -> tuple[float, list[str]]:
     """Where the next panel begins, and what is in this one."""
     lanes = sorted({span.bar.lane for span in spans})
     top = {lane: y + 8 + _LANE * number for number, lane in enumerate(lanes)}
     bottom = y + 8 + _LANE * len(lanes)
-    below, parts = _axis(scene, panel, y + 4, bottom)
-    parts += [text(8, top[lane] + 12, scene.lanes[lane], "w-lane") for lane in lanes]
-    for hold in scene.holds:
+    below, parts = _axis(layout, panel, y + 4, bottom)
+    parts += [text(8, top[lane] + 12, layout.lanes[lane], "w-lane") for lane in lanes]
+    for hold in layout.holds:
         stretch = panel.stretch(hold.first, hold.last)
         if stretch and hold.lane in top:
             middle = top[hold.lane] + _BAR / 2
             parts.append(line(_LEFT + stretch[0], middle, _LEFT + stretch[1], middle, "w-hold"))
     for span in spans:
         parts += _bar(span, top[span.bar.lane])
-    if panel.last < len(scene.times):
+    if panel.last < len(layout.times):
         parts.append(line(8, below + 8, _RIGHT, below + 8, "w-grid"))
     return below + 12, parts
 
@@ -131,11 +133,13 @@ def _bar(span: Span, y: float) -> list[str]:
     return parts
 
 
-def _axis(scene: WitnessScene, panel: Panel, top: float, bottom: float) -> tuple[float, list[str]]:
+def _axis(
+    layout: WitnessLayout, panel: Panel, top: float, bottom: float
+) -> tuple[float, list[str]]:
     """Where the axis ends, and a fine line at each column, with its time where there is room."""
     parts = []
     free = [0.0] * _AXIS_LINES
-    for place, words in zip(panel.places, scene.times[panel.first :], strict=False):
+    for place, words in zip(panel.places, layout.times[panel.first :], strict=False):
         x = _LEFT + place
         parts.append(line(x, top, x, bottom, "w-grid"))
         half = len(words) * _TICK_LETTER / 2

@@ -9,17 +9,17 @@ import textwrap
 from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.wording import at, who
-from rumpus.results.pictures.witness_scene import (
+from rumpus.results.pictures.witness_layout import (
     Bar,
     Panel,
     Span,
-    WitnessScene,
+    WitnessLayout,
     fitting,
     folded,
     panels,
     spans_of,
     width,
-    witness_scene,
+    witness_layout,
 )
 
 MOST_OPERATIONS = 60
@@ -42,38 +42,38 @@ def witness_text(table: OperationTable, witness: Witness, columns: int = 100) ->
         witness: of a decision about the table.
         columns: at least 40.
     """
-    scene = witness_scene(table, witness, MOST_OPERATIONS)
-    left = max(map(width, scene.lanes)) + 2
+    layout = witness_layout(table, witness, MOST_OPERATIONS)
+    left = max(map(width, layout.lanes)) + 2
     lines = []
-    if scene.left_out:
-        lines.append(f"({scene.left_out:,} earlier operations are not drawn)")
-    drawn = panels(scene, _label_width, 1, columns - left - 1)
+    if layout.left_out:
+        lines.append(f"({layout.left_out:,} earlier operations are not drawn)")
+    drawn = panels(layout, _label_width, 1, columns - left - 1)
     cut = []
-    for panel, spans in zip(drawn, spans_of(scene, drawn, _label_width), strict=True):
-        lines += [*_panel(scene, panel, spans, left), ""]
+    for panel, spans in zip(drawn, spans_of(layout, drawn, _label_width), strict=True):
+        lines += [*_panel(layout, panel, spans, left), ""]
         cut += [span.bar for span in spans if span.labelled and _room(span) < width(span.bar.label)]
     if cut:
         for bar in cut:
             lines += folded(_in_full(table, bar), columns, _LINES_IN_FULL)
         lines.append("")
-    for remark in scene.remarks:
+    for remark in layout.remarks:
         lines += textwrap.wrap(remark, columns)
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 
-def _panel(scene: WitnessScene, panel: Panel, spans: list[Span], left: int) -> list[str]:
+def _panel(layout: WitnessLayout, panel: Panel, spans: list[Span], left: int) -> list[str]:
     """A line for each lane that has something in the panel, and lines of times."""
     size = int(panel.places[-1]) + 1
     rows = {lane: [" "] * size for lane in sorted({span.bar.lane for span in spans})}
-    for hold in scene.holds:
+    for hold in layout.holds:
         stretch = panel.stretch(hold.first, hold.last)
         if stretch and hold.lane in rows:
             for place in range(int(stretch[0]), int(stretch[1]) + 1):
                 rows[hold.lane][place] = _HOLD
     for span in spans:
         _put_bar(rows[span.bar.lane], span)
-    lines = [f"{scene.lanes[lane]:<{left}}{''.join(cells)}" for lane, cells in rows.items()]
-    return [*lines, *(" " * left + words for words in _axis(scene, panel, size))]
+    lines = [f"{layout.lanes[lane]:<{left}}{''.join(cells)}" for lane, cells in rows.items()]
+    return [*lines, *(" " * left + words for words in _axis(layout, panel, size))]
 
 
 def _put_bar(cells: list[str], span: Span) -> None:
@@ -103,11 +103,11 @@ def _put(cells: list[str], place: int, words: str) -> None:
         place += taken
 
 
-def _axis(scene: WitnessScene, panel: Panel, size: int) -> list[str]:
+def _axis(layout: WitnessLayout, panel: Panel, size: int) -> list[str]:
     """The times of the columns, as many as there is room for in a few lines."""
     lines = [[" "] * size for _ in range(_AXIS_LINES)]
     free = [0] * _AXIS_LINES
-    for place, words in zip(map(int, panel.places), scene.times[panel.first :], strict=False):
+    for place, words in zip(map(int, panel.places), layout.times[panel.first :], strict=False):
         beyond = place + 1 + len(words) > size
         start = place - len(words) if beyond else place
         line = next((n for n, taken in enumerate(free) if start >= taken), None)

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from rumpus.checker.history import History, Op
 from rumpus.checker.verdict import ANOMALIES, Anomaly, Verdict
 from rumpus.results.escapes import escaped_lines
+from rumpus.results.pictures.lanes import Lanes, fault_label, lanes_of
 from rumpus.results.pictures.latency import draw_latency, draw_rate
-from rumpus.results.pictures.scene import Scene, build_scene, fault_label
 from rumpus.results.pictures.timeline import Timeline, draw_timeline
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import measure_lines, version_line
@@ -120,19 +120,19 @@ def render_report(
         ValueError: the history's records do not fit together.
     """
     operations = history.operations()
-    scene = build_scene(history, operations, verdict)
+    lanes = lanes_of(history, operations, verdict)
     drawing = Drawing()
-    overview = _overview(scene, drawing)
-    groups = _groups(history, verdict, scene, drawing)
+    overview = _overview(lanes, drawing)
+    groups = _groups(history, verdict, lanes, drawing)
     functions: dict[str, list[Any]] = {}
     for operation in operations:
         functions.setdefault(operation.invoke.f, []).append(operation)
     shown = list(functions.items())[:_MOST_FUNCTIONS]
     latencies = [
-        (f, drawing.admit(lambda f=f, group=group: draw_latency(scene, f, group)))  # type: ignore[misc] # defaults bind the loop's values
+        (f, drawing.admit(lambda f=f, group=group: draw_latency(lanes, f, group)))  # type: ignore[misc] # defaults bind the loop's values
         for f, group in shown
     ]
-    rate = drawing.admit(lambda: draw_rate(scene, operations)) if operations else None
+    rate = drawing.admit(lambda: draw_rate(lanes, operations)) if operations else None
     environment = Environment(
         loader=PackageLoader("rumpus.results.reports", ""),
         autoescape=True,
@@ -152,7 +152,7 @@ def render_report(
         overview=overview,
         violations=[group for group in groups if group.promised],
         hazards=[group for group in groups if not group.promised],
-        faults=_fault_rows(scene, drawing),
+        faults=_fault_rows(lanes, drawing),
         latencies=latencies,
         rate=rate,
         by_function=results.by_function,
@@ -166,12 +166,12 @@ def render_report(
     return escaped_lines(page)
 
 
-def _overview(scene: Scene, drawing: Drawing) -> Markup | None:
-    return _timeline(scene, drawing, scene.start, scene.end, "the whole run over time")
+def _overview(lanes: Lanes, drawing: Drawing) -> Markup | None:
+    return _timeline(lanes, drawing, lanes.start, lanes.end, "the whole run over time")
 
 
 def _timeline(
-    scene: Scene,
+    lanes: Lanes,
     drawing: Drawing,
     start: int,
     end: int,
@@ -181,7 +181,7 @@ def _timeline(
     drawn: list[Timeline] = []
 
     def draw() -> Markup:
-        drawn.append(draw_timeline(scene, start, end, description, highlight))
+        drawn.append(draw_timeline(lanes, start, end, description, highlight))
         return drawn[0].svg
 
     svg = drawing.admit(draw)
@@ -191,7 +191,7 @@ def _timeline(
 
 
 def _groups(
-    history: History, verdict: Verdict, scene: Scene, drawing: Drawing
+    history: History, verdict: Verdict, lanes: Lanes, drawing: Drawing
 ) -> list[FindingGroup]:
     """Anomalies by kind, broken promises first; of each kind the longest, in order of time."""
     kinds: dict[tuple[str, bool], list[Anomaly]] = {}
@@ -211,7 +211,7 @@ def _groups(
                 count=len(anomalies),
                 longest=milliseconds(max(lengths, default=None)),
                 findings=[
-                    _finding(anomaly, by_index, history, scene, drawing)
+                    _finding(anomaly, by_index, history, lanes, drawing)
                     for anomaly in sorted(longest, key=lambda a: a.start)
                 ],
             )
@@ -223,7 +223,7 @@ def _finding(
     anomaly: Anomaly,
     by_index: dict[int, Op],
     history: History,
-    scene: Scene,
+    lanes: Lanes,
     drawing: Drawing,
 ) -> Finding:
     ops = sorted(
@@ -237,24 +237,24 @@ def _finding(
     if end:
         context = max(end - start, _CONTEXT)
         svg = _timeline(
-            scene,
+            lanes,
             drawing,
-            max(start - context, scene.start),
-            min(end + context, scene.end),
+            max(start - context, lanes.start),
+            min(end + context, lanes.end),
             f"{anomaly.kind}: {anomaly.description}",
             anomaly,
         )
     return Finding(
-        at=scene.seconds(start) if end else "-",
+        at=lanes.seconds(start) if end else "-",
         length=milliseconds(anomaly.length_ms),
         description=anomaly.description,
-        records=[_record_row(op, history, scene) for op in ops[:_MOST_RECORDS]],
+        records=[_record_row(op, history, lanes) for op in ops[:_MOST_RECORDS]],
         more_records=max(len(ops) - _MOST_RECORDS, 0),
         svg=svg,
     )
 
 
-def _record_row(op: Op, history: History, scene: Scene) -> RecordRow:
+def _record_row(op: Op, history: History, lanes: Lanes) -> RecordRow:
     client = ""
     if isinstance(op.process, int):
         client = str(history.client_of(op.process))
@@ -262,7 +262,7 @@ def _record_row(op: Op, history: History, scene: Scene) -> RecordRow:
         client = str(op.value["client"])
     return RecordRow(
         index=op.index,
-        at=scene.seconds(op.time),
+        at=lanes.seconds(op.time),
         client=client,
         process=str(op.process),
         type=op.type,
@@ -272,28 +272,28 @@ def _record_row(op: Op, history: History, scene: Scene) -> RecordRow:
     )
 
 
-def _fault_rows(scene: Scene, drawing: Drawing) -> list[FaultRow]:
+def _fault_rows(lanes: Lanes, drawing: Drawing) -> list[FaultRow]:
     """Faults with pictures from a quarter of their length before to as much after."""
     rows = []
     full = False
-    for fault in scene.faults:
-        end = scene.fault_end(fault)
+    for fault in lanes.faults:
+        end = lanes.fault_end(fault)
         margin = max((end - fault.begun) // 4, _CONTEXT)
         svg = None
         if full:
             drawing.omitted += 1
         else:
             svg = _timeline(
-                scene,
+                lanes,
                 drawing,
-                max(fault.begun - margin, scene.start),
-                min(end + margin, scene.end),
+                max(fault.begun - margin, lanes.start),
+                min(end + margin, lanes.end),
                 f"{fault_label(fault)} over time",
             )
             full = svg is None  # the rest would be drawn to be thrown away
         rows.append(
             FaultRow(
-                at=scene.seconds(fault.begun),
+                at=lanes.seconds(fault.begun),
                 kind=fault.kind,
                 targets=", ".join(fault.targets),
                 in_force=_between(fault.begun, fault.in_force),

@@ -51,7 +51,7 @@ class NoLinks:
         return False
 
 
-class Scene:
+class Lanes:
     """One run of a generator over worker processes."""
 
     def __init__(self, logs, clients=1, **driver):
@@ -102,7 +102,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path):
-    return lambda clients=1, **driver: Scene(tmp_path, clients, **driver)
+    return lambda clients=1, **driver: Lanes(tmp_path, clients, **driver)
 
 
 def told(history):

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from rumpus.checker.every_run.exercise import FaultWindow
 from rumpus.checker.history import History, Op
 from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Verdict
-from rumpus.results.pictures.scene import Lane, Span, build_scene
+from rumpus.results.pictures.lanes import Lane, Span, lanes_of
 from rumpus.results.pictures.timeline import draw_timeline
 
 MS = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def scene(sample):
-    return build_scene(sample.history, sample.history.operations(), sample.verdict)
+def lanes(sample):
+    return lanes_of(sample.history, sample.history.operations(), sample.verdict)
 
 
-def draw(scene, start, end, **options):
-    drawn = draw_timeline(scene, start, end, "a stretch", **options)
+def draw(lanes, start, end, **options):
+    drawn = draw_timeline(lanes, start, end, "a stretch", **options)
     return ET.fromstring(drawn.svg), drawn.thinned
 
 
@@ -41,8 +41,8 @@ def test_a_lane_finds_what_touches_a_stretch(spans, start):
     assert list(found) == sorted(touching, key=itemgetter(0, 1))
 
 
-def test_shows_clients_leaders_faults_and_states(scene):
-    root, thinned = draw(scene, scene.start, scene.end)
+def test_shows_clients_leaders_faults_and_states(lanes):
+    root, thinned = draw(lanes, lanes.start, lanes.end)
     words = texts(root)
     for expected in ("client 4", "kill n3", "client-partition c4", "n2", "connected", "paused"):
         assert expected in words
@@ -56,14 +56,14 @@ def test_its_size_is_bound_by_its_width_not_by_the_length_of_the_run(make_sample
     sizes = []
     for cycle in (4 * MS, 1 * MS):
         sample = make_sample(seconds=8, cycle=cycle)
-        scene = build_scene(sample.history, sample.history.operations(), sample.verdict)
-        sizes.append(len(draw_timeline(scene, scene.start, scene.end, "all").svg))
+        lanes = lanes_of(sample.history, sample.history.operations(), sample.verdict)
+        sizes.append(len(draw_timeline(lanes, lanes.start, lanes.end, "all").svg))
     assert sizes[1] < sizes[0] * 1.5
 
 
-def test_closer_up_each_span_is_drawn_with_its_words(sample, scene):
+def test_closer_up_each_span_is_drawn_with_its_words(sample, lanes):
     split = sample.verdict.anomalies[0]
-    root, _ = draw(scene, split.start - 20 * MS, split.end + 20 * MS, highlight=split)
+    root, _ = draw(lanes, split.start - 20 * MS, split.end + 20 * MS, highlight=split)
     beliefs = [rect for rect in root.iter("rect") if rect.get("class") == "belief"]
     assert len(beliefs) == 2
     assert "client 2 believes that it holds token" in "".join(beliefs[1].itertext())
@@ -77,7 +77,7 @@ def test_with_many_clients_an_anomaly_shows_those_who_took_part():
     check = CheckResult(name="x", anomalies=[clash], intervals=intervals)
     verdict = Verdict(valid=False, outcome="violation", reasons=[], checks=[check])
     history = History([Op(time=t, process="control", type="info", f="phase") for t in (0, 100)])
-    crowd = build_scene(history, [], verdict)
+    crowd = lanes_of(history, [], verdict)
     root, _ = draw(crowd, 0, 100, highlight=clash)
     assert [word for word in texts(root) if word.startswith("client ")] == ["client 3", "client 9"]
     root, _ = draw(crowd, 0, 100)
@@ -88,27 +88,27 @@ def test_the_same_interval_from_two_checkers_is_drawn_once():
     interval = Interval(kind="grant", start=1, end=90, client=0)
     checks = [CheckResult(name=name, intervals=[interval]) for name in ("a", "b")]
     verdict = Verdict(valid=True, outcome="valid", reasons=[], checks=checks)
-    assert len(build_scene(History([]), [], verdict).row(0, "grant")) == 1
+    assert len(lanes_of(History([]), [], verdict).row(0, "grant")) == 1
 
 
-def test_what_is_seldom_is_seen_however_short(scene):
-    root, _ = draw(scene, scene.start, scene.end)
+def test_what_is_seldom_is_seen_however_short(lanes):
+    root, _ = draw(lanes, lanes.start, lanes.end)
     fails = [path for path in root.iter("path") if path.get("class") == "o-fail d4"]
     assert len(fails) == 2  # client 3's and client 4's
 
 
-def test_labels_of_crowded_faults_do_not_overlap(scene):
+def test_labels_of_crowded_faults_do_not_overlap(lanes):
     faults = [
         FaultWindow(
             id=str(n),
             kind="partition",
             targets=["n1"],
-            begun=scene.start + n * 100 * MS,
-            ended=scene.start + n * 100 * MS + 50 * MS,
+            begun=lanes.start + n * 100 * MS,
+            ended=lanes.start + n * 100 * MS + 50 * MS,
         )
         for n in range(30)
     ]
-    root, _ = draw(replace(scene, faults=faults), scene.start, scene.end)
+    root, _ = draw(replace(lanes, faults=faults), lanes.start, lanes.end)
     places = [
         (float(word.get("x")), float(word.get("y")))
         for word in root.iter("text")
@@ -118,6 +118,6 @@ def test_labels_of_crowded_faults_do_not_overlap(scene):
     assert len(set(places)) == len(places)
 
 
-def test_a_stretch_without_length_can_be_drawn(scene):
-    root, _ = draw(scene, scene.start, scene.start)
+def test_a_stretch_without_length_can_be_drawn(lanes):
+    root, _ = draw(lanes, lanes.start, lanes.start)
     assert root.tag == "svg"

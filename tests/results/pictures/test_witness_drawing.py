@@ -7,7 +7,7 @@ from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.results.pictures.svg import WIDTH
 from rumpus.results.pictures.witness_drawing import MOST_OPERATIONS, draw_witness, witness_document
-from rumpus.results.pictures.witness_scene import width
+from rumpus.results.pictures.witness_layout import width
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
 SVG = "{http://www.w3.org/2000/svg}"

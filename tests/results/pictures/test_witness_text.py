@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import OperationTable
-from rumpus.results.pictures.witness_scene import width, witness_scene
+from rumpus.results.pictures.witness_layout import width, witness_layout
 from rumpus.results.pictures.witness_text import MOST_OPERATIONS, witness_text
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
@@ -43,7 +43,7 @@ def test_fits_the_terminal_and_shows_every_operation(case, columns):
     table, witness = case
     drawn = witness_text(table, witness, columns)
     assert max(map(width, drawn.splitlines())) <= columns
-    bars = witness_scene(table, witness, 99).bars
+    bars = witness_layout(table, witness, 99).bars
     assert sum(drawn.count(call) for call in "┣├") == len(bars)
     returned = sum(not bar.unknown for bar in bars)
     assert sum(drawn.count(end) for end in "┫┤") == returned

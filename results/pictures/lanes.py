@@ -73,7 +73,7 @@ class Lane(Generic[Thing]):
 
 
 @dataclass
-class Scene:
+class Lanes:
     """A run laid out for drawing.
 
     Args:
@@ -123,7 +123,7 @@ def fault_label(fault: FaultWindow) -> str:
     return f"{fault.kind} {', '.join(fault.targets)}".strip()
 
 
-def build_scene(history: History, operations: list[Operation], verdict: Verdict) -> Scene:
+def lanes_of(history: History, operations: list[Operation], verdict: Verdict) -> Lanes:
     """Lay a run out.
 
     Args:
@@ -153,7 +153,7 @@ def build_scene(history: History, operations: list[Operation], verdict: Verdict)
     }
     for (client, kind), intervals in drawn.items():
         rows[client, kind] = _intervals(intervals.values(), origin)
-    return Scene(
+    return Lanes(
         start=history.start,
         end=history.end,
         clients=sorted({client for client, _ in rows}),

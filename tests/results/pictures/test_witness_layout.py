@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from rumpus.checker.deciders.decision import Witness
 from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable
 from rumpus.results.escapes import escaped
-from rumpus.results.pictures.witness_scene import (
+from rumpus.results.pictures.witness_layout import (
     fitting,
     folded,
     operation_words,
     panels,
     spans_of,
     width,
-    witness_scene,
+    witness_layout,
 )
 from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnesses
 
@@ -20,7 +20,7 @@ from tests.results.witnesses import NASTY, many, split_brain, stale_read, witnes
 @given(witnesses())
 def test_one_is_before_another_in_the_picture_just_when_it_was(case):
     table, witness = case
-    bars = witness_scene(table, witness, 99).bars
+    bars = witness_layout(table, witness, 99).bars
     for a in bars:
         for b in bars:
             before = table.returned[a.row] < table.call[b.row]
@@ -31,36 +31,36 @@ def test_one_is_before_another_in_the_picture_just_when_it_was(case):
 @given(witnesses())
 def test_shows_the_witness_and_the_end_of_the_prefix(case):
     table, witness = case
-    scene = witness_scene(table, witness, 99)
-    shown = {bar.row for bar in scene.bars}
+    layout = witness_layout(table, witness, 99)
+    shown = {bar.row for bar in layout.bars}
     assert shown >= set(witness.operations)
-    assert {bar.row for bar in scene.bars if bar.against} >= set(witness.operations)
-    assert [bar.row for bar in scene.bars if bar.stuck] == (
+    assert {bar.row for bar in layout.bars if bar.against} >= set(witness.operations)
+    assert [bar.row for bar in layout.bars if bar.stuck] == (
         [] if witness.stuck is None else [witness.stuck]
     )
-    for bar in scene.bars:
-        assert scene.lanes[bar.lane] == f"process {table.process[bar.row]}"
+    for bar in layout.bars:
+        assert layout.lanes[bar.lane] == f"process {table.process[bar.row]}"
         if bar.order is not None:
             assert witness.prefix[bar.order - 1] == bar.row
 
 
 @given(witnesses(), st.integers(60, 120))
 def test_every_column_has_a_place_and_every_operation_room(case, wide):
-    scene = witness_scene(*case, 99)
+    layout = witness_layout(*case, 99)
 
     def room(bar):
         return min(width(bar.label), 20)
 
-    drawn = panels(scene, room, 1, wide)
+    drawn = panels(layout, room, 1, wide)
     assert [n for p in drawn for n in range(p.first, p.last + 1)] == list(
-        range(len(scene.times) + 1)
+        range(len(layout.times) + 1)
     )
     for panel in drawn:
         assert panel.places[0] == 0
         assert panel.places[-1] <= wide + 1e-6
         assert all(b - a >= 1 for a, b in zip(panel.places, panel.places[1:], strict=False))
-    parts = [span for spans in spans_of(scene, drawn, room) for span in spans]
-    for bar in scene.bars:
+    parts = [span for spans in spans_of(layout, drawn, room) for span in spans]
+    for bar in layout.bars:
         own = [span for span in parts if span.bar is bar]
         assert [span.labelled for span in own].count(True) == 1
         assert [span.begins for span in own].count(True) == 1
@@ -70,39 +70,39 @@ def test_every_column_has_a_place_and_every_operation_room(case, wide):
 
 
 def test_what_is_held_is_shown_from_the_grant_to_the_call_of_the_release():
-    scene = witness_scene(*split_brain(), 99)
-    assert [(scene.lanes[lane], scene.times[first]) for lane, first, _ in scene.holds] == [
+    layout = witness_layout(*split_brain(), 99)
+    assert [(layout.lanes[lane], layout.times[first]) for lane, first, _ in layout.holds] == [
         ("process 7", "2.031 s"),
         ("process 3", "1.900 s"),
     ]
-    assert [scene.times[last : last + 1] for _, _, last in scene.holds] == [[], ["2.480 s"]]
+    assert [layout.times[last : last + 1] for _, _, last in layout.holds] == [[], ["2.480 s"]]
 
 
 def test_a_hold_whose_release_is_not_shown_is_not_shown_either():
     table, _ = split_brain()
-    scene = witness_scene(table, Witness(operations=[0, 1], description=""), 99)
-    assert [scene.lanes[hold.lane] for hold in scene.holds] == ["process 7"]
+    layout = witness_layout(table, Witness(operations=[0, 1], description=""), 99)
+    assert [layout.lanes[hold.lane] for hold in layout.holds] == ["process 7"]
 
 
 def test_the_search_shows_its_order_and_what_cannot_follow():
-    scene = witness_scene(*stale_read(), 99)
-    assert [bar.label for bar in scene.bars] == [
+    layout = witness_layout(*stale_read(), 99)
+    assert [bar.label for bar in layout.bars] == [
         "1. write(1)",
         "2. write(2) -> ?",
         "3. read() -> 2",
         "4. cas((1, 3)) -> refused",
         "✘ read() -> 1",
     ]
-    assert [bar.against for bar in scene.bars] == [False, False, True, False, True]
-    assert scene.times[0] == "0"
-    assert scene.remarks[1] == "Possible before ✘: 2."
+    assert [bar.against for bar in layout.bars] == [False, False, True, False, True]
+    assert layout.times[0] == "0"
+    assert layout.remarks[1] == "Possible before ✘: 2."
 
 
 def test_of_very_many_the_last_are_shown():
-    scene = witness_scene(*many(500), 60)
-    assert len(scene.bars) == 60
-    assert scene.left_out == 440
-    assert scene.bars[-1].row == 499
+    layout = witness_layout(*many(500), 60)
+    assert len(layout.bars) == 60
+    assert layout.left_out == 440
+    assert layout.bars[-1].row == 499
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_operations_in_words(row, words):
 
 def test_nothing_is_an_answer_where_others_answer():
     rows = [{"f": "dequeue", "call": 0, "result": 1}, {"f": "dequeue", "call": 1}]
-    scene = witness_scene(
+    layout = witness_layout(
         OperationTable.from_rows(rows), Witness(operations=[0, 1], description=""), 9
     )
-    assert [bar.words for bar in scene.bars] == ["dequeue() -> 1", "dequeue() -> None"]
+    assert [bar.words for bar in layout.bars] == ["dequeue() -> 1", "dequeue() -> None"]
 
 
 def test_objects_are_named_where_there_are_several():
@@ -141,8 +141,8 @@ def test_objects_are_named_where_there_are_several():
     table = OperationTable.from_rows(rows)
 
     def words(rows):
-        scene = witness_scene(table, Witness(operations=rows, description=""), 9)
-        return [bar.words for bar in scene.bars]
+        layout = witness_layout(table, Witness(operations=rows, description=""), 9)
+        return [bar.words for bar in layout.bars]
 
     assert words([0, 1]) == ["read()", "read()"]
     assert words([1, 2]) == ["'a': read()", "'b': read()"]

@@ -35,7 +35,7 @@ class Bar(NamedTuple):
     Attributes:
         row: of the table.
         process: who called.
-        lane: position in `WitnessScene.lanes`.
+        lane: position in `WitnessLayout.lanes`.
         first: column of its call.
         last: column of its return; the number of columns where nobody knows that it returned.
         words: what it did.
@@ -72,7 +72,7 @@ class Hold(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WitnessScene:
+class WitnessLayout:
     """What is drawn.
 
     Attributes:
@@ -92,7 +92,7 @@ class WitnessScene:
     remarks: list[str]
 
 
-def witness_scene(table: OperationTable, witness: Witness, most: int) -> WitnessScene:
+def witness_layout(table: OperationTable, witness: Witness, most: int) -> WitnessLayout:
     """Lay a witness out.
 
     Args:
@@ -138,7 +138,7 @@ def witness_scene(table: OperationTable, witness: Witness, most: int) -> Witness
         )
         for row, process, lane, (first, last) in zip(rows, processes, lane_of, spans, strict=True)
     ]
-    return WitnessScene(
+    return WitnessLayout(
         bars=bars,
         holds=_holds(table, bars, len(moments)),
         lanes=lanes,
@@ -326,7 +326,7 @@ class Panel(NamedTuple):
 
 
 def panels(
-    scene: WitnessScene, width_of: Callable[[Bar], float], gap: float, width: float
+    layout: WitnessLayout, width_of: Callable[[Bar], float], gap: float, width: float
 ) -> list[Panel]:
     """Where the columns stand, the open end behind the last of them included.
 
@@ -336,15 +336,15 @@ def panels(
     of what would fit.
 
     Args:
-        scene: what is drawn.
+        layout: what is drawn.
         width_of: how much room the words of an operation need.
         gap: between neighbouring columns, at least.
         width: of a panel.
     """
-    ending: list[list[Bar]] = [[] for _ in range(len(scene.times) + 1)]
-    for bar in scene.bars:
+    ending: list[list[Bar]] = [[] for _ in range(len(layout.times) + 1)]
+    for bar in layout.bars:
         ending[bar.last].append(bar)
-    room = {bar.row: min(width_of(bar), width / 2) for bar in scene.bars}
+    room = {bar.row: min(width_of(bar), width / 2) for bar in layout.bars}
     found: list[Panel] = []
     first = 0
     while first < len(ending):
@@ -357,10 +357,10 @@ def panels(
             places.append(place)
         if first + len(places) < len(ending):
             half = first + len(places) // 2
-            last = _break(scene.bars, range(half, first + len(places)))
+            last = _break(layout.bars, range(half, first + len(places)))
             del places[last + 1 - first :]
         panel = Panel(first, places)
-        for bar in scene.bars:
+        for bar in layout.bars:
             stretch = panel.stretch(bar.first, bar.last)
             if stretch and stretch[1] - stretch[0] >= room[bar.row]:
                 room[bar.row] = 0  # its words stand here
@@ -379,11 +379,11 @@ def _break(bars: Iterable[Bar], columns: Sequence[int]) -> int:
 
 
 def spans_of(
-    scene: WitnessScene, drawn: Sequence[Panel], width_of: Callable[[Bar], float]
+    layout: WitnessLayout, drawn: Sequence[Panel], width_of: Callable[[Bar], float]
 ) -> list[list[Span]]:
     """The parts of operations in each panel."""
     found: list[list[Span]] = [[] for _ in drawn]
-    for bar in scene.bars:
+    for bar in layout.bars:
         parts: list[tuple[int, float, float]] = []
         for number, panel in enumerate(drawn):
             if stretch := panel.stretch(bar.first, bar.last):
