@@ -32,3 +32,21 @@ def assert_witness(
     if witness.minimal:
         for row in witness.operations:
             assert acceptable(others | {row}), f"{witness} does not need row {row}"
+
+
+def refuses_rightly(
+    decision: Decision,
+    size: int,
+    acceptable: Callable[[AbstractSet[int]], bool],
+    *,
+    minimal: bool = True,
+) -> bool:
+    """Whether a decision refuses its history, as it must where that is not acceptable.
+
+    Arguments as for ``assert_witness``.
+    """
+    expected = acceptable(frozenset())
+    assert decision.valid is expected
+    if not expected:
+        assert_witness(decision, size, acceptable, minimal=minimal)
+    return not expected
