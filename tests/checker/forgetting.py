@@ -5,13 +5,12 @@ from collections.abc import Set as AbstractSet
 
 from rumpus.checker.deciders.decision import Decision
 
+Acceptable = Callable[[AbstractSet[int]], bool]
+"""Whether a history is acceptable if some of its rows are forgotten."""
+
 
 def assert_witness(
-    decision: Decision,
-    size: int,
-    acceptable: Callable[[AbstractSet[int]], bool],
-    *,
-    minimal: bool = True,
+    decision: Decision, size: int, acceptable: Acceptable, *, minimal: bool = True
 ) -> None:
     """Check a refusal's witness by the brute force.
 
@@ -35,11 +34,7 @@ def assert_witness(
 
 
 def refuses_rightly(
-    decision: Decision,
-    size: int,
-    acceptable: Callable[[AbstractSet[int]], bool],
-    *,
-    minimal: bool = True,
+    decision: Decision, size: int, acceptable: Acceptable, *, minimal: bool = True
 ) -> bool:
     """Whether a decision refuses its history, as it must where that is not acceptable.
 

@@ -307,3 +307,11 @@ def agrees(entry, table, nesting, capacity, *, weight=lambda _: 1, initial=None)
         return not expected, decision
     judged = partial(acceptable, table, nesting, capacity, weight)
     return refuses_rightly(decision, len(table), judged, minimal=False), decision
+
+
+def told(entry, table):
+    """The rows of a minimal witness, and what is said of them."""
+    decision = decide(entry, table)
+    assert decision.valid is False
+    assert decision.witness.minimal
+    return decision.witness.operations, decision.witness.description
