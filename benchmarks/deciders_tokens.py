@@ -1,5 +1,7 @@
 """Histories of tokens, elections, ids, barriers and transactions for the deciders' benchmark."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from benchmarks.decider_case import Case
@@ -17,15 +19,9 @@ def tokens(rows: int, field: str = "token") -> OperationTable:
     ) + 7 * np.arange(1, len(acquires) + 1)
     names = [f"0x{0x100000000000000 + process:x}" for process in range(history.process.max() + 1)]
     session = Values(np.where(history.f == 0, history.process, MISSING), names)
-    return OperationTable(
+    return replace(
+        history,
         functions=("campaign", "resign") if field == "epoch" else history.functions,
-        f=history.f,
-        outcome=history.outcome,
-        process=history.process,
-        call=history.call,
-        returned=history.returned,
-        argument=history.argument,
-        result=history.result,
         fields={field: Values(given), "session": session},
     )
 
@@ -42,16 +38,7 @@ def ids(rows: int) -> OperationTable:
         np.arange(rows) % 20,
     )
     result = Values(rng.permutation(rows) + (4 << 32))
-    return OperationTable(
-        functions=history.functions,
-        f=history.f,
-        outcome=history.outcome,
-        process=history.process,
-        call=history.call,
-        returned=history.returned,
-        argument=history.argument,
-        result=result,
-    )
+    return replace(history, result=result)
 
 
 def meetings(rows: int, number: int = 20) -> OperationTable:
@@ -101,14 +88,8 @@ def transactions(rows: int) -> OperationTable:
         row % 5,
         Values(np.where(decides, MISSING, 0), ["yes"]),
     )
-    return OperationTable(
-        functions=history.functions,
-        f=history.f,
-        outcome=history.outcome,
-        process=history.process,
-        call=history.call,
-        returned=history.returned,
-        argument=history.argument,
+    return replace(
+        history,
         result=Values(np.where(history.f == 1, 0, MISSING), ["commit"]),
         fields={"key": Values(history.call // 1_000)},
     )

@@ -24,20 +24,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.endurance import resident
 from benchmarks.simulated_worlds import World, lock_cycles, one_hold, requests
-from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.clients.workers import ClientSpec
-from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.harness.links.links import Links
 from rumpus.harness.run import Run
 from rumpus.harness.simulated.run import perform_simulated
 from rumpus.nemesis.plan import VERSION, FaultPlan
@@ -133,11 +130,6 @@ def whole_run(
         cleanup=LOCK.cleanup,
     )
 
-    def nemesis(
-        ensemble: Ensemble, links: Links, clients: Clients, roles: Roles, **clocks: Any
-    ) -> Nemesis:
-        return Nemesis(plan, ensemble, links, clients, roles, seed, **clocks)
-
     with tempfile.TemporaryDirectory(prefix="rumpus-bench-") as place:
         logs, node_files = Path(place, "clients"), Path(place, "nodes")
         history = Path(place, "history.jsonl")
@@ -150,7 +142,7 @@ def whole_run(
                     run,
                     seed=seed,
                     nodes=servers,
-                    nemesis=nemesis,
+                    nemesis=partial(Nemesis, plan, seed=seed),
                     sink=sink,
                     logs=logs,
                     node_files=node_files,

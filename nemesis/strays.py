@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines, Machines
+from rumpus.nemesis.clock import Clocks
+from rumpus.nemesis.fault import Target
 from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.grudges import normal
 
@@ -59,9 +61,7 @@ def _of_machines(machines: Machines, nodes: Iterable[str]) -> Iterator[Stray]:
         if trouble := machines.disk_trouble(node):
             words = f"{node}'s disk was {trouble}"
             yield Stray(node, words, partial(machines.mend_disk, node))
-        if (rate := machines.clock_rate(node)) != 1:
-            right = partial(machines.skew_clock, node, step=0, rate=1)
-            yield Stray(node, f"{node}'s clock ran at {rate:g}", right)
+        yield from _of_clock(machines, node, node)
         if delay := machines.replication_delay(node):
             words = f"{node} was reached by other servers {delay:g} s late"
             yield Stray(node, words, partial(machines.delay_replication, node, 0.0))
@@ -73,6 +73,10 @@ def _of_client_machines(machines: ClientMachines, count: int) -> Iterator[Stray]
         if thread := machines.stalled(client):
             words = f"{name}'s thread {thread} was stalled"
             yield Stray(name, words, partial(machines.unstall, client))
-        if (rate := machines.clock_rate(client)) != 1:
-            right = partial(machines.skew_clock, client, step=0, rate=1)
-            yield Stray(name, f"{name}'s clock ran at {rate:g}", right)
+        yield from _of_clock(machines, client, name)
+
+
+def _of_clock(clocks: Clocks[Target], target: Target, name: str) -> Iterator[Stray]:
+    if (rate := clocks.clock_rate(target)) != 1:
+        right = partial(clocks.skew_clock, target, step=0, rate=1)
+        yield Stray(name, f"{name}'s clock ran at {rate:g}", right)

@@ -4,7 +4,8 @@ An anomaly that a recipe promises to prevent is a violation when it is seen; any
 hazard: counted and shown. The names of anomalies are the checker's (``checker.verdict``).
 """
 
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Literal
 
 EXCLUSION = frozenset({"double-grant", "split-brain"})
@@ -80,3 +81,41 @@ class Promises:
             raise ValueError(f"wakeups is {self.wakeups}, and cannot be below 0")
         if not 0 <= self.lock_delay <= LONGEST_DELAY_S:
             raise ValueError(f"lock_delay is {self.lock_delay}, not from 0 to {LONGEST_DELAY_S}")
+
+    def and_more(
+        self, prevents: AbstractSet[str], notes: str, *, fenced: bool = False, delay: float = 0.0
+    ) -> "Promises":
+        """The promises of a recipe that is built on this one's, with notes of its own."""
+        every = self.prevents | prevents
+        return replace(self, prevents=every, notes=notes, fenced=fenced, lock_delay=delay)
+
+
+def fair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
+    """What is promised where contenders are served in the order in which they came.
+
+    Args:
+        prevents: what is prevented besides.
+        notes: in words, what is not promised and why.
+    """
+    return Promises(
+        prevents=EXCLUSION
+        | HOLDING
+        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"}
+        | prevents,
+        wakeups=1,
+        tokens=True,
+        reentrant=True,
+        notes=notes,
+    )
+
+
+def unfair_contest(prevents: AbstractSet[str], notes: str) -> Promises:
+    """What is promised where the quickest wins; arguments as for ``fair_contest``."""
+    return Promises(
+        prevents=HOLDING
+        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"}
+        | prevents,
+        tokens=True,
+        reentrant=True,
+        notes="No order, and no bound on wake-ups. " + notes,
+    )

@@ -1,41 +1,25 @@
-"""What words of the command line may be: each refuses in words what is not."""
+"""What words of the command line may be, each refusing in words what is not; and their options."""
 
 import argparse
 from collections.abc import Callable
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeVar
 
-JSON: Final = "one JSON document on standard output, and nothing else there"
-RUNS: Final = "where runs are kept (default: runs)"
+SHORTEST_S: Final = 0.001
+LONGEST_S: Final = 10_000_000
+
+Number = TypeVar("Number", int, float)
 
 
 def count(least: int, most: int) -> Callable[[str], int]:
     """A whole number between two."""
-
-    def parse(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{number} is not from {least} to {most}")
-        return number
-
-    return parse
+    return _between(least, most, int, "a whole number", "{number} is not from {least} to {most}")
 
 
-def seconds(least: float = 0.001, most: float = 10_000_000) -> Callable[[str], float]:
+def seconds(least: float = SHORTEST_S, most: float = LONGEST_S) -> Callable[[str], float]:
     """A time in seconds between two."""
-
-    def parse(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not from {least:g} to {most:g} seconds")
-        return number
-
-    return parse
+    outside = "{text} is not from {least:g} to {most:g} seconds"
+    return _between(least, most, float, "a number of seconds", outside)
 
 
 def name(text: str) -> str:
@@ -47,3 +31,62 @@ def name(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("it is empty")
     return text
+
+
+def add_count(
+    parser: argparse.ArgumentParser,
+    option: str,
+    least: int,
+    most: int,
+    words: str,
+    default: int | None = None,
+) -> None:
+    """An option that takes a whole number."""
+    kind = count(least, most)
+    parser.add_argument(option, type=kind, default=default, metavar="N", help=words)
+
+
+def add_seconds(
+    parser: argparse.ArgumentParser,
+    option: str,
+    default: float,
+    words: str,
+    within: tuple[float, float] = (SHORTEST_S, LONGEST_S),
+) -> None:
+    """An option that takes a time in seconds."""
+    kind = seconds(*within)
+    parser.add_argument(option, type=kind, default=default, metavar="S", help=words)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option for programs that read what a command says."""
+    words = "one JSON document on standard output, and nothing else there"
+    parser.add_argument("--json", action="store_true", help=words)
+
+
+def add_path(parser: argparse.ArgumentParser) -> None:
+    """What a command reads."""
+    words = "directory of a run (runs/latest, for example), or a history"
+    parser.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help=words)
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """The option that says where runs are kept."""
+    words = "where runs are kept (default: runs)"
+    parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=words)
+
+
+def _between(
+    least: Number, most: Number, kind: Callable[[str], Number], what: str, outside: str
+) -> Callable[[str], Number]:
+    def parse(text: str) -> Number:
+        try:
+            number = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+        if not least <= number <= most:
+            words = outside.format(text=text, number=number, least=least, most=most)
+            raise argparse.ArgumentTypeError(words)
+        return number
+
+    return parse

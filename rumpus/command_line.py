@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from rumpus.argument_types import JSON, RUNS, count, seconds
+from rumpus.argument_types import add_count, add_json, add_path, add_runs, count, seconds
 from rumpus.consoles import Lines, documents_printed, notices, print_json
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
 from rumpus.interruption import as_keyboard_interrupt
@@ -149,7 +149,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         importlib.import_module("rumpus.commands.run_options").add_run_options(run)
 
     listing = command("list", "workloads, recipes with their promises, faults, and models")
-    listing.add_argument("--json", action="store_true", help=JSON)
+    add_json(listing)
 
     mutants = command("mutants", "hunt recipes, or servers, with known mistakes in simulated runs")
     mutants.add_argument(
@@ -172,31 +172,23 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         metavar="N",
         help="runs of each mutant; it must be caught in at least 4 of 5 of them",
     )
-    mutants.add_argument(
-        "--seed",
-        type=count(0, 2**31),
-        default=0,
-        metavar="N",
-        help="seed of the first run of each mutant (default: 0)",
+    add_count(
+        mutants, "--seed", 0, 2**31, "seed of the first run of each mutant (default: 0)", default=0
     )
-    mutants.add_argument(
+    add_count(
+        mutants,
         "--jobs",
-        type=count(1, 256),
+        1,
+        256,
+        "runs in parallel (default: one per processor)",
         default=len(os.sched_getaffinity(0)),
-        metavar="N",
-        help="runs in parallel (default: one per processor)",
     )
-    mutants.add_argument("--json", action="store_true", help=JSON)
+    add_json(mutants)
 
     _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
 
     export = command("export", "write a history in a form that other checkers read")
-    export.add_argument(
-        "path",
-        type=Path,
-        metavar="RUN_OR_HISTORY",
-        help="directory of a run (runs/latest, for example), or a history",
-    )
+    add_path(export)
     export.add_argument(
         "--format",
         choices=["edn", "porcupine-kv"],
@@ -212,7 +204,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
 
     doctor = command("doctor", "what this host can do, and what is missing")
-    doctor.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
+    add_runs(doctor)
 
     clean = command("clean", "remove the containers that killed runs left")
     clean.add_argument(
@@ -224,15 +216,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
-    server.add_argument(
-        "--nodes", type=count(1, 9), default=3, metavar="N", help="voting servers (default: 3)"
-    )
-    server.add_argument(
-        "--observers",
-        type=count(0, 9),
-        default=0,
-        metavar="N",
-        help="observers, servers that do not vote (default: 0)",
+    add_count(server, "--nodes", 1, 9, "voting servers (default: 3)", default=3)
+    add_count(
+        server, "--observers", 0, 9, "observers, servers that do not vote (default: 0)", default=0
     )
     server.add_argument(
         "--port",
@@ -252,12 +238,7 @@ def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
-    check.add_argument(
-        "path",
-        type=Path,
-        metavar="RUN_OR_HISTORY",
-        help="directory of a run (runs/latest, for example), or a history",
-    )
+    add_path(check)
     check.add_argument(
         "--model",
         metavar="MODEL",
@@ -292,4 +273,4 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--svg", type=Path, metavar="FILE", help="draw the contradiction into this file"
     )
-    check.add_argument("--json", action="store_true", help=JSON)
+    add_json(check)

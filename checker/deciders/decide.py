@@ -99,6 +99,19 @@ def by_key(table: OperationTable, decide_part: Callable[[OperationTable], Decisi
     return in_turns(table, lambda part, _: decide_part(part), Budget())
 
 
+def decided_by(
+    algorithm: Algorithm, decide_part: Callable[[OperationTable], Decision]
+) -> Callable[[OperationTable, Hashable, Budget], Decision]:
+    """``decide`` of a model without an initial value, decided by one algorithm, key by key."""
+
+    def decide(table: OperationTable, _initial: Hashable, _budget: Budget) -> Decision:
+        decision = by_key(table, decide_part)
+        decision.algorithm = algorithm.name
+        return decision
+
+    return decide
+
+
 def in_turns(
     table: OperationTable,
     decide_part: Callable[[OperationTable, Budget], Decision],

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
+from rumpus.checker.anomalies import anomaly_of_grants
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold
@@ -35,17 +36,13 @@ def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
         hold = with_token[number]
         if _token(hold) <= _token(earlier):
             result.anomalies.append(
-                Anomaly(
-                    kind="token-regression",
-                    description=(
-                        f"c{hold.client} was granted token {hold.token} at "
-                        f"{_at(history, hold.granted)}, after c{earlier.client} had been granted "
-                        f"token {earlier.token} at {_at(history, earlier.granted)}"
-                    ),
-                    ops=sorted({*earlier.ops, *hold.ops}),
-                    clients=sorted({earlier.client, hold.client}),
-                    start=earlier.granted,
-                    end=hold.granted,
+                anomaly_of_grants(
+                    "token-regression",
+                    f"c{hold.client} was granted token {hold.token} at "
+                    f"{_at(history, hold.granted)}, after c{earlier.client} had been granted "
+                    f"token {earlier.token} at {_at(history, earlier.granted)}",
+                    earlier,
+                    hold,
                 )
             )
     result.stats = {"tokens": len(with_token)}
@@ -96,18 +93,14 @@ def check_order(
                 overtaken.append(other)
         if len(overtaken) >= permits:
             result.anomalies += [
-                Anomaly(
-                    kind="unfair-grant",
-                    description=(
-                        f"c{hold.client} (number {number}) was granted at "
-                        f"{_at(history, hold.granted)}, before c{other.client} (number "
-                        f"{sequence_number(other.node)}), which stood earlier in the line and "
-                        f"got it at {_at(history, other.granted)}"
-                    ),
-                    ops=sorted({*hold.ops, *other.ops}),
-                    clients=sorted({hold.client, other.client}),
-                    start=hold.granted,
-                    end=other.granted,
+                anomaly_of_grants(
+                    "unfair-grant",
+                    f"c{hold.client} (number {number}) was granted at "
+                    f"{_at(history, hold.granted)}, before c{other.client} (number "
+                    f"{sequence_number(other.node)}), which stood earlier in the line and "
+                    f"got it at {_at(history, other.granted)}",
+                    hold,
+                    other,
                 )
                 for other in overtaken
             ]

@@ -8,7 +8,7 @@ last change that was seen (null where a view shows none), ``view`` tells views o
 
 from typing import Any
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, seconds_waited
 from rumpus.checker.every_run.exercise import count_lost_sessions
 from rumpus.checker.every_run.final_phase import healed_phase
 from rumpus.checker.history import History, Operation
@@ -52,10 +52,7 @@ def check_convergence(history: History) -> CheckResult:
 
 
 def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Anomaly:
-    done = operation.completion
-    assert done is not None
-    waited = (done.time - operation.invoke.time) / 1e9
-    client = history.caller(operation)
+    waited, client = seconds_waited(operation), history.caller(operation)
     return anomaly_of(
         history,
         "stale-view",

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, seconds_waited
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, healed_phase
 from rumpus.checker.families.queue_accounting import Accounts, Element, taken
@@ -97,10 +97,7 @@ def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[
 
 
 def _slept(history: History, operation: Operation, value: Any, since: int, until: int) -> Anomaly:
-    done = operation.completion
-    assert done is not None
-    waited = (done.time - operation.invoke.time) / 1e9
-    client = history.caller(operation)
+    waited, client = seconds_waited(operation), history.caller(operation)
     return anomaly_of(
         history,
         "stuck-waiter",

@@ -15,13 +15,11 @@ from typing import Any
 
 from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Command, Frames, Record, Report, frame
+from rumpus.harness.clients.restartable_workers import RestartableWorkers
 from rumpus.harness.clients.worker import Assignment
 from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines
-
-RESTART_PATIENCE_S = 15.0
-"""How long ``restart`` waits for the new process to report that it is ready."""
 
 _CHUNK = 1 << 16  # bytes a read; from 128 KiB on malloc maps new pages for each, ten times as slow
 
@@ -40,7 +38,7 @@ class _Worker:
         self.forgotten = threading.Event()
 
 
-class WorkerPool:
+class WorkerPool(RestartableWorkers[_Worker]):
     """Processes of the operating system, one a client; fulfils ``harness.clients.workers.Workers``.
 
     Sending and receiving belong to one thread (the driver's). ``pause``, ``resume``, ``kill``
@@ -74,10 +72,9 @@ class WorkerPool:
         self._logs = logs
         self._notify = notify
         self._origin = origin
-        self._workers: dict[int, _Worker] = {}
+        self._workers = {}
         # A worker lives as long as the thread that started it, so one thread starts them all.
         self._starting = threading.Lock()
-        self._stopped = False
         self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worker-starter")
 
     # -- the driver's side ----------------------------------------------------------------
@@ -89,7 +86,7 @@ class WorkerPool:
             EnvironmentRefusal: a process cannot be started.
         """
         for client in range(self.count):
-            self._starter.submit(self._spawn, client).result()
+            self._start(client)
 
     def stream(self, client: int) -> socket.socket:
         """The channel to watch for a client's messages."""
@@ -109,22 +106,10 @@ class WorkerPool:
             return None
         return worker.frames.feed(data) if data else None
 
-    def ready(self, client: int) -> None:
-        """Tell whoever waits for a restart that the client is open."""
-        self._workers[client].ready.set()
-
     def forget(self, client: int) -> None:
         """Close the channel of a process that is gone; only now may it be started again."""
         self._workers[client].stream.close()
-        self._workers[client].forgotten.set()
-
-    def killed_at(self, client: int) -> int | None:
-        """When a process killed by ``kill`` was seen to be gone; None before that."""
-        return self._workers[client].killed_at
-
-    def killed(self, client: int) -> bool:
-        """Whether ``kill`` has struck the process, be it gone already or not."""
-        return self._workers[client].killed
+        super().forget(client)
 
     def stop(self, patience: float = 0.5) -> None:
         """End every process: those that do not go by themselves in time are killed."""
@@ -145,6 +130,9 @@ class WorkerPool:
                 worker.process.wait()
         self._workers.clear()
         self._starter.shutdown()
+
+    def _start(self, client: int) -> None:
+        self._starter.submit(self._spawn, client).result()
 
     def _spawn(self, client: int) -> None:
         with self._starting:
@@ -207,7 +195,7 @@ class WorkerPool:
         worker.process.send_signal(signal.SIGSTOP)
         # Whether or not it is seen to stop in time: sooner or later it will.
         worker.paused = True
-        self._session_record(client, before, "paused")
+        self._session_record(client, "paused", before)
         _wait_for(lambda: self.state(client) != "running")
 
     def resume(self, client: int) -> None:
@@ -217,7 +205,7 @@ class WorkerPool:
             return
         worker.paused = False
         worker.process.send_signal(signal.SIGCONT)
-        self._session_record(client, self._clock(), "resumed")
+        self._session_record(client, "resumed")
 
     def kill(self, client: int) -> None:
         """Kill it with SIGKILL."""
@@ -231,25 +219,6 @@ class WorkerPool:
             worker.paused = False
             self._notify(Exited(client))
 
-    def restart(self, client: int) -> None:
-        """Start a killed client again and wait until it is open.
-
-        Raises:
-            TimeoutError: it did not become ready in time.
-        """
-        if self.state(client) != "dead":
-            return
-        if not self._workers[client].forgotten.wait(RESTART_PATIENCE_S):
-            raise TimeoutError(f"nobody took note of the end of client c{client}'s process")
-        self._starter.submit(self._spawn, client).result()
-        if self._stopped:
-            return
-        self._notify(Started(client))
-        if not self._workers[client].ready.wait(RESTART_PATIENCE_S):
-            raise TimeoutError(
-                f"client c{client} was started again but was not ready in {RESTART_PATIENCE_S} s"
-            )
-
     def state(self, client: int) -> ClientState:
         """What the operating system says of the process."""
         worker = self._workers[client]
@@ -259,10 +228,6 @@ class WorkerPool:
 
     def _clock(self) -> int:
         return time.monotonic_ns() - self._origin
-
-    def _session_record(self, client: int, time_ns: int, f: str) -> None:
-        value = {"client": client}
-        self._notify(Record(time_ns, "session", "info", f, value))
 
 
 def _is_stopped(pid: int) -> bool:

@@ -9,38 +9,26 @@ import errno
 import selectors
 import socket
 import struct
-from collections import Counter, deque
+from collections import deque
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 from rumpus.harness.links import zookeeper_frames
-from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
-from rumpus.harness.links.watch_tracing import WatchTracing
+from rumpus.harness.links.tally import (
+    LOSES_TO_CLIENT,
+    LOSES_TO_SERVER,
+    ConnectionTally,
+    Tally,
+)
 from rumpus.harness.links.zookeeper_frames import FrameReader
+
+if TYPE_CHECKING:
+    from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _CHUNK = 1 << 16  # bytes a read
 _QUEUE_LIMIT = 1 << 20  # bytes waiting for one end above which the other is not read
 ABORT = struct.pack("ii", 1, 0)  # struct linger: on, 0 s, so that closing sends a reset
-
-_LOSES_TO_SERVER: frozenset[Cut | None] = frozenset({"black-hole", "to-server", "half-open"})
-_LOSES_TO_CLIENT: frozenset[Cut | None] = frozenset({"black-hole", "to-client", "half-open"})
-
-
-class Tally:
-    """What has been seen of one client, over all its links."""
-
-    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
-
-    def __init__(self, client: int) -> None:
-        self.client = client
-        self.connections = 0
-        """How many it has had."""
-        self.swallowed = 0
-        self.last_answer: int | None = None
-        self.requests: Counter[int | None] = Counter()
-        """Requests that were carried to servers, by opcode."""
-        self.shown = 0
-        """The highest zxid in the header of a reply."""
 
 
 class Traffic:
@@ -147,10 +135,9 @@ class Connection:
     """
 
     __slots__ = (
-        "_asked",
         "_awaited",
         "_held",
-        "_tracing",
+        "_tally",
         "_welcomed",
         "client",
         "closed",
@@ -165,12 +152,10 @@ class Connection:
         self.granted = 0
         self.spoilt = False
         self.closed = False
-        self._asked = False  # the ConnectRequest has passed
-        self._welcomed = False  # so has its answer
+        self._welcomed = False  # the answer to the ConnectRequest has passed
         self._awaited: int | None = None  # xid of the reply to lose
         self._held = b""  # incomplete frame held back while a reply is awaited
-        link.tally.connections += 1
-        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
+        self._tally = ConnectionTally(link.tally, link.traffic.watch_events)
         family, address = link.server
         self.client = End(self, accepted)
         self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
@@ -192,8 +177,8 @@ class Connection:
         """Let what the link's cut says be so from now on."""
         cut = self.link.cut
         for end, lossy in (
-            (self.client, cut in _LOSES_TO_SERVER),
-            (self.server, cut in _LOSES_TO_CLIENT),
+            (self.client, cut in LOSES_TO_SERVER),
+            (self.server, cut in LOSES_TO_CLIENT),
         ):
             end.lossy = lossy
             if lossy and end.peer.queue:  # what is under way is lost too
@@ -304,13 +289,7 @@ class Connection:
         server.socket.close()
 
     def _look_at_requests(self, data: bytes) -> None:
-        frames = self.client.reader.feed(data)
-        if frames and not self._asked:
-            self._asked = True
-            frames = frames[1:]
-        self.link.tally.requests.update(map(zookeeper_frames.opcode, frames))
-        for frame in frames:
-            self._tracing.request(frame)
+        frames = self._tally.requests(self.client.reader.feed(data))
         lost_reply = self.link.lost_reply
         if lost_reply is None or lost_reply.connection is not None:
             return
@@ -338,7 +317,7 @@ class Connection:
                     self._send(self.client, data, answers=answers)
                 self._fire(len(frame))
                 return
-            self._note_reply(frame)
+            self._tally.reply(frame, monotonic_ns())
             answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._awaited is not None:
             # Only whole frames pass, so that not even the first byte of the awaited one does.
@@ -347,13 +326,6 @@ class Connection:
             data, self._held = data[:passing], data[passing:]
         if data:
             self._send(self.client, data, answers=answers)
-
-    def _note_reply(self, frame: bytes) -> None:
-        noted = self._tracing.reply(frame, monotonic_ns())
-        tally = self.link.tally
-        tally.shown = max(tally.shown, self._tracing.shown)
-        if noted is not None:
-            self.link.traffic.watch_events.append(noted)
 
     def _fire(self, size: int) -> None:
         """Lose the awaited reply, and with that end the cut."""

@@ -10,8 +10,9 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from time import monotonic_ns
 
-from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Tally, Traffic
+from rumpus.harness.links.link_connection import ABORT, Connection, Link, LostReply, Traffic
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.tally import Tally
 from rumpus.harness.links.zookeeper_frames import requests_by_name
 
 LISTEN_ON = "127.0.0.1"

@@ -1,36 +1,20 @@
 """One client's connection through a gate of the simulated network, and what is wrong with it."""
 
-from collections import Counter, deque
-from typing import Final
+from collections import deque
 
 from rumpus.harness.links import zookeeper_frames
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
-from rumpus.harness.links.watch_tracing import WatchTracing
+from rumpus.harness.links.tally import (
+    LOSES_TO_CLIENT,
+    LOSES_TO_SERVER,
+    ConnectionTally,
+    Tally,
+)
 from rumpus.harness.links.zookeeper_frames import FrameReader
 from rumpus.harness.simulated_faults import RequestTrigger
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.gate import Link as Passage
-
-LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})
-LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-client", "half-open"})
-
-
-class Tally:
-    """What has been seen of one client, over all its links."""
-
-    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
-
-    def __init__(self, client: int) -> None:
-        self.client = client
-        self.connections = 0
-        """How many it has had."""
-        self.swallowed = 0
-        self.last_answer: int | None = None
-        self.requests: Counter[int | None] = Counter()
-        """Requests that were carried to servers, by opcode."""
-        self.shown = 0
-        """The highest zxid in the header of a reply."""
 
 
 class ArmedTrigger:
@@ -113,13 +97,12 @@ class LinkConnection:
     """
 
     __slots__ = (
-        "_asked",
         "_awaited",
         "_from_client",
         "_from_server",
         "_held",
         "_holding",
-        "_tracing",
+        "_tally",
         "_trigger",
         "_welcomed",
         "client_ended",
@@ -137,12 +120,10 @@ class LinkConnection:
         self.spoilt = False
         self.client_ended = False
         self.server_ended = False
-        link.tally.connections += 1
-        self._tracing = WatchTracing(link.tally.client, link.tally.connections)
+        self._tally = ConnectionTally(link.tally, link.watch_events)
         self._from_client = FrameReader()
         self._from_server = FrameReader()
-        self._asked = False  # the ConnectRequest has come
-        self._welcomed = False  # so has its answer
+        self._welcomed = False  # the answer to the ConnectRequest has come
         self._trigger: ArmedTrigger | None = None
         self._awaited: int | None = None  # xid of the reply that the trigger is about
         self._held = b""  # what of the server's bytes is held back
@@ -161,13 +142,7 @@ class LinkConnection:
         if link.cut in LOSES_TO_SERVER:
             self._swallow(len(chunk))
             return b""
-        frames = self._from_client.feed(chunk)
-        if frames and not self._asked:
-            self._asked = True
-            frames = frames[1:]
-        link.tally.requests.update(map(zookeeper_frames.opcode, frames))
-        for frame in frames:
-            self._tracing.request(frame)
+        frames = self._tally.requests(self._from_client.feed(chunk))
         if link.armed_triggers:
             return self._look_at_requests(chunk, frames)
         return chunk
@@ -194,9 +169,9 @@ class LinkConnection:
                 self._held = b""
                 if self._trigger is not None and self._trigger.trigger.action == "hold-reply":
                     for held in frames[number:]:
-                        self._note_reply(held)
+                        self._tally.reply(held, link.monotonic())
                 return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
-            self._note_reply(frame)
+            self._tally.reply(frame, link.monotonic())
             answers = answers or xid != zookeeper_frames.WATCH_XID
         if self._holding is not None:
             self._held += chunk
@@ -298,13 +273,6 @@ class LinkConnection:
     def _end_hold(self, armed: ArmedTrigger) -> None:
         if self._holding is armed:
             self.release()
-
-    def _note_reply(self, frame: bytes) -> None:
-        link = self.link
-        noted = self._tracing.reply(frame, link.monotonic())
-        link.tally.shown = max(link.tally.shown, self._tracing.shown)
-        if noted is not None:
-            link.watch_events.append(noted)
 
     def _swallow(self, amount: int) -> None:
         self.spoilt = True

@@ -8,14 +8,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
 from rumpus.harness.links.zookeeper_frames import REQUESTS, requests_by_name
-from rumpus.harness.simulated.link_connection import (
-    LOSES_TO_SERVER,
-    ArmedTrigger,
-    Link,
-    LinkConnection,
-    Tally,
-)
+from rumpus.harness.simulated.link_connection import ArmedTrigger, Link, LinkConnection
 from rumpus.harness.simulated.workers import client_host
 from rumpus.harness.simulated_faults import RequestTrigger, TriggerLinks
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator

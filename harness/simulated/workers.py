@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Command, Record, Report
+from rumpus.harness.clients.restartable_workers import RestartableWorkers
 from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.simulated.home import SimHome, write_out
 from rumpus.harness.simulated.machines import SimClientMachines
@@ -28,9 +29,6 @@ from rumpus.simulation.network.network import Network
 if TYPE_CHECKING:
     from rumpus.harness.simulated_faults import ClientMachines
     from rumpus.simulation.kernel.process import Task
-
-RESTART_PATIENCE_S = 15.0
-"""How long ``restart`` waits for the new process to report that it is ready, virtual seconds."""
 
 LOG_FORMAT = "%(asctime)s.%(msecs)03d %(name)s %(levelname)s %(message)s"
 
@@ -111,7 +109,7 @@ class _Worker:
         return self._commands.popleft()
 
 
-class SimWorkers:
+class SimWorkers(RestartableWorkers[_Worker]):
     """Fulfils ``harness.clients.workers.Workers`` with simulated processes ``c0``, ``c1`` ...
 
     Args:
@@ -149,20 +147,19 @@ class SimWorkers:
         self._simulator = simulator
         self._network = network
         self._mailbox = mailbox
-        self._workers: dict[int, _Worker] = {}
+        self._workers = {}
         self._disks = [Disk(simulator, client_host(client)) for client in range(count)]
         self._open_logs: dict[int, TextIO] = {}
         self.machines: ClientMachines | None = SimClientMachines(
             lambda client: self._workers[client].process, self._session_record
         )
-        self._stopped = False
 
     # -- the driver's side ----------------------------------------------------------------
 
     def start(self) -> None:
         """Start every process. They wait for ``Open``."""
         for client in range(self.count):
-            self._spawn(client)
+            self._start(client)
 
     def stream(self, client: int) -> int:
         """The client itself: the mailbox is told of what it says."""
@@ -179,22 +176,6 @@ class SimWorkers:
         if reports is None and not worker.process.dead:
             return []
         return reports
-
-    def ready(self, client: int) -> None:
-        """Tell whoever waits for a restart that the client is open."""
-        self._workers[client].ready.set()
-
-    def forget(self, client: int) -> None:
-        """Let go of a process that is gone; only now may it be started again."""
-        self._workers[client].forgotten.set()
-
-    def killed_at(self, client: int) -> int | None:
-        """When a process was killed by ``kill``; None before that."""
-        return self._workers[client].killed_at
-
-    def killed(self, client: int) -> bool:
-        """Whether ``kill`` has struck the process."""
-        return self._workers[client].killed
 
     def stop(self) -> None:
         """End every process."""
@@ -232,25 +213,6 @@ class SimWorkers:
             worker.killed_at = self._clock()
             self._notify(Exited(client))
 
-    def restart(self, client: int) -> None:
-        """Start a killed client again and wait until it is open.
-
-        Raises:
-            TimeoutError: it did not become ready in time.
-        """
-        if self.state(client) != "dead":
-            return
-        if not self._workers[client].forgotten.wait(RESTART_PATIENCE_S):
-            raise TimeoutError(f"nobody took note of the end of client c{client}'s process")
-        if self._stopped:
-            return
-        self._spawn(client)
-        self._notify(Started(client))
-        if not self._workers[client].ready.wait(RESTART_PATIENCE_S):
-            raise TimeoutError(
-                f"client c{client} was started again but was not ready in {RESTART_PATIENCE_S} s"
-            )
-
     def state(self, client: int) -> ClientState:
         """What its process is doing."""
         process = self._workers[client].process
@@ -261,10 +223,7 @@ class SimWorkers:
     def _clock(self) -> int:
         return BOOT + self._simulator.now - self._origin
 
-    def _session_record(self, client: int, f: str) -> None:
-        self._notify(Record(self._clock(), "session", "info", f, {"client": client}))
-
-    def _spawn(self, client: int) -> None:
+    def _start(self, client: int) -> None:
         process = self._simulator.process(f"c{client}", client_host(client))
         worker = self._workers[client] = _Worker(process, self._mailbox, client)
         log = self._log(client)

@@ -72,16 +72,11 @@ class BlacklistLock(BreakableLock):
             and before it is ended: the application must stop acting.
     """
 
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"freed-live-holder", "missed-revocation"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=(
-            "The holder stops believing before the lock passes on, but what it is in the middle "
-            "of is not undone: let the resource check tokens. A client that is frozen as a whole "
-            "does not obey; its session expires."
-        ),
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"freed-live-holder", "missed-revocation"},
+        "The holder stops believing before the lock passes on, but what it is in the middle "
+        "of is not undone: let the resource check tokens. A client that is frozen as a whole "
+        "does not obey; its session expires.",
     )
     _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
     _guard_class: ClassVar[type[BlacklistGuard]] = BlacklistGuard
@@ -153,15 +148,10 @@ class IdentityLock(BreakableLock):
         name: where we run; host and process number if empty. The rest is as for every lock here.
     """
 
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"freed-live-holder", "false-removal"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=(
-            "Only as good as the knowledge that the process is dead: a holder that is freed "
-            "although it lives goes on believing. Use the session blacklist where nobody knows."
-        ),
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"freed-live-holder", "false-removal"},
+        "Only as good as the knowledge that the process is dead: a holder that is freed "
+        "although it lives goes on believing. Use the session blacklist where nobody knows.",
     )
 
     def __init__(

@@ -1,12 +1,18 @@
 """Locks that can be taken from a holder that hangs or has died."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from rumpus.recipes.breaking import faulty_breakable_locks, published_breakable_locks
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, BreakableLock, IdentityLock
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests.common_mutants import (
+    SORTS_BY_NAME,
+    WAITS_FOR_ITSELF,
+    wrong_timeouts,
+)
 from rumpus.recipes.lock.faulty_locks import WaitsForItself
 
 BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
@@ -73,8 +79,7 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     ),
     "sorts-by-name": mutant(
         variant(IdentityLock, contest=faulty_contests.SortsByName),
-        "sorts the nodes by their whole names, which begin with a random mark, not by their "
-        "sequence numbers",
+        SORTS_BY_NAME,
         {"split-brain", "unfair-grant"},
     ),
     "watches-first": mutant(
@@ -94,19 +99,10 @@ BREAKABLE_LOCKS: Final[Mapping[str, CatalogueEntry[BreakableLock]]] = {
     ),
     "refuses-reentry": mutant(
         variant(IdentityLock, WaitsForItself),
-        "a thread that holds the lock and asks for it again waits until its timeout, for itself",
+        WAITS_FOR_ITSELF,
         {"refused-reentry"},
     ),
-    "ignores-timeout": mutant(
-        variant(IdentityLock, faulty_contenders.IgnoresTimeout),
-        "acquire takes a timeout and waits for ever",
-        {"overdue-call"},
-    ),
-    "halves-timeout": mutant(
-        variant(IdentityLock, faulty_contenders.HalvesTimeout),
-        "acquire gives up after half of its timeout",
-        {"early-timeout"},
-    ),
+    **wrong_timeouts(partial(variant, IdentityLock)),
     "cooperative-blacklist": mutant(
         published_breakable_locks.CooperativeBlacklistLock,
         "the servers are to refuse the heartbeats of a session on the blacklist, which ZooKeeper "

@@ -21,7 +21,13 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.contests.line_view import Stand, first_in_line
 from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.election.acknowledgement import Acknowledgements
-from rumpus.recipes.promises import ACKNOWLEDGEMENT, EXCLUSION, HOLDING, LEADERSHIP, Promises
+from rumpus.recipes.promises import (
+    ACKNOWLEDGEMENT,
+    LEADERSHIP,
+    Promises,
+    fair_contest,
+    unfair_contest,
+)
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
@@ -169,29 +175,11 @@ class FairElection(ContestElection):
     """Candidates lead in the order in which they came. See ``recipes.contests.fair_contest``."""
 
     contest = FairContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | HOLDING
-        | LEADERSHIP
-        | ACKNOWLEDGEMENT
-        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=_NO_WINDOW,
-    )
+    promises: ClassVar[Promises] = fair_contest(LEADERSHIP | ACKNOWLEDGEMENT, _NO_WINDOW)
 
 
 class UnfairElection(ContestElection):
     """Whoever is quickest leads. See ``recipes.contests.unfair_contest``."""
 
     contest = UnfairContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=HOLDING
-        | LEADERSHIP
-        | ACKNOWLEDGEMENT
-        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
-        tokens=True,
-        reentrant=True,
-        notes="No order, and no bound on wake-ups. " + _NO_WINDOW,
-    )
+    promises: ClassVar[Promises] = unfair_contest(LEADERSHIP | ACKNOWLEDGEMENT, _NO_WINDOW)

@@ -242,11 +242,7 @@ class Jobs(Recipe):
                 return True
 
             done = call.rounds(one)
-            if done is None:
-                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be done")
-            self._in_hand = None
-            if not done:
-                raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
+            self._let_go(claim, done, "be done")
 
     def give_back(self, claim: Claim, timeout: float | None = None) -> None:
         """Leave a job to others, undone.
@@ -265,11 +261,15 @@ class Jobs(Recipe):
                 return True
 
             given = call.rounds(one)
-            if given is None:
-                raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may be in our hands")
-            self._in_hand = None
-            if not given:
-                raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
+            self._let_go(claim, given, "be in our hands")
+
+    def _let_go(self, claim: Claim, done: bool | None, doubt: str) -> None:
+        """A job is out of our hands, unless there was no answer; raises if it was not ours."""
+        if done is None:
+            raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may {doubt}")
+        self._in_hand = None
+        if not done:
+            raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
 
     # Requests.
 

@@ -1,10 +1,16 @@
 """Locks."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests.common_mutants import (
+    SORTS_BY_NAME,
+    WAITS_FOR_ITSELF,
+    wrong_timeouts,
+)
 from rumpus.recipes.lock import faulty_locks, published_locks
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock, UnfairLock
 from rumpus.recipes.lock.delayed_lock import DelayedLock
@@ -63,8 +69,7 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     ),
     "sorts-by-name": mutant(
         variant(FairLock, contest=faulty_contests.SortsByName),
-        "sorts the nodes by their whole names, which begin with a random mark, not by their "
-        "sequence numbers",
+        SORTS_BY_NAME,
         {"split-brain", "unfair-grant"},
     ),
     "never-held": mutant(
@@ -74,19 +79,10 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     ),
     "refuses-reentry": mutant(
         variant(FairLock, faulty_locks.WaitsForItself),
-        "a thread that holds the lock and asks for it again waits until its timeout, for itself",
+        WAITS_FOR_ITSELF,
         {"refused-reentry"},
     ),
-    "ignores-timeout": mutant(
-        variant(FairLock, faulty_contenders.IgnoresTimeout),
-        "acquire takes a timeout and waits for ever",
-        {"overdue-call"},
-    ),
-    "halves-timeout": mutant(
-        variant(FairLock, faulty_contenders.HalvesTimeout),
-        "acquire gives up after half of its timeout",
-        {"early-timeout"},
-    ),
+    **wrong_timeouts(partial(variant, FairLock)),
     "countdown": mutant(
         variant(
             ValidityLock, contest=variant(ValidContest, _validity_class=faulty_locks.Countdown)

@@ -13,7 +13,7 @@ from rumpus.recipes.contests.contender import Contender
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.contests.unfair_contest import UnfairContest
-from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+from rumpus.recipes.promises import LIVENESS, Promises, fair_contest, unfair_contest
 from rumpus.recipes.requests.deadline import Deadline
 
 _NO_WINDOW = (
@@ -117,27 +117,11 @@ class FairLock(ContestLock):
     """First come, first served; one release wakes one waiter. See ``contests.fair_contest``."""
 
     contest = FairContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=EXCLUSION
-        | HOLDING
-        | LIVENESS
-        | {"unaware-holder", "refused-reentry", "token-regression", "unfair-grant", "herd"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=_NO_WINDOW,
-    )
+    promises: ClassVar[Promises] = fair_contest(LIVENESS, _NO_WINDOW)
 
 
 class UnfairLock(ContestLock):
     """Whoever is quickest; every release wakes all waiters. See ``contests.unfair_contest``."""
 
     contest = UnfairContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=HOLDING
-        | LIVENESS
-        | {"split-brain", "unaware-holder", "refused-reentry", "token-regression"},
-        tokens=True,
-        reentrant=True,
-        notes="No order, and no bound on wake-ups. " + _NO_WINDOW,
-    )
+    promises: ClassVar[Promises] = unfair_contest(LIVENESS, _NO_WINDOW)

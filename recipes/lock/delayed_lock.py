@@ -133,17 +133,12 @@ class DelayedLock(ContestLock):
     """
 
     contest = DelayedContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"early-grant"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        lock_delay=DELAY,
-        notes=(
-            "After a holder's session has ended without a release nobody is granted the lock for "
-            "the delay; after a release somebody is at once. What a failed holder still does "
-            "after the delay is not prevented: let the resource check tokens."
-        ),
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"early-grant"},
+        "After a holder's session has ended without a release nobody is granted the lock for "
+        "the delay; after a release somebody is at once. What a failed holder still does "
+        "after the delay is not prevented: let the resource check tokens.",
+        delay=DELAY,
     )
 
     def __init__(

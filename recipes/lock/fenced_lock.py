@@ -24,16 +24,11 @@ class FencedLock(ContestLock):
 
     contest = FairContest
     _fence_class: ClassVar[type[ZooKeeperFence]] = ZooKeeperFence
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"stale-action", "refused-sequencer"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"stale-action", "refused-sequencer"},
+        "A holder that was paused may believe too long, and try; the resource refuses it. Only "
+        "what is done through the fence is protected.",
         fenced=True,
-        notes=(
-            "A holder that was paused may believe too long, and try; the resource refuses it. Only "
-            "what is done through the fence is protected."
-        ),
     )
 
     def __init__(

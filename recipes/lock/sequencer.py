@@ -105,15 +105,10 @@ class SequencerLock(ContestLock):
 
     contest = FairContest
     verifier: ClassVar[type[Verifier]] = Verifier
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"stale-sequencer", "refused-sequencer"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=(
-            "A sequencer that was verified may be stale a moment later: what is done then is not "
-            "prevented. Let the resource compare tokens where that matters."
-        ),
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"stale-sequencer", "refused-sequencer"},
+        "A sequencer that was verified may be stale a moment later: what is done then is not "
+        "prevented. Let the resource compare tokens where that matters.",
     )
 
     def sequencer(self) -> str:

@@ -71,16 +71,11 @@ class ValidityLock(ContestLock):
     """
 
     contest = ValidContest
-    promises: ClassVar[Promises] = Promises(
-        prevents=FairLock.promises.prevents | {"stale-belief"},
-        wakeups=1,
-        tokens=True,
-        reentrant=True,
-        notes=(
-            "The belief ends before the session can. An action that takes longer than the window "
-            "had left when it began can still come late: leave a margin (guard), or let the "
-            "resource check tokens. Clocks must not differ in rate by more than 5 in 100."
-        ),
+    promises: ClassVar[Promises] = FairLock.promises.and_more(
+        {"stale-belief"},
+        "The belief ends before the session can. An action that takes longer than the window "
+        "had left when it began can still come late: leave a margin (guard), or let the "
+        "resource check tokens. Clocks must not differ in rate by more than 5 in 100.",
     )
 
     def __init__(

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests.common_mutants import wrong_timeouts
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.read_write import faulty_read_write_locks
 from rumpus.recipes.read_write.kazoo_read_write_lock import KazooReadWriteLock
@@ -112,14 +113,5 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
         "held is always false: a holder does nothing with the lock",
         {"unbelieving-holder"},
     ),
-    "ignores-timeout": mutant(
-        with_sides(faulty_contenders.IgnoresTimeout),
-        "acquire takes a timeout and waits for ever",
-        {"overdue-call"},
-    ),
-    "halves-timeout": mutant(
-        with_sides(faulty_contenders.HalvesTimeout),
-        "acquire gives up after half of its timeout",
-        {"early-timeout"},
-    ),
+    **wrong_timeouts(with_sides),
 }

@@ -11,7 +11,7 @@ from kazoo.recipe.lock import Lock
 from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.lock.kazoo_lock import KazooContest
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
-from rumpus.recipes.read_write.read_write_lock import ReadWriteLock
+from rumpus.recipes.read_write.read_write_lock import ReadLock, ReadWriteLock
 
 PROMISES: Final = Promises(
     prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
@@ -47,16 +47,11 @@ class KazooWriteContest(KazooContest):
         return self._client.WriteLock(self._path, self._name)
 
 
-class KazooReadLock(ContestLock):
+class KazooReadLock(ReadLock):
     """``kazoo.recipe.lock.ReadLock``; see the module."""
 
     contest = KazooReadContest
     promises: ClassVar[Promises] = PROMISES
-
-    @property
-    def token(self) -> int | None:
-        """None: of readers who hold together, none is later than another."""
-        return None
 
 
 class KazooWriteLock(ContestLock):

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Literal
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.contests.contest import Contest
 from rumpus.recipes.contests.fair_contest import MARK, FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Line, Promises
@@ -64,7 +65,7 @@ class WriteContest(FairContest):
 class ReadLock(ContestLock):
     """The side of readers, who hold it together."""
 
-    contest = ReadContest
+    contest: ClassVar[type[Contest]] = ReadContest
     promises: ClassVar[Promises] = PROMISES
 
     @property

@@ -1,10 +1,12 @@
 """Semaphores."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests.common_mutants import SORTS_BY_NAME, wrong_timeouts
 from rumpus.recipes.semaphore import faulty_semaphores
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
 from rumpus.recipes.semaphore.kazoo_semaphore import KazooSemaphore
@@ -45,8 +47,7 @@ SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
     ),
     "sorts-by-name": mutant(
         variant(Semaphore, contest=variant(SemaphoreContest, faulty_contests.SortsByName)),
-        "sorts the nodes by their whole names, which begin with a random mark, not by their "
-        "sequence numbers",
+        SORTS_BY_NAME,
         {"split-brain", "unfair-grant"},
     ),
     "believes-for-good": mutant(
@@ -59,14 +60,5 @@ SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
         "held is always false: a holder does nothing with its permit",
         {"unbelieving-holder"},
     ),
-    "ignores-timeout": mutant(
-        variant(Semaphore, faulty_contenders.IgnoresTimeout),
-        "acquire takes a timeout and waits for ever",
-        {"overdue-call"},
-    ),
-    "halves-timeout": mutant(
-        variant(Semaphore, faulty_contenders.HalvesTimeout),
-        "acquire gives up after half of its timeout",
-        {"early-timeout"},
-    ),
+    **wrong_timeouts(partial(variant, Semaphore)),
 }

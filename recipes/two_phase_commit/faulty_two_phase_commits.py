@@ -17,6 +17,7 @@ from rumpus.recipes.two_phase_commit.transaction_nodes import (
     Parties,
     PeerCommit,
     Progress,
+    Proposal,
     VotedAlready,
 )
 
@@ -39,18 +40,13 @@ class PiecemealCommit(PeerCommit):
 
 class OneByOneCommit(CoordinatedCommit):
     def _conclude(
-        self,
-        call: RetryingCall,
-        progress: Progress,
-        decision: Decision,
-        *,
-        absent: str | None = None,
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         assert progress.parties is not None
         for site in dict.fromkeys([*progress.parties.participants, self._name]):
             node = f"{self._node(progress.transaction)}/{DECISION}-{site}"
             try:
-                call.write(self._client.create_async, node, decision.encode())
+                call.write(self._client.create_async, node, proposal.decision.encode())
             except NodeExistsError:
                 continue
         return None
@@ -61,16 +57,11 @@ class OneByOneCommit(CoordinatedCommit):
 
 class AbortsAloneCommit(PeerCommit):
     def _conclude(
-        self,
-        call: RetryingCall,
-        progress: Progress,
-        decision: Decision,
-        *,
-        absent: str | None = None,
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
-        if absent is not None:
-            return decision
-        return super()._conclude(call, progress, decision)
+        if proposal.absent is not None:
+            return proposal.decision
+        return super()._conclude(call, progress, proposal)
 
 
 class WaitsForCoordinatorCommit(CoordinatedCommit):
@@ -80,19 +71,14 @@ class WaitsForCoordinatorCommit(CoordinatedCommit):
 
 class NeedsPresenceCommit(PeerCommit):
     def _conclude(
-        self,
-        call: RetryingCall,
-        progress: Progress,
-        decision: Decision,
-        *,
-        absent: str | None = None,
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         assert progress.parties is not None
         node = self._node(progress.transaction)
         children = call.read(self._client.get_children_async, node)
         present = all(AT_WORK + site in children for site in progress.parties.participants)
-        kept: Decision = decision if present else "abort"
-        return super()._conclude(call, progress, kept, absent=absent)
+        kept = proposal if present else replace(proposal, decision="abort")
+        return super()._conclude(call, progress, kept)
 
 
 class OverwritesCommit(PeerCommit):
@@ -124,16 +110,11 @@ class OverwritesCommit(PeerCommit):
         return super()._read_decision(call, transaction, watch=watch)
 
     def _conclude(
-        self,
-        call: RetryingCall,
-        progress: Progress,
-        decision: Decision,
-        *,
-        absent: str | None = None,
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
         node = self._decision_node(progress.transaction)
-        call.write(self._client.set_async, node, decision.encode())
-        return decision
+        call.write(self._client.set_async, node, proposal.decision.encode())
+        return proposal.decision
 
 
 class ExistsIsMineCommit(PeerCommit):

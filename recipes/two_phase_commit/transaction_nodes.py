@@ -87,6 +87,14 @@ class Progress:
     at_work: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """What ``decide`` would decide, and whose missing vote it casts as a no with it, if any."""
+
+    decision: Decision
+    absent: str | None = None
+
+
 class TwoPhaseCommit(Recipe):
     """One site's part in the transactions below ``path``.
 
@@ -330,43 +338,32 @@ class TwoPhaseCommit(Recipe):
             if site not in progress.votes and VOTE + site in children:
                 progress.votes[site] = self._read_vote(call, progress.transaction, site)[0]
         if not all(progress.votes.values()):
-            return self._conclude(call, progress, "abort")
+            return self._conclude(call, progress, Proposal("abort"))
         missing = [site for site in participants if site not in progress.votes]
         if not missing:
-            return self._conclude(call, progress, "commit")
+            return self._conclude(call, progress, Proposal("commit"))
         gone = [s for s in missing if s in progress.at_work and AT_WORK + s not in children]
         if gone or progress.patience.passed:
-            return self._conclude(call, progress, "abort", absent=(gone or missing)[0])
+            return self._conclude(call, progress, Proposal("abort", (gone or missing)[0]))
         progress.at_work |= {site for site in missing if AT_WORK + site in children}
         call.wait(progress.patience)
         return None
 
     def _conclude(
-        self,
-        call: RetryingCall,
-        progress: Progress,
-        decision: Decision,
-        *,
-        absent: str | None = None,
+        self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
-        """Create the decision; None if somebody was quicker: with it, or with the missing vote.
-
-        Args:
-            call: that of ``decide``.
-            progress: what is known.
-            decision: what to decide.
-            absent: whose missing vote is cast as a no with it.
-        """
+        """Create the decision; None if somebody was quicker: with it, or with the missing vote."""
         node = self._node(progress.transaction)
         multi = self._client.transaction()
-        if absent is not None:
-            multi.create(f"{node}/{VOTE}{absent}", _ballot(ballot=False, author=self._name))
-        multi.create(self._decision_node(progress.transaction), decision.encode())
+        if proposal.absent is not None:
+            vote = f"{node}/{VOTE}{proposal.absent}"
+            multi.create(vote, _ballot(ballot=False, author=self._name))
+        multi.create(self._decision_node(progress.transaction), proposal.decision.encode())
         try:
             call.commit(multi, node)
         except NodeExistsError:
             return None
-        return decision
+        return proposal.decision
 
     def _read_decision(
         self, call: RetryingCall, transaction: str, *, watch: bool = False

@@ -51,10 +51,7 @@ class KazooDataView(_KazooView):
 
     follows: ClassVar[Literal["data"]] = "data"
     _watch_class = DataWatch
-
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)
-        self.value: Data | None = None
+    value: Data | None = None
 
     def _told(self, data: bytes | None, stat: ZnodeStat | None) -> bool:
         self.value = None if stat is None else Data(data or b"", stat.mzxid, stat.version)
@@ -66,10 +63,7 @@ class KazooChildrenView(_KazooView):
 
     follows: ClassVar[Literal["children"]] = "children"
     _watch_class = ChildrenWatch
-
-    def __init__(self, client: KazooClient, path: str) -> None:
-        super().__init__(client, path)
-        self.value: Children | None = None
+    value: Children | None = None
 
     def _told(self, names: list[str]) -> bool:
         self.value = Children(frozenset(names), 0)

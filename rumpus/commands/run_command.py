@@ -28,7 +28,7 @@ from rumpus.runs.ensemble_choice import Choice, choose_ensemble
 from rumpus.runs.progress import ProgressDisplay
 from rumpus.runs.run_report import report
 from rumpus.runs.sim_world import SimWorld
-from rumpus.runs.world import World
+from rumpus.runs.world import RunOrder, World
 from rumpus.simulation.kernel.preemption import mode_of_seed
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
@@ -78,14 +78,9 @@ def run_command(arguments: argparse.Namespace) -> int:
     status = Status()
     with interruption.listening(display.step):
         with display.following(status):
+            run = _run(arguments, seed, record)
             world.perform(
-                _run(arguments, seed, record),
-                plan,
-                seed,
-                directory=directory,
-                record=record,
-                status=status,
-                stop_requested=interruption.requested,
+                RunOrder(run, plan, seed, directory, record, status, interruption.requested)
             )
         record.interrupted = interruption.requested()
         directory.write_record(record)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from rumpus.argument_types import JSON, RUNS, count, name, seconds
+from rumpus.argument_types import add_count, add_json, add_runs, add_seconds, name
 from rumpus.commands.run_command import TICK_MS
 from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND
 from rumpus.runs.ensemble_choice import ENSEMBLES
@@ -25,23 +25,9 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="where the servers run: real ones in Docker, or simulated ones on virtual time, where "
         "a run is decided by its seed (default: auto, docker if an engine answers)",
     )
-    run.add_argument(
-        "--nodes", type=count(1, 9), default=3, metavar="N", help="number of servers (default: 3)"
-    )
-    run.add_argument(
-        "--clients",
-        type=count(1, 100),
-        default=5,
-        metavar="N",
-        help="number of clients (default: 5)",
-    )
-    run.add_argument(
-        "--time-limit",
-        type=seconds(),
-        default=60.0,
-        metavar="S",
-        help="seconds of load (default: 60)",
-    )
+    add_count(run, "--nodes", 1, 9, "number of servers (default: 3)", default=3)
+    add_count(run, "--clients", 1, 100, "number of clients (default: 5)", default=5)
+    add_seconds(run, "--time-limit", 60.0, "seconds of load (default: 60)")
     run.add_argument(
         "--nemesis",
         type=_kinds,
@@ -50,18 +36,14 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         f"(default: {', '.join(EVERYWHERE)}; on simulated servers also "
         f"{', '.join(k for k in SIMULATED if k not in EVERYWHERE)})",
     )
-    run.add_argument(
+    add_seconds(
+        run,
         "--nemesis-interval",
-        type=seconds(),
-        default=10.0,
-        metavar="S",
-        help="seconds from one fault to the next (default: 10, or less so that every kind occurs)",
+        10.0,
+        "seconds from one fault to the next (default: 10, or less so that every kind occurs)",
     )
-    run.add_argument(
-        "--seed",
-        type=count(-(2**63), 2**63 - 1),
-        metavar="N",
-        help="seed of every random choice (default: a new one)",
+    add_count(
+        run, "--seed", -(2**63), 2**63 - 1, "seed of every random choice (default: a new one)"
     )
     run.add_argument(
         "--plan",
@@ -85,38 +67,38 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--image", type=name, help="Docker image of the servers (default: one that rumpus builds)"
     )
-    run.add_argument("--runs", type=Path, default=Path("runs"), metavar="DIR", help=RUNS)
+    add_runs(run)
     run.add_argument(
         "--fencing",
         action="store_true",
         help="let the protected resource refuse stale fencing tokens",
     )
-    run.add_argument(
+    add_seconds(
+        run,
         "--session-timeout",
+        2.0,
+        "ZooKeeper session timeout in seconds (default: 2)",
         # What servers grant: 2 to 20 ticks.
-        type=seconds(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
-        default=2.0,
-        metavar="S",
-        help="ZooKeeper session timeout in seconds (default: 2)",
+        within=(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
     )
-    run.add_argument(
+    add_seconds(
+        run,
         "--action-time",
-        type=seconds(0, 30),
-        default=0.0,
-        metavar="S",
-        help="seconds that half of the holders' actions take, from the look whether the lock is "
-        "still held to the effect (default: 0)",
+        0.0,
+        "seconds that half of the holders' actions take, from the look whether the lock is still "
+        "held to the effect (default: 0)",
+        within=(0, 30),
     )
-    run.add_argument(
+    add_seconds(
+        run,
         "--guard",
-        type=seconds(0, 30),
-        default=0.0,
-        metavar="S",
-        help="seconds of validity that must be left for an action to begin; for recipes that know "
-        "how long they hold (default: 0)",
+        0.0,
+        "seconds of validity that must be left for an action to begin; for recipes that know how "
+        "long they hold (default: 0)",
+        within=(0, 30),
     )
     run.add_argument("--strict", action="store_true", help="hazards make the run a violation, too")
-    run.add_argument("--json", action="store_true", help=JSON)
+    add_json(run)
 
 
 def _kinds(text: str) -> list[str]:

@@ -9,12 +9,11 @@ from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.docker.image import ensure_image, ensure_node_image
 from rumpus.harness.docker.leftovers import find_leftovers, remove_leftovers
 from rumpus.harness.links.link_process import ProcessLinks
-from rumpus.harness.run import Run, Status, monotonic_and_wall, perform
+from rumpus.harness.run import monotonic_and_wall, perform
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import require
-from rumpus.nemesis.runner import Nemesis
-from rumpus.results.record import ClockAnchor, RunRecord
-from rumpus.results.run_directory import RunDirectory
+from rumpus.results.record import ClockAnchor
+from rumpus.runs.world import RunOrder
 
 
 class DockerWorld:
@@ -69,37 +68,25 @@ class DockerWorld:
         self._origin = time.monotonic_ns()
         return self._read_clocks()
 
-    def perform(
-        self,
-        run: Run,
-        plan: FaultPlan,
-        seed: int,
-        *,
-        directory: RunDirectory,
-        record: RunRecord,
-        status: Status,
-        stop_requested: Callable[[], bool],
-    ) -> None:
-        """Perform a run from start to end; the record is told what is known only now."""
-        status.origin = self._origin
-        with directory.history_writer() as sink:
+    def perform(self, order: RunOrder) -> None:
+        """Perform a run from start to end."""
+        order.status.origin = self._origin
+        with order.directory.history_writer() as sink:
             perform(
-                run,
+                order.run,
                 ensemble=self._ensemble,
                 connect=ProcessLinks,
-                nemesis=lambda servers, links, clients, roles: Nemesis(
-                    plan, servers, links, clients, roles, seed, stop_requested=stop_requested
-                ),
+                nemesis=order.nemesis(),
                 sink=sink,
-                logs=directory.clients,
-                nodes=directory.nodes,
+                logs=order.directory.clients,
+                nodes=order.directory.nodes,
                 origin=self._origin,
-                status=status,
+                status=order.status,
                 step=self._say,
-                stop_requested=stop_requested,
+                stop_requested=order.stop_requested,
             )
-        record.clock_anchors += [ClockAnchor(**reading) for reading in status.anchors]
-        record.clock_anchors.append(self._read_clocks())
+        order.note_clocks()
+        order.record.clock_anchors.append(self._read_clocks())
 
     def _read_clocks(self) -> ClockAnchor:
         return ClockAnchor(**monotonic_and_wall(self._origin))

@@ -4,16 +4,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from rumpus.harness.clients.clients import Clients, Roles
-from rumpus.harness.ensemble import Ensemble
-from rumpus.harness.links.links import Links
-from rumpus.harness.run import Run, Status
 from rumpus.harness.simulated.run import perform_simulated
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.registry import SOUND
-from rumpus.nemesis.runner import Nemesis
-from rumpus.results.record import ClockAnchor, RunRecord
-from rumpus.results.run_directory import RunDirectory
+from rumpus.results.record import ClockAnchor
+from rumpus.runs.world import RunOrder
 from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.simulator import SECOND
@@ -67,58 +62,26 @@ class SimWorld:
         """Both clocks when the world begins."""
         return ClockAnchor(monotonic=0, wall=self._epoch)
 
-    def perform(
-        self,
-        run: Run,
-        plan: FaultPlan,
-        seed: int,
-        *,
-        directory: RunDirectory,
-        record: RunRecord,
-        status: Status,
-        stop_requested: Callable[[], bool],
-    ) -> None:
-        """Perform a run from start to end; the record is told what is known only now."""
-
-        def nemesis(
-            ensemble: Ensemble,
-            links: Links,
-            clients: Clients,
-            roles: Roles,
-            *,
-            sleep: Callable[[float], None],
-            monotonic: Callable[[], float],
-        ) -> Nemesis:
-            return Nemesis(
-                plan,
-                ensemble,
-                links,
-                clients,
-                roles,
-                seed,
-                sleep=sleep,
-                monotonic=monotonic,
-                stop_requested=stop_requested,
-            )
-
-        with directory.history_writer() as sink:
+    def perform(self, order: RunOrder) -> None:
+        """Perform a run from start to end."""
+        with order.directory.history_writer() as sink:
             simulated = perform_simulated(
-                run,
-                seed=seed,
+                order.run,
+                seed=order.seed,
                 nodes=self._nodes,
-                nemesis=nemesis,
+                nemesis=order.nemesis(),
                 sink=sink,
-                logs=directory.clients,
-                node_files=directory.nodes,
+                logs=order.directory.clients,
+                node_files=order.directory.nodes,
                 epoch=self._epoch,
                 tick_ms=self._tick_ms,
-                check_invariants=set(plan.kinds) <= set(SOUND),
+                check_invariants=set(order.plan.kinds) <= set(SOUND),
                 preemption=self._preemption,
                 mutant=self._mutant,
-                status=status,
+                status=order.status,
                 step=self._say,
-                stop_requested=stop_requested,
+                stop_requested=order.stop_requested,
             )
-        record.clock_anchors += [ClockAnchor(**reading) for reading in status.anchors]
-        record.digest = simulated.digest
-        record.virtual_seconds = round(simulated.virtual_seconds, 6)
+        order.note_clocks()
+        order.record.digest = simulated.digest
+        order.record.virtual_seconds = round(simulated.virtual_seconds, 6)

@@ -21,9 +21,14 @@ sets ``RUMPUS_FULL_CHECKS`` to the number of histories for each property.
 import os
 from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
+
+from rumpus.checker.deciders.decision import Decision
+
+History = TypeVar("History")
 
 NORMALLY = 300
 TUNED = (0.3, 0.7)
@@ -87,3 +92,24 @@ def crosscheck(
     print(f"{measured:.1%} of {len(violations)} histories are violations")
     assert low <= measured <= high, f"{measured:.1%} violations, and not {low:.0%} to {high:.0%}"
     return measured
+
+
+def stay_valid(generate: Callable[[Random], History], judge: Callable[[History], Decision]) -> None:
+    """Try that histories which are orderly by construction are accepted."""
+
+    def accepted(rng: Random) -> bool:
+        history = generate(rng)
+        note(f"{history}")
+        assert judge(history).valid is True
+        return False
+
+    crosscheck(accepted, share=(0, 0))
+
+
+def corrupted(
+    rng: Random, history: History, corrupt: Callable[[Random, History], None], times: int = 1
+) -> History:
+    """The history, in which so many things have been changed."""
+    for _ in range(times):
+        corrupt(rng, history)
+    return history

@@ -5,13 +5,12 @@ from collections.abc import Set as AbstractSet
 
 from rumpus.checker.deciders.decision import Decision
 
+Acceptable = Callable[[AbstractSet[int]], bool]
+"""Whether a history is acceptable if some of its rows are forgotten."""
+
 
 def assert_witness(
-    decision: Decision,
-    size: int,
-    acceptable: Callable[[AbstractSet[int]], bool],
-    *,
-    minimal: bool = True,
+    decision: Decision, size: int, acceptable: Acceptable, *, minimal: bool = True
 ) -> None:
     """Check a refusal's witness by the brute force.
 
@@ -32,3 +31,17 @@ def assert_witness(
     if witness.minimal:
         for row in witness.operations:
             assert acceptable(others | {row}), f"{witness} does not need row {row}"
+
+
+def refuses_rightly(
+    decision: Decision, size: int, acceptable: Acceptable, *, minimal: bool = True
+) -> bool:
+    """Whether a decision refuses its history, as it must where that is not acceptable.
+
+    Arguments as for ``assert_witness``.
+    """
+    expected = acceptable(frozenset())
+    assert decision.valid is expected
+    if not expected:
+        assert_witness(decision, size, acceptable, minimal=minimal)
+    return not expected

@@ -52,6 +52,12 @@ TWICE = [
     op("dequeue", 1, 3, None, 5),
     op("dequeue", 1, 6, None, 5),
 ]
+OUT_OF_ORDER = [
+    op("enqueue", 0, 0, 5),
+    op("enqueue", 0, 3, 6),
+    op("dequeue", 1, 6, None, 6),
+    op("dequeue", 1, 9, None, 5),
+]
 NOT_EMPTY = [op("enqueue", 0, 0, 5), op("dequeue", 1, 3)]
 
 REFUSED = {
@@ -178,15 +184,7 @@ REFUSED = {
     "fifo-queue": [
         (None, TWICE),
         (None, NOT_EMPTY),
-        (
-            None,
-            [
-                op("enqueue", 0, 0, 5),
-                op("enqueue", 0, 3, 6),
-                op("dequeue", 1, 6, None, 6),
-                op("dequeue", 1, 9, None, 5),
-            ],
-        ),
+        (None, OUT_OF_ORDER),
     ],
     "counter": [
         (None, [op("add", 0, 0, 2), op("read", 1, 3, None, 1)]),
@@ -233,15 +231,7 @@ REFUSED = {
     "priority-queue": [
         (None, TWICE),
         (None, NOT_EMPTY),
-        (
-            None,
-            [
-                op("enqueue", 0, 0, 5),
-                op("enqueue", 0, 3, 6),
-                op("dequeue", 1, 6, None, 6),
-                op("dequeue", 1, 9, None, 5),
-            ],
-        ),
+        (None, OUT_OF_ORDER),
     ],
     "set": [
         (None, [op("add", 0, 0, 5), op("contains", 1, 3, 5, False)]),

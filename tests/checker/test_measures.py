@@ -24,6 +24,12 @@ def final(recorded, ms):
     return recorded.add(ms, "control", "info", "phase", {"phase": "final", "healed": True})
 
 
+def held_and_asked_for():
+    recorded = Recorded().acquire(0, 1, 0)
+    recorded.add(2, 1, "invoke", "acquire")
+    return recorded
+
+
 def test_the_spread_counts_grants_of_the_load_by_client():
     recorded = Recorded(clients=3)
     recorded.acquire(0, 1, 0).release(2, 3, 0)
@@ -70,8 +76,7 @@ def test_jains_index_lies_between_one_nth_and_one(numbers):
 
 
 def test_a_handover_lasts_from_the_releases_call_to_the_waiters_grant():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.release(10, 11, 0)
     recorded.add(14, 1, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"release": (1, 4.0, 4.0, 4.0)}
@@ -83,40 +88,35 @@ def test_a_client_that_came_after_the_release_was_handed_nothing():
 
 
 def test_a_release_of_unknown_outcome_starts_no_clock():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.release(10, 11, 0, outcome="info")
     recorded.add(14, 1, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {}
 
 
 def test_switching_after_a_death_counts_from_the_end_of_the_process():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.session(100, 0, "exited")
     recorded.add(2350, 1, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"death": (1, 2250.0, 2250.0, 2250.0)}
 
 
 def test_switching_after_a_declared_death_counts_from_the_declaration():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.add(50, 0, "invoke", "die").session(51, 0, "doubts").add(52, 0, "ok", "die", {})
     recorded.add(250, 1, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"death": (1, 200.0, 200.0, 200.0)}
 
 
 def test_switching_after_a_lost_session_counts_from_the_end_of_the_belief():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.session(500, 0, "doubts")
     recorded.add(1700, 1, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"loss": (1, 1200.0, 1200.0, 1200.0)}
 
 
 def test_a_belief_that_ended_after_the_next_grant_handed_nothing_over():
-    recorded = Recorded().acquire(0, 1, 0)
-    recorded.add(2, 1, "invoke", "acquire")
+    recorded = held_and_asked_for()
     recorded.add(1700, 1, "ok", "acquire", {"session": "0x2"})
     recorded.session(1750, 0, "doubts")
     recorded.add(1800, 2, "invoke", "acquire").release(1810, 1811, 1)

@@ -134,29 +134,13 @@ class RawClient:
         self._bytes += chunk or b""
         return chunk is None
 
-    def handshake(
-        self,
-        timeout_ms: int = 20_000,
-        *,
-        session: int = 0,
-        password: bytes = NO_PASSWORD,
-        last_zxid: int = 0,
-        read_only: bool | None = False,
-        protocol: int = 0,
-    ) -> Handshake:
-        """Open or take over a session. ``read_only=None`` leaves that byte out.
+    def handshake(self, timeout_ms: int = 20_000, **asked: Any) -> Handshake:
+        """Open or take over a session; arguments as for ``ask_for_session``.
 
         Raises:
             Closed: the server hung up instead.
         """
-        self.ask_for_session(
-            timeout_ms,
-            session=session,
-            password=password,
-            last_zxid=last_zxid,
-            read_only=read_only,
-            protocol=protocol,
-        )
+        self.ask_for_session(timeout_ms, **asked)
         return self.receive_handshake()
 
     def ask_for_session(
@@ -169,6 +153,7 @@ class RawClient:
         read_only: bool | None = False,
         protocol: int = 0,
     ) -> None:
+        """Send a ConnectRequest. ``read_only=None`` leaves that byte out."""
         body = int32(protocol) + int64(last_zxid) + int32(timeout_ms) + int64(session)
         body += buffer(password)
         if read_only is not None:

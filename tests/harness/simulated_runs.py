@@ -1,6 +1,7 @@
 """Simulated runs of the workloads, as tests need them."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from rumpus.checker.clock import WallClock
@@ -52,20 +53,6 @@ class SimulatedRuns:
         for place in (directory.nodes, directory.clients):
             place.mkdir(parents=True)
         plan = _plan(seed, kinds, seconds, nodes, family.requests)
-
-        def nemesis(ensemble, links, clients, roles, *, sleep, monotonic):
-            return Nemesis(
-                plan,
-                ensemble,
-                links,
-                clients,
-                roles,
-                seed,
-                sleep=sleep,
-                monotonic=monotonic,
-                stop_requested=stop_requested,
-            )
-
         setting = WorkloadContext(
             seed=Seed(seed), recipe=kind, clients=CLIENTS, session_timeout=SESSION_TIMEOUT
         )
@@ -87,7 +74,7 @@ class SimulatedRuns:
                 ),
                 seed=seed,
                 nodes=nodes,
-                nemesis=nemesis,
+                nemesis=partial(Nemesis, plan, seed=seed, stop_requested=stop_requested),
                 sink=sink,
                 logs=directory.clients,
                 node_files=directory.nodes,

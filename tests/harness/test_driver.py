@@ -28,19 +28,9 @@ from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
 from rumpus.workloads.contests.lock import WORDS
+from tests.harness.listing_sink import ListingSink
 
 SECOND = 1_000_000_000
-
-
-class Sink:
-    def __init__(self):
-        self.ops = []
-
-    def append(self, op):
-        self.ops.append(op)
-
-    def flush(self):
-        pass
 
 
 class NoLinks:
@@ -56,7 +46,7 @@ class Lanes:
 
     def __init__(self, logs, clients=1, **driver):
         self.origin = time.monotonic_ns()
-        self.sink = Sink()
+        self.sink = ListingSink()
         self.healed = 0
         self.driver = Driver(
             witness=Witness(fencing=True),

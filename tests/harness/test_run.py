@@ -11,17 +11,7 @@ from rumpus.harness.generators.combinators import cycle, repeat
 from rumpus.harness.generators.generator import NOTHING, Invocation
 from rumpus.harness.run import Run, Status, perform
 from rumpus.workloads.contests.lock import WORDS
-
-
-class Sink:
-    def __init__(self):
-        self.ops = []
-
-    def append(self, op):
-        self.ops.append(op)
-
-    def flush(self):
-        pass
+from tests.harness.listing_sink import ListingSink
 
 
 class NoEnsemble:
@@ -68,7 +58,7 @@ def performed(tmp_path):
     """Performs a run that has no load, with this final phase; its control records."""
 
     def perform_it(final):
-        sink = Sink()
+        sink = ListingSink()
         run = Run(
             clients=ClientSpec("tests.harness.scripted_client:build"),
             count=1,

@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Op
@@ -30,16 +31,7 @@ def one(kind, duration=3.0, options=None, at=1.0, **targets):
 
 def several(*plans):
     entries = [
-        Entry(
-            id=number,
-            at=e.at,
-            kind=e.kind,
-            targets=e.targets,
-            duration=e.duration,
-            options=e.options,
-        )
-        for number, plan in enumerate(plans, start=1)
-        for e in plan.entries
+        replace(e, id=number) for number, plan in enumerate(plans, start=1) for e in plan.entries
     ]
     return FaultPlan(version=VERSION, entries=tuple(entries))
 

@@ -77,26 +77,22 @@ def test_what_cannot_be_mended_is_not_healed(make_world, kind, part, call, words
     assert words in stopped["detail"]
 
 
-def test_a_clock_that_cannot_be_set_right_is_told(make_world):
+@pytest.mark.parametrize(
+    ("kind", "ignored", "words"),
+    [
+        ("clock-skew", "skew_clock", "clocks still wrong: n2"),
+        ("follower-lag", "delay_replication", "still reached late: n2"),
+    ],
+)
+def test_what_cannot_be_set_right_is_told(make_world, kind, ignored, words):
     world = make_world()
-    nemesis = world.nemesis(plan_of("clock-skew", Targets(names=("n2",))))
+    nemesis = world.nemesis(plan_of(kind, Targets(names=("n2",))))
     start, stop = nemesis.schedule()
     assert nemesis.invoke(start.f, start.value)["verified"]
-    world.servers.machines.ignored.add("skew_clock")
+    world.servers.machines.ignored.add(ignored)
     value = nemesis.invoke(stop.f, stop.value)
     assert not value["verified"]
-    assert "clocks still wrong: n2" in value["detail"]
-
-
-def test_a_follower_that_cannot_be_reached_in_time_again_is_told(make_world):
-    world = make_world()
-    nemesis = world.nemesis(plan_of("follower-lag", Targets(names=("n2",))))
-    start, stop = nemesis.schedule()
-    assert nemesis.invoke(start.f, start.value)["verified"]
-    world.servers.machines.ignored.add("delay_replication")
-    value = nemesis.invoke(stop.f, stop.value)
-    assert not value["verified"]
-    assert "still reached late: n2" in value["detail"]
+    assert words in value["detail"]
 
 
 def test_a_follower_that_does_not_catch_up_is_told(make_world, monkeypatch):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from rumpus.checker.history import History, Op
 from rumpus.checker.verdict import Anomaly, CheckResult, Interval, Requirement, Verdict, judge
@@ -166,16 +167,7 @@ def run_sample(seconds=60, cycle=10 * MS, seed=7, prevents=("double-grant", "spl
     run.hold(22, clash - 2 * MS, clash + 4 * MS, released=clash + 15 * MS)
     run.note(end, "control", "info", "end", {"phase": "end"})
     ops = [
-        Op(
-            index=index,
-            time=op.time,
-            process=op.process,
-            type=op.type,
-            f=op.f,
-            value=op.value,
-            error=op.error,
-        )
-        for index, op in enumerate(sorted(run.ops, key=lambda op: op.time))
+        replace(op, index=index) for index, op in enumerate(sorted(run.ops, key=lambda op: op.time))
     ]
     history = History(ops, clients=5)
     clashing = [op.index for op in ops if clash - 4 * MS <= op.time and op.process in (20, 22)]

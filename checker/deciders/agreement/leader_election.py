@@ -19,13 +19,12 @@ which can make nothing acceptable.
 """
 
 import re
-from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, Witness
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decision import Decision, Witness
 from rumpus.checker.deciders.locks.fenced_mutex import decide_fenced_mutex
 from rumpus.checker.deciders.locks.granted_tokens import GRANTS, LOST, own_operations
 from rumpus.checker.deciders.locks.holds_table import TRY
@@ -114,12 +113,6 @@ def _with_releases(table: OperationTable, names: list[int]) -> OperationTable:
     )
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    decision = by_key(table, decide_leader_election)
-    decision.algorithm = _ALGORITHM.name
-    return decision
-
-
 LEADER_ELECTION = ModelEntry(
     name="leader-election",
     summary="one leader at a time and one an epoch, and epochs only grow",
@@ -133,5 +126,5 @@ LEADER_ELECTION = ModelEntry(
         LOST: "the leader learned that it leads no more",
     },
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_by(_ALGORITHM, decide_leader_election),
 )

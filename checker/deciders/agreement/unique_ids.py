@@ -11,12 +11,10 @@ look at; equal ids come next to each other when sorted.
 **Cost**: O(n log n) for one sort. It is Jepsen's ``unique-ids`` checker.
 """
 
-from collections.abc import Hashable
-
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decision import Decision, accepted, refused
 from rumpus.checker.deciders.operation_table import MISSING, OK, OperationTable, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
@@ -54,17 +52,11 @@ def decide_unique_ids(table: OperationTable) -> Decision:
     )
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    decision = by_key(table, decide_unique_ids)
-    decision.algorithm = _ALGORITHM.name
-    return decision
-
-
 UNIQUE_IDS = ModelEntry(
     name="unique-ids",
     summary="no id is generated twice",
     runs="`sequence`",
     functions={"generate": "() -> id, any value"},
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_by(_ALGORITHM, decide_unique_ids),
 )

@@ -24,12 +24,10 @@ so only the others are in the way, and for these 1. says that there is such a mo
 **Cost**: that of the mutex, and one sort by token: O(n log n). No search.
 """
 
-from collections.abc import Hashable
-
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, refused, undecided
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decision import Decision, refused, undecided
 from rumpus.checker.deciders.locks.fencing_tokens import refuse_order
 from rumpus.checker.deciders.locks.granted_tokens import (
     ENDS,
@@ -205,12 +203,6 @@ def _evidence(table: OperationTable, holds: HoldsTable, place: int) -> tuple[lis
     return [int(holds.acquire[last]), int(holds.release[last])], False
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    decision = by_key(table, lambda part: decide_fenced_mutex(part, "token", "epoch"))
-    decision.algorithm = _ALGORITHM.name
-    return decision
-
-
 FENCED_MUTEX = ModelEntry(
     name="fenced-mutex",
     summary="a lock that one process holds at a time, whose tokens grow from hold to hold",
@@ -221,5 +213,5 @@ FENCED_MUTEX = ModelEntry(
         TRY: "as acquire; what was refused, or answered false, is no part of the model",
     },
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_by(_ALGORITHM, lambda part: decide_fenced_mutex(part, "token", "epoch")),
 )

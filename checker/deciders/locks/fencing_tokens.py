@@ -17,12 +17,10 @@ versions give the order. If the tokens grow from call to call nothing else need 
 **Cost**: O(n) then, else O(n log n) for one sort.
 """
 
-from collections.abc import Hashable
-
 import numpy as np
 
-from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
+from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decision import Decision, accepted, refused, undecided
 from rumpus.checker.deciders.locks.granted_tokens import (
     GRANTS,
     own_operations,
@@ -160,12 +158,6 @@ def _shared(table: OperationTable, rows: Ints, numbers: Ints, noun: str) -> Deci
     )
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    decision = by_key(table, decide_fencing_tokens)
-    decision.algorithm = _ALGORITHM.name
-    return decision
-
-
 FENCING_TOKENS = ModelEntry(
     name="fencing-tokens",
     summary="tokens of a lock or an election only grow, and none is given twice",
@@ -176,5 +168,5 @@ FENCING_TOKENS = ModelEntry(
         **dict.fromkeys(IGNORED, NO_PART),
     },
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_by(_ALGORITHM, decide_fencing_tokens),
 )

@@ -7,8 +7,6 @@ why it is right), with tries to acquire that were refused (`checker.deciders.loc
 that leaves the answer open.
 """
 
-from collections.abc import Hashable
-
 from rumpus.checker.deciders.decide import NO_PART, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, undecided
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
@@ -16,7 +14,7 @@ from rumpus.checker.deciders.locks.holds_table import IGNORED, extract_holds, gr
 from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH, settle_by_search
 from rumpus.checker.deciders.locks.process_walk import Nesting
 from rumpus.checker.deciders.locks.refused_tries import decide_refused_tries
-from rumpus.checker.deciders.locks.weighted_holds import OVERLAP, decide_holds, decide_locks
+from rumpus.checker.deciders.locks.weighted_holds import OVERLAP, decide_holds, decided_lock_by_lock
 from rumpus.checker.deciders.operation_table import OperationTable
 
 LOCK = Lock(capacity=1, nesting=Nesting.NONE)
@@ -58,15 +56,11 @@ def decide_mutex(table: OperationTable, budget: Budget) -> Decision:
     return settle_by_search(table, LOCK, (acquires, releases), tries, decision, budget)
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    return decide_locks(table, decide_mutex, budget)
-
-
 MUTEX = ModelEntry(
     name="mutex",
     summary="a lock that one process holds at a time",
     runs="locks without tokens, and each part of `partitioner`",
     functions=FUNCTIONS,
     algorithms=(OVERLAP, LOCK_SEARCH),
-    decide=_decide,
+    decide=decided_lock_by_lock(decide_mutex),
 )

@@ -9,8 +9,6 @@ into the other: that is a violation like any other.
 that leaves the answer open.
 """
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from rumpus.checker.deciders.decide import NO_PART, ModelEntry
@@ -19,7 +17,11 @@ from rumpus.checker.deciders.locks.exclusion_witness import Lock
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, IGNORED, RELEASES, granted
 from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.locks.weighted_holds import OVERLAP, decide_exclusion, decide_locks
+from rumpus.checker.deciders.locks.weighted_holds import (
+    OVERLAP,
+    decide_exclusion,
+    decided_lock_by_lock,
+)
 from rumpus.checker.deciders.operation_table import Ints, OperationTable, WrongOperations
 
 MODES = ("read", "write")
@@ -80,10 +82,6 @@ def _modes(table: OperationTable) -> Ints:
     return np.where(mode < 0, said[numbers], mode)
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    return decide_locks(table, decide_read_write_lock, budget)
-
-
 READ_WRITE_LOCK = ModelEntry(
     name="read-write-lock",
     summary="a lock that many readers or one writer hold",
@@ -96,5 +94,5 @@ READ_WRITE_LOCK = ModelEntry(
         **dict.fromkeys(IGNORED, NO_PART),
     },
     algorithms=(OVERLAP, LOCK_SEARCH),
-    decide=_decide,
+    decide=decided_lock_by_lock(decide_read_write_lock),
 )

@@ -8,15 +8,17 @@ only counts towards the release that ends the hold.
 that leaves the answer open.
 """
 
-from collections.abc import Hashable
-
 from rumpus.checker.deciders.decide import NO_PART, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, IGNORED, RELEASES, granted
 from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.locks.weighted_holds import OVERLAP, decide_exclusion, decide_locks
+from rumpus.checker.deciders.locks.weighted_holds import (
+    OVERLAP,
+    decide_exclusion,
+    decided_lock_by_lock,
+)
 from rumpus.checker.deciders.operation_table import OperationTable
 
 LOCK = Lock(capacity=1, nesting=Nesting.OUTERMOST)
@@ -36,10 +38,6 @@ def decide_reentrant_mutex(table: OperationTable, budget: Budget) -> Decision:
     return decide_exclusion(table, LOCK, acquires, releases, budget)
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the signature of all entries
-    return decide_locks(table, decide_reentrant_mutex, budget)
-
-
 REENTRANT_MUTEX = ModelEntry(
     name="reentrant-mutex",
     summary="a lock that its holder may acquire again",
@@ -50,5 +48,5 @@ REENTRANT_MUTEX = ModelEntry(
         **dict.fromkeys(IGNORED, NO_PART),
     },
     algorithms=(OVERLAP, LOCK_SEARCH),
-    decide=_decide,
+    decide=decided_lock_by_lock(decide_reentrant_mutex),
 )

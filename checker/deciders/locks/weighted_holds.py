@@ -22,7 +22,7 @@ is searched if it is short (`checker.deciders.locks.lock_search`), and else unkn
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -81,6 +81,13 @@ def decide_locks(
         return decision
 
     return in_turns(table, named, budget)
+
+
+def decided_lock_by_lock(
+    decide_part: Callable[[OperationTable, Budget], Decision],
+) -> Callable[[OperationTable, Hashable, Budget], Decision]:
+    """``decide`` of a lock's model without an initial value."""
+    return lambda table, _initial, budget: decide_locks(table, decide_part, budget)
 
 
 def decide_holds(

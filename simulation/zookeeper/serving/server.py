@@ -192,11 +192,8 @@ class ZooKeeperServer:
             entry: what it has become; None for reads, syncs and pings.
         """
         result = None if entry is None else self.apply(entry, request)
-        connection = request.connection
+        connection = self._awaiting(request)
         if connection is None:
-            return
-        self.in_process -= 1
-        if connection.closed:
             return
         kind = request.type
         if kind == PING:
@@ -214,16 +211,21 @@ class ZooKeeperServer:
 
     def refuse(self, request: Request, error: int) -> None:
         """Answer a request with an error that never went through the log (a refused read)."""
-        connection = request.connection
+        connection = self._awaiting(request)
         if connection is None:
-            return
-        self.in_process -= 1
-        if connection.closed:
             return
         if error == error_codes.SESSION_MOVED:
             connection.close()
             return
         connection.reply(request, request.cxid, self.database.last_processed, error)
+
+    def _awaiting(self, request: Request) -> ClientConnection | None:
+        """The connection that waits for a request's answer, which it gets now; None: nobody."""
+        connection: ClientConnection | None = request.connection
+        if connection is None:
+            return None
+        self.in_process -= 1
+        return None if connection.closed else connection
 
     def _apply_close_session(self, entry: Entry, request: Request | None) -> Result:
         session = entry.header.session

@@ -4,7 +4,7 @@ from functools import partial
 
 from rumpus.checker.deciders.operation_table import OK, OperationTable
 from tests.checker.brute_force import linearizable
-from tests.checker.deciders.register_histories import acts, calls, in_effect, swap_returns
+from tests.checker.deciders.register_histories import acts, calls, in_effect, op, swap_returns
 
 ONCE = tuple("abcdefghi")
 """Each piece is written once."""
@@ -78,19 +78,6 @@ def table_of(rows):
 def beginning(rng):
     empty = rng.choice(("", "", ()))
     return empty, empty if rng.random() < 0.7 else ("[x]" if empty == "" else ("x", "y"))
-
-
-def op(f, process, call, returned, argument=None, result=None, **rest):
-    return {
-        "f": f,
-        "process": process,
-        "call": call,
-        "returned": returned,
-        "argument": argument,
-        "result": result,
-        "outcome": OK,
-        **rest,
-    }
 
 
 def append(process, call, returned, piece, **rest):

@@ -7,6 +7,7 @@ session may expire at any time, with what it holds; after that none of its opera
 process works in one session at a time: that in which it acquired last.
 """
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -16,7 +17,7 @@ from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, RELEASES, TRY, Nesting
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from tests.checker.brute_force import Act, linearizable
-from tests.checker.forgetting import assert_witness
+from tests.checker.forgetting import refuses_rightly
 
 
 def acceptable(table, nesting, capacity, weight=lambda _: 1, forgotten=frozenset()):
@@ -304,12 +305,13 @@ def agrees(entry, table, nesting, capacity, *, weight=lambda _: 1, initial=None)
     expected = acceptable(table, nesting, capacity, weight)
     if decision.valid == "unknown":
         return not expected, decision
-    assert decision.valid is expected
-    if not expected:
-        assert_witness(
-            decision,
-            len(table),
-            lambda forgotten: acceptable(table, nesting, capacity, weight, forgotten),
-            minimal=False,
-        )
-    return not expected, decision
+    judged = partial(acceptable, table, nesting, capacity, weight)
+    return refuses_rightly(decision, len(table), judged, minimal=False), decision
+
+
+def told(entry, table):
+    """The rows of a minimal witness, and what is said of them."""
+    decision = decide(entry, table)
+    assert decision.valid is False
+    assert decision.witness.minimal
+    return decision.witness.operations, decision.witness.description

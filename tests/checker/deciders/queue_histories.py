@@ -1,5 +1,6 @@
 """Small histories of queues, orderly ones and broken ones, and the definitions they are held to."""
 
+from functools import partial
 from math import inf
 
 from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK
@@ -162,3 +163,23 @@ def corrupt(rng, rows):
         one["result"] = rng.choice(
             [row["argument"] for row in rows if row["f"] == "enqueue"] or [1]
         )
+
+
+def enqueue(process, call, returned, value, **rest):
+    """A row."""
+    row = {"f": "enqueue", "process": process, "call": call, "returned": returned}
+    return row | {"argument": value} | rest
+
+
+def take(f, process, call, returned, result=None, **rest):
+    """A row of a dequeue or a drain."""
+    row = {"f": f, "process": process, "call": call, "returned": returned}
+    return row | {"result": result} | rest
+
+
+dequeue = partial(take, "dequeue")
+
+
+def unknown(row):
+    """The row with an unknown outcome."""
+    return row | {"outcome": INFO, "returned": NEVER}

@@ -38,9 +38,32 @@ def calls(rng, functions, *, most=9, unknown=0.15, length=4):
     return sorted(rows[:most], key=lambda row: row["call"])
 
 
+def spread(rng, functions, most):
+    """Up to ``most`` calls of two to four processes, still without arguments and results."""
+    rows = []
+    for process in range(rng.randint(2, 4)):
+        time = rng.randint(0, 8)
+        for _ in range(rng.randint(2, 4)):
+            returned = time + rng.randint(0, 5)
+            row = {"f": rng.choice(functions), "process": process, "call": time}
+            rows.append(row | {"returned": returned})
+            time = returned + rng.randint(1, 4)
+    rng.shuffle(rows)
+    return sorted(rows[:most], key=lambda row: row["call"])
+
+
 def in_effect(rows):
     """Those that happen, in order of their points."""
     return sorted((r for r in rows if r["point"] is not None), key=lambda row: row["point"])
+
+
+def act(row, operation, *, forgotten):
+    """The row for the brute force; if forgotten it may have happened at any time, or never."""
+    if forgotten:
+        return Act(AT_ANY_TIME, inf, operation, optional=True)
+    if row.get("outcome", OK) == INFO:
+        return Act(row["call"], inf, operation, optional=True)
+    return Act(row["call"], row["returned"], operation)
 
 
 def acts(rows, operation, forgotten=frozenset()):
@@ -75,3 +98,30 @@ def swap_returns(rng, rows):
         one, other = rng.sample(known, 2)
         if one["returned"] >= other["call"] and other["returned"] >= one["call"]:
             one["returned"], other["returned"] = other["returned"], one["returned"]
+
+
+def change_interval(rng, rows, *, shrink):
+    """An operation's interval is cut to a point, or moved; an open one begins later."""
+    row = rng.choice([row for row in rows if row["outcome"] != INFO] or rows)
+    if row["outcome"] == INFO:
+        row["call"] += rng.randint(0, 6)
+    elif shrink:
+        row["call"] = row["returned"] = rng.randint(row["call"], row["returned"])
+    else:
+        by = max(rng.randint(-6, 6), -row["call"])
+        row["call"], row["returned"] = row["call"] + by, row["returned"] + by
+    rows.sort(key=lambda row: row["call"])
+
+
+def op(f, process, call, returned, argument=None, result=None, **rest):
+    """A row; its outcome is known if nothing else is said."""
+    return {
+        "f": f,
+        "process": process,
+        "call": call,
+        "returned": returned,
+        "argument": argument,
+        "result": result,
+        "outcome": OK,
+        **rest,
+    }

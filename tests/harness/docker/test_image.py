@@ -160,6 +160,18 @@ def no_registry(monkeypatch):
     monkeypatch.setattr(docker_image, "_pull", lambda _: "no such host")
 
 
+@pytest.fixture
+def debootstrap(monkeypatch, tmp_path):
+    def replaced(script):
+        fake = tmp_path / "debootstrap"
+        fake.write_text(f"#!/bin/sh\n{script}\n")
+        fake.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+        monkeypatch.setattr("os.getuid", lambda: 0)
+
+    return replaced
+
+
 @pytest.mark.usefixtures("no_registry")
 class TestBaseWithoutRegistry:
     def test_needs_root(self, monkeypatch):
@@ -173,23 +185,15 @@ class TestBaseWithoutRegistry:
         with pytest.raises(EnvironmentRefusal, match=r"debootstrap.* not installed: install it"):
             docker_image._base(None, lambda _: None)
 
-    def test_mirror_that_fails_is_named(self, monkeypatch, tmp_path):
-        fake = tmp_path / "debootstrap"
-        fake.write_text('#!/bin/sh\necho "E: nothing at $4"\nexit 1\n')
-        fake.chmod(0o755)
-        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-        monkeypatch.setattr("os.getuid", lambda: 0)
+    def test_mirror_that_fails_is_named(self, monkeypatch, debootstrap):
+        debootstrap('echo "E: nothing at $4"\nexit 1')
         monkeypatch.setenv("RUMPUS_DEBIAN_MIRROR", "http://mirror.invalid/debian")
         said = r"(?s)RUMPUS_DEBIAN_MIRROR.*E: nothing at http://mirror.invalid/debian"
         with pytest.raises(EnvironmentRefusal, match=said):
             docker_image._base(None, lambda _: None)
 
-    def test_debootstrap_makes_it_and_the_engine_gets_it(self, monkeypatch, tmp_path):
-        fake = tmp_path / "debootstrap"
-        fake.write_text('#!/bin/sh\nmkdir -p "$3/etc" && echo bookworm > "$3/etc/codename"\n')
-        fake.chmod(0o755)
-        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-        monkeypatch.setattr("os.getuid", lambda: 0)
+    def test_debootstrap_makes_it_and_the_engine_gets_it(self, debootstrap):
+        debootstrap('mkdir -p "$3/etc" && echo bookworm > "$3/etc/codename"')
         imported = {}
 
         class Engine:

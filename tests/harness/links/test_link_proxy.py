@@ -11,11 +11,11 @@ from kazoo.protocol.serialization import (
     Delete,
     Exists,
     Transaction,
-    write_string,
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from tests.harness.conftest import Wires
+from tests.harness.links.packets import event, frame, reply, request
 from tests.harness.sim_wires import SimWires
 
 CREATE = Create("/lock/lock-", b"me", OPEN_ACL_UNSAFE, 3)
@@ -31,22 +31,6 @@ def wires(request):
     playing = WORLDS[request.param]()
     yield playing
     playing.close()
-
-
-def frame(body):
-    return struct.pack(">i", len(body)) + bytes(body)
-
-
-def request(xid, operation):
-    return frame(struct.pack(">ii", xid, operation.type) + operation.serialize())
-
-
-def reply(xid, body=b"", error=0):
-    return frame(struct.pack(">iqi", xid, 7, error) + body)
-
-
-def event(kind, path):
-    return reply(-1, struct.pack(">ii", kind, 3) + write_string(path))
 
 
 def connect(timeout, seen=0):

@@ -14,28 +14,12 @@ from kazoo.protocol.serialization import (
     SetData,
     Transaction,
     Watch,
-    write_string,
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from rumpus.harness.links import zookeeper_frames
 from rumpus.harness.links.zookeeper_frames import FrameReader
-
-
-def frame(body):
-    return struct.pack(">i", len(body)) + bytes(body)
-
-
-def request(xid, operation):
-    return frame(struct.pack(">ii", xid, operation.type) + operation.serialize())
-
-
-def reply(xid, body=b"", error=0):
-    return frame(struct.pack(">iqi", xid, 7, error) + body)
-
-
-def event(kind, path):
-    return reply(-1, struct.pack(">ii", kind, 3) + write_string(path))
+from tests.harness.links.packets import event, frame, request
 
 
 def create(kind=Create):

@@ -6,6 +6,7 @@ import pytest
 
 from rumpus.checker.history import Op
 from tests.checker.recorded import Recorded
+from tests.rumpus.commands.refusals import refused
 from tests.rumpus.conftest import both_at_once, turns
 
 
@@ -18,14 +19,6 @@ def judged(rumpus, path, *words):
     assert (plain.code, plain.out) == (answer.code, "")
     assert "Traceback" not in plain.err
     return document
-
-
-def refused(answer, *words):
-    assert (answer.code, answer.out) == (2, "")
-    assert "Traceback" not in answer.err
-    for word in words:
-        assert word in answer.err
-    return answer.err
 
 
 def test_a_run_is_judged_and_its_results_are_written_anew(rumpus, recorded_run):

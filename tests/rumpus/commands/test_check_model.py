@@ -10,6 +10,7 @@ import pytest
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.results.formats.history_formats import FORMATS
 from tests.checker.recorded import Recorded
+from tests.rumpus.commands.refusals import refused
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "histories"
 golden = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the histories of others are not at hand")
@@ -47,13 +48,6 @@ def decided(rumpus, path, *words):
     assert document["algorithm"]
     assert "Traceback" not in plain.err + answer.err
     return document
-
-
-def refused(answer, *words):
-    assert (answer.code, answer.out) == (2, "")
-    assert "Traceback" not in answer.err
-    for word in words:
-        assert word in answer.err
 
 
 def test_a_history_that_follows_its_model(rumpus, file):

@@ -90,9 +90,7 @@ def act(simulator, network, processes, ends, step):
         getattr(network, kind)(*WAYS[which], *rest)
 
 
-@settings(deadline=None)
-@given(st.integers(0, 1000), scripts)
-def test_bytes_arrive_once_and_in_order(seed, script):
+def connected(seed):
     simulator = Simulator(seed)
     network = Network(simulator)
     processes = [simulator.process(host) for host in HOSTS]
@@ -105,6 +103,13 @@ def test_bytes_arrive_once_and_in_order(seed, script):
     network.listen(processes[1], 1, lambda transport: join(1, transport))
     network.connect(processes[0], ("s", 1), lambda transport: join(0, transport), None)
     simulator.run(SECOND)
+    return simulator, network, processes, ends
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1000), scripts)
+def test_bytes_arrive_once_and_in_order(seed, script):
+    simulator, network, processes, ends = connected(seed)
     for step in script:
         act(simulator, network, processes, ends, step)
         for which in (0, 1):
@@ -130,18 +135,7 @@ def test_bytes_arrive_once_and_in_order(seed, script):
 @settings(deadline=None)
 @given(st.integers(0, 1000), scripts, sides, st.sampled_from(("abort", "kill")))
 def test_what_arrives_before_an_end_is_a_prefix(seed, script, which, how):
-    simulator = Simulator(seed)
-    network = Network(simulator)
-    processes = [simulator.process(host) for host in HOSTS]
-    ends = {}
-
-    def join(which, transport):
-        ends[which] = Side(transport)
-        return ends[which]
-
-    network.listen(processes[1], 1, lambda transport: join(1, transport))
-    network.connect(processes[0], ("s", 1), lambda transport: join(0, transport), None)
-    simulator.run(SECOND)
+    simulator, network, processes, ends = connected(seed)
     for step in script:
         act(simulator, network, processes, ends, step)
     if how == "abort":

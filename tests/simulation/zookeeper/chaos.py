@@ -19,6 +19,9 @@ class ChaosClient:
         asked: all paths that it tried to create.
     """
 
+    pause = 20 * MILLISECOND
+    """Between an answer and the next request, at most."""
+
     def __init__(self, world, number):
         self.world = world
         self.simulator = world.simulator
@@ -75,17 +78,19 @@ class ChaosClient:
             _, timeout, self.session = struct.unpack_from(">iiq", data)
             assert timeout
         else:
-            xid, zxid, error = struct.unpack_from(">iqi", data)
-            assert xid == self.xid
-            assert zxid >= self.zxid_here, "one server never goes back"
-            self.zxid_here = zxid
-            if self.pending is not None:
-                assert error in (0, -110), error
-                if error == 0:
-                    self.acknowledged.append(self.pending)
-            elif self.awaited:
-                assert error == 0, f"{self.awaited}: acknowledged here and not there"
-        self.process.call_later(int(self.choose.random() * 20 * MILLISECOND), self.ask, self.life)
+            self.answered(*struct.unpack_from(">iqi", data))
+        self.process.call_later(int(self.choose.random() * self.pause), self.ask, self.life)
+
+    def answered(self, xid, zxid, error):
+        assert xid == self.xid
+        assert zxid >= self.zxid_here, "one server never goes back"
+        self.zxid_here = zxid
+        if self.pending is not None:
+            assert error in (0, -110), error
+            if error == 0:
+                self.acknowledged.append(self.pending)
+        elif self.awaited:
+            assert error == 0, f"{self.awaited}: acknowledged here and not there"
 
     def ask(self, life):
         if life != self.life or self.stopped:

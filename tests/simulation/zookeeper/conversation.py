@@ -82,3 +82,16 @@ class Conversation:
         except (Closed, Silence):
             return False
         return True
+
+
+def in_trouble(world, count, random, *, rounds, pause, trouble):
+    """Conversations that go on while trouble comes again and again."""
+    talks = [Conversation(world, number, random) for number in range(count)]
+    for _ in range(rounds):
+        for talk in talks:
+            talk.go_on()
+        world.simulator.run(world.simulator.now + random.randrange(pause))
+        trouble(world, random)
+        for talk in talks:
+            talk.listen()
+    return talks

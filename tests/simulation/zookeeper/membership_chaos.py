@@ -19,19 +19,15 @@ class Operator(ChaosClient):
         outcomes: how often each error code was answered.
     """
 
+    pause = 2 * PAUSE
+
     def __init__(self, world, number):
         self.outcomes = {}
         super().__init__(world, number)
 
-    def frame(self, data):
-        if not self.session:
-            _, timeout, self.session = struct.unpack_from(">iiq", data)
-            assert timeout
-        else:
-            _, _, error = struct.unpack_from(">iqi", data)
-            assert error in REFUSALS, error
-            self.outcomes[error] = self.outcomes.get(error, 0) + 1
-        self.process.call_later(int(self.choose.random() * 2 * PAUSE), self.ask, self.life)
+    def answered(self, _xid, _zxid, error):
+        assert error in REFUSALS, error
+        self.outcomes[error] = self.outcomes.get(error, 0) + 1
 
     def ask(self, life):
         if life != self.life or self.stopped:

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from tests.conformance import operations as op
-from tests.simulation.zookeeper.conversation import Conversation
+from tests.simulation.zookeeper.conversation import in_trouble
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 
 SEEDS = 20
@@ -56,15 +56,7 @@ def end_troubles(world):
 def run(seed):
     world = World(3, seed=seed, tick_time=500)
     world.start()
-    random = Random(seed)
-    talks = [Conversation(world, number, random) for number in range(4)]
-    for _ in range(ROUNDS):
-        for talk in talks:
-            talk.go_on()
-        world.simulator.run(world.simulator.now + random.randrange(3_000_000))
-        trouble(world, random)
-        for talk in talks:
-            talk.listen()
+    talks = in_trouble(world, 4, Random(seed), rounds=ROUNDS, pause=3_000_000, trouble=trouble)
     end_troubles(world)
     world.run_for(10_000)
     return talks, world

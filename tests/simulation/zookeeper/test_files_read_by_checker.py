@@ -196,7 +196,7 @@ def test_the_history_of_an_ensemble_with_three_leaders(tmp_path):
     world.tear_down()
 
 
-def test_a_write_that_only_the_old_leader_has_is_cut_from_its_log(tmp_path):
+def with_one_write():
     world = World(3, tick_time=500, seed=2)
     world.start()
     leader = leader_of(world)
@@ -204,6 +204,11 @@ def test_a_write_that_only_the_old_leader_has_is_cut_from_its_log(tmp_path):
     client = world.session(leader)
     change(client, "kept", 1)
     world.run_for(100)
+    return world, leader, followers, client
+
+
+def test_a_write_that_only_the_old_leader_has_is_cut_from_its_log(tmp_path):
+    world, leader, followers, client = with_one_write()
     disk = world.cluster.disks[leader]
     before = len(disk.read("version-2/log.100000001"))
     for node in followers:
@@ -229,13 +234,7 @@ def test_a_write_that_only_the_old_leader_has_is_cut_from_its_log(tmp_path):
 
 
 def test_after_a_snapshot_of_the_leader_the_log_keeps_what_was_discarded(tmp_path):
-    world = World(3, tick_time=500, seed=2)
-    world.start()
-    leader = leader_of(world)
-    followers = [node for node in world.nodes if node != leader]
-    client = world.session(leader)
-    change(client, "kept", 1)
-    world.run_for(100)
+    world, leader, followers, client = with_one_write()
     for node in followers:
         world.cluster.kill(node)
     client.send(op.create("/lost"))

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from tests.conformance import operations as op
-from tests.simulation.zookeeper.conversation import Conversation
+from tests.simulation.zookeeper.conversation import in_trouble
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 
 SEEDS = 25
@@ -46,15 +46,7 @@ def run(seed, *, lying=False):
     if lying:
         world.run_for(10_000)
         world.cluster.disks["n1"].lie()
-    random = Random(seed)
-    talks = [Conversation(world, number, random) for number in range(3)]
-    for _ in range(ROUNDS):
-        for talk in talks:
-            talk.go_on()
-        world.simulator.run(world.simulator.now + random.randrange(2_000_000))
-        trouble(world, random)
-        for talk in talks:
-            talk.listen()
+    talks = in_trouble(world, 3, Random(seed), rounds=ROUNDS, pause=2_000_000, trouble=trouble)
     world.network.heal()
     world.run_for(30_000)
     children = world.session().call(op.get_children("/")).value

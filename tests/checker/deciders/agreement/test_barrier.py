@@ -20,8 +20,8 @@ from rumpus.checker.deciders.operation_table import (
     WrongOperations,
 )
 from tests.checker.brute_force import Act, linearizable
-from tests.checker.crosscheck import crosscheck
-from tests.checker.forgetting import assert_witness
+from tests.checker.crosscheck import crosscheck, stay_valid
+from tests.checker.forgetting import refuses_rightly
 
 
 def barrier(number, state, operation):
@@ -90,11 +90,7 @@ def judge(number, rows):
 def is_refused_rightly(number, rows):
     note(rows)
     decision = judge(number, rows)
-    expected = acceptable(number, rows)
-    assert decision.valid is expected
-    if not expected:
-        assert_witness(decision, len(rows), partial(acceptable, number, rows))
-    return not expected
+    return refuses_rightly(decision, len(rows), partial(acceptable, number, rows))
 
 
 def test_agrees_with_the_definition():
@@ -109,14 +105,11 @@ def test_agrees_with_the_definition():
 
 
 def test_orderly_histories_stay_valid():
-    def stays_valid(rng):
+    def some(rng):
         number = rng.randint(1, 4)
-        rows = orderly(rng, number)
-        note(rows)
-        assert judge(number, rows).valid is True
-        return False
+        return number, orderly(rng, number)
 
-    crosscheck(stays_valid, share=(0, 0))
+    stay_valid(some, lambda case: judge(*case))
 
 
 def test_a_single_corruption_is_found_when_the_definition_finds_it():

@@ -4,6 +4,8 @@ Of the generated histories 58 % are violations (48 % of those with refused tries
 whose processes go on after an unknown outcome, 36 % of those in which a hold was moved).
 """
 
+from functools import partial
+
 import pytest
 
 from rumpus.checker.deciders.decide import decide
@@ -18,51 +20,36 @@ from rumpus.checker.deciders.operation_table import (
 )
 from rumpus.checker.deciders.registry import MODELS
 from tests.checker.crosscheck import crosscheck
+from tests.checker.deciders import lock_definition
 from tests.checker.deciders.lock_definition import agrees, generate, moved, orderly
 
 MUTEX = MODELS["mutex"]
 S = 10**9
 
 
-def test_agrees_with_the_definition():
+def decided(least, largest, **how):
     opens = []
 
-    def mutex(rng):
-        table = generate(rng, size=rng.randint(4, 7), shares=(0.12, 0.06), nests=0.05)
+    def some(rng):
+        table = generate(rng, size=rng.randint(least, largest), **how)
         violation, decision = agrees(MUTEX, table, Nesting.NONE, 1)
         opens.append(decision.valid == "unknown")
         return violation
 
-    crosscheck(mutex)
-    assert not any(opens)
+    crosscheck(some)
+    return not any(opens)
+
+
+def test_agrees_with_the_definition():
+    assert decided(4, 7, shares=(0.12, 0.06), nests=0.05)
 
 
 def test_refused_tries_agree_with_the_definition():
-    opens = []
-
-    def tries(rng):
-        table = generate(
-            rng, size=rng.randint(4, 8), shares=(0.1, 0.05), tries=0.5, most=3, pause=6
-        )
-        violation, decision = agrees(MUTEX, table, Nesting.NONE, 1)
-        opens.append(decision.valid == "unknown")
-        return violation
-
-    crosscheck(tries)
-    assert not any(opens)
+    assert decided(4, 8, shares=(0.1, 0.05), tries=0.5, most=3, pause=6)
 
 
 def test_processes_that_go_on_after_an_unknown_outcome_are_judged_as_well():
-    opens = []
-
-    def disorderly(rng):
-        table = generate(rng, size=rng.randint(4, 7), shares=(0.25, 0.05), tries=0.2, keeping=0.3)
-        violation, decision = agrees(MUTEX, table, Nesting.NONE, 1)
-        opens.append(decision.valid == "unknown")
-        return violation
-
-    crosscheck(disorderly)
-    assert not any(opens)
+    assert decided(4, 7, shares=(0.25, 0.05), tries=0.2, keeping=0.3)
 
 
 def test_orderly_histories_are_valid():
@@ -88,11 +75,7 @@ def history(*rows):
     )
 
 
-def told(table):
-    decision = decide(MUTEX, table)
-    assert decision.valid is False
-    assert decision.witness.minimal
-    return decision.witness.operations, decision.witness.description
+told = partial(lock_definition.told, MUTEX)
 
 
 def test_two_hold_it_at_once():

@@ -1,5 +1,7 @@
 """The read-write lock against its definition: 49 % of the histories are violations."""
 
+from functools import partial
+
 import pytest
 
 from rumpus.checker.deciders.decide import decide
@@ -7,6 +9,7 @@ from rumpus.checker.deciders.locks.holds_table import Nesting
 from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
 from rumpus.checker.deciders.registry import MODELS
 from tests.checker.crosscheck import crosscheck
+from tests.checker.deciders import lock_definition
 from tests.checker.deciders.lock_definition import agrees, generate
 
 LOCK = MODELS["read-write-lock"]
@@ -47,11 +50,7 @@ def history(*rows):
     return OperationTable.from_rows([dict(zip(names, row, strict=False)) for row in rows])
 
 
-def told(table):
-    decision = decide(LOCK, table)
-    assert decision.valid is False
-    assert decision.witness.minimal
-    return decision.witness.operations, decision.witness.description
+told = partial(lock_definition.told, LOCK)
 
 
 def test_a_writer_excludes_readers_and_they_do_not_exclude_each_other():

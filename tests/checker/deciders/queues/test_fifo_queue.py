@@ -12,15 +12,21 @@ from hypothesis import note
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.operation_table import (
     FAIL,
-    INFO,
-    NEVER,
     OperationTable,
     WrongOperations,
 )
 from rumpus.checker.deciders.queues.fifo_queue import FIFO_QUEUE
-from tests.checker.crosscheck import crosscheck
-from tests.checker.deciders.queue_histories import acceptable, corrupt, fifo, orderly
-from tests.checker.forgetting import assert_witness
+from tests.checker.crosscheck import corrupted, crosscheck, stay_valid
+from tests.checker.deciders.queue_histories import (
+    acceptable,
+    corrupt,
+    dequeue,
+    enqueue,
+    fifo,
+    orderly,
+    unknown,
+)
+from tests.checker.forgetting import refuses_rightly
 
 
 def judge(rows):
@@ -30,32 +36,12 @@ def judge(rows):
 def is_refused_rightly(rows):
     note(rows)
     decision = judge(rows)
-    expected = acceptable(rows, fifo)
-    assert decision.valid is expected
-    if not expected:
-        assert_witness(decision, len(rows), partial(acceptable, rows, fifo))
-    return not expected
+    return refuses_rightly(decision, len(rows), partial(acceptable, rows, fifo))
 
 
 def broken(rng, corruptions=(0, 1, 2, 3, 4), **how):
     rows = orderly(rng, fifo, **how)
-    for _ in range(rng.choice(corruptions)):
-        corrupt(rng, rows)
-    return rows
-
-
-def enqueue(process, call, returned, value, **rest):
-    row = {"f": "enqueue", "process": process, "call": call, "returned": returned}
-    return row | {"argument": value} | rest
-
-
-def dequeue(process, call, returned, value=None, **rest):
-    row = {"f": "dequeue", "process": process, "call": call, "returned": returned}
-    return row | {"result": value} | rest
-
-
-def unknown(row):
-    return row | {"outcome": INFO, "returned": NEVER}
+    return corrupted(rng, rows, corrupt, rng.choice(corruptions))
 
 
 def test_agrees_with_the_definition():
@@ -70,22 +56,14 @@ def test_agrees_on_repeated_values():
 
 
 def test_orderly_histories_stay_valid():
-    def stays_valid(rng):
-        rows = orderly(rng, fifo, most=40)
-        note(rows)
-        assert judge(rows).valid is True
-        return False
-
-    crosscheck(stays_valid, share=(0, 0))
+    stay_valid(lambda rng: orderly(rng, fifo, most=40), judge)
 
 
 def test_a_single_corruption_is_found_when_the_definition_finds_it():
-    def found(rng):
-        rows = orderly(rng, fifo)
-        corrupt(rng, rows)
-        return is_refused_rightly(rows)
-
-    crosscheck(found, share=(0.2, 0.7))
+    crosscheck(
+        lambda rng: is_refused_rightly(corrupted(rng, orderly(rng, fifo), corrupt)),
+        share=(0.2, 0.7),
+    )
 
 
 def told(rows, operations):

@@ -22,8 +22,8 @@ from rumpus.checker.deciders.operation_table import (
 from rumpus.checker.deciders.registers.versioned_register import VERSIONED_REGISTER
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import crosscheck
-from tests.checker.deciders.register_histories import acts, calls, in_effect, swap_returns
-from tests.checker.forgetting import assert_witness
+from tests.checker.deciders.register_histories import acts, calls, in_effect, op, swap_returns
+from tests.checker.forgetting import refuses_rightly
 
 NOBODYS = "nobody's"
 
@@ -148,11 +148,7 @@ def judge(rows, kind, initial):
 
 def is_refused_rightly(rows, kind, initial):
     decision = judge(rows, kind, initial)
-    expected = acceptable(rows, kind, initial)
-    assert decision.valid is expected
-    if not expected:
-        assert_witness(decision, len(rows), partial(acceptable, rows, kind, initial))
-    return not expected
+    return refuses_rightly(decision, len(rows), partial(acceptable, rows, kind, initial))
 
 
 def beginning(rng, kind):
@@ -195,19 +191,6 @@ def test_a_single_corruption_is_found_when_the_definition_finds_it(kind):
         return is_refused_rightly(rows, kind, (None, None))
 
     crosscheck(found, share=(0.08, 0.7))
-
-
-def op(f, process, call, returned, argument=None, result=None, **rest):
-    return {
-        "f": f,
-        "process": process,
-        "call": call,
-        "returned": returned,
-        "argument": argument,
-        "result": result,
-        "outcome": OK,
-        **rest,
-    }
 
 
 SECOND = 10**9

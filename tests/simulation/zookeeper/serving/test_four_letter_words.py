@@ -13,14 +13,6 @@ from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import ALL_WORDS, World
 
 
-@pytest.fixture
-def world():
-    world = World()
-    world.start()
-    yield world
-    world.tear_down()
-
-
 def test_ruok_and_isro_have_no_newline(world):
     assert world.word("ruok") == "imok"
     assert world.word("isro") == "rw"

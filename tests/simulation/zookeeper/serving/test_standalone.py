@@ -8,14 +8,6 @@ from tests.conformance.raw_client import Closed
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 
 
-@pytest.fixture
-def world():
-    world = World()
-    world.start()
-    yield world
-    world.tear_down()
-
-
 def done(reply):
     assert reply.error == 0
     return reply.value

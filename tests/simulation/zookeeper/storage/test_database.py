@@ -2,8 +2,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rumpus.simulation.disk.disk import Disk
-from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 from rumpus.simulation.zookeeper.storage import snapshot
 from rumpus.simulation.zookeeper.storage.database import COMMITTED_LOG, Database, TruncationFailed
@@ -19,14 +17,10 @@ from tests.simulation.zookeeper.entries import (
     open_session,
     set_data,
 )
+from tests.simulation.zookeeper.storage.one_disk import OneDisk
 
 
-class World:
-    def __init__(self, seed=1):
-        self.simulator = Simulator(seed)
-        self.disk = Disk(self.simulator, "n1")
-        self.process = self.simulator.process("n1")
-
+class World(OneDisk):
     def loaded(self, **options):
         database = Database(self.disk, **options)
         database.load()
@@ -38,13 +32,6 @@ class World:
 
     def files(self):
         return [path.removeprefix("version-2/") for path in self.disk.list()]
-
-    def done(self, start):
-        answers = []
-        start(self.process, answers.append)
-        self.simulator.run(self.simulator.now + SECOND)
-        (answer,) = answers
-        return answer
 
 
 @pytest.fixture

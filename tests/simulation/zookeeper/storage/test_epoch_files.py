@@ -1,17 +1,12 @@
 import pytest
 
-from rumpus.simulation.disk.disk import Disk
-from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.zookeeper.startup_errors import StartupRefused
 from rumpus.simulation.zookeeper.storage.epoch_files import EpochFiles
+from tests.simulation.zookeeper.storage.one_disk import OneDisk
 
 
-class World:
-    def __init__(self, seed=1):
-        self.simulator = Simulator(seed)
-        self.disk = Disk(self.simulator, "n1")
-        self.process = self.simulator.process("n1")
-
+class World(OneDisk):
     def put(self, **epochs):
         for name, text in epochs.items():
             self.disk.write_whole(f"version-2/{name}", text.encode())
@@ -20,13 +15,6 @@ class World:
         files = EpochFiles(self.disk)
         files.load(zxid)
         return files
-
-    def set(self, setter, epoch):
-        answers = []
-        setter(epoch, self.process, answers.append)
-        self.simulator.run(self.simulator.now + SECOND)
-        (answer,) = answers
-        return answer
 
 
 @pytest.fixture
@@ -39,19 +27,19 @@ def world():
 def test_missing_files_come_of_the_last_zxid(world):
     files = world.loaded(0x300000007)
     assert (files.accepted, files.current) == (3, 3)
-    assert world.set(files.set_accepted, 4) is None
+    assert world.done(files.set_accepted, 4) is None
     assert world.disk.read("version-2/acceptedEpoch") == b"4"
     assert world.disk.read("version-2/currentEpoch") == b"3"
     world.disk.delete("version-2/acceptedEpoch")
     files = world.loaded(0x300000007)
-    assert world.set(files.set_current, 3) is None
+    assert world.done(files.set_current, 3) is None
     assert world.disk.read("version-2/acceptedEpoch") == b"3"
 
 
 def test_epochs_are_decimal_text_without_newline(world):
     files = world.loaded()
-    assert world.set(files.set_accepted, 12) is None
-    assert world.set(files.set_current, 11) is None
+    assert world.done(files.set_accepted, 12) is None
+    assert world.done(files.set_current, 11) is None
     assert (files.accepted, files.current) == (12, 11)
     assert world.disk.read("version-2/acceptedEpoch") == b"12"
     assert world.disk.read("version-2/currentEpoch") == b"11"
@@ -66,7 +54,7 @@ def test_an_epoch_is_the_old_or_the_new_one_after_a_crash(first):
     for seed in range(60):
         world = World(seed)
         if not first:
-            world.set(world.loaded().set_accepted, 1)
+            world.done(world.loaded().set_accepted, 1)
             world.simulator.run(10 * SECOND)
         world.loaded().set_accepted(2, world.process, lambda _: None)
         world.simulator.run(world.simulator.now + seed * 30_000)
@@ -98,7 +86,7 @@ def test_a_temporary_file_tells_the_epoch_that_was_not_renamed(world):
     world.put(**{"currentEpoch.tmp": "3"})
     files = world.loaded(0x300000001)
     assert files.current == 3
-    assert world.set(files.set_accepted, 6) is None
+    assert world.done(files.set_accepted, 6) is None
     assert world.disk.read("version-2/currentEpoch") == b"3"
 
 
@@ -118,10 +106,10 @@ def test_what_is_no_number_is_refused(world, text):
 def test_a_disk_that_fails_leaves_the_epoch_as_it_is(world):
     files = world.loaded()
     world.disk.fail_sync()
-    assert isinstance(world.set(files.set_current, 4), OSError)
+    assert isinstance(world.done(files.set_current, 4), OSError)
     world.disk.heal()
     world.disk.full()
-    assert isinstance(world.set(files.set_accepted, 4), OSError)
+    assert isinstance(world.done(files.set_accepted, 4), OSError)
     assert (files.accepted, files.current) == (0, 0)
     world.disk.heal()
     assert world.loaded().current == 0

@@ -1,0 +1,101 @@
+"""What the pools of real and of simulated processes have in common: ends, and new beginnings."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from rumpus.harness.clients.clients import ClientState
+from rumpus.harness.clients.messages import Record
+from rumpus.harness.clients.workers import Exited, Started
+
+RESTART_PATIENCE_S = 15.0
+"""How long ``restart`` waits for the new process to report that it is ready, on its own clock."""
+
+
+class Flag(Protocol):
+    """``threading.Event``, or what a simulated world has for it."""
+
+    def set(self) -> None:
+        """Let all go on that wait, and all that will."""
+
+    def wait(self, seconds: float, /) -> bool:
+        """Wait until it is set, at most so long; whether it is."""
+
+
+class Worker(Protocol):
+    """One process."""
+
+    killed: bool
+    killed_at: int | None
+
+    @property
+    def ready(self) -> Flag:
+        """Set when the client is open."""
+
+    @property
+    def forgotten(self) -> Flag:
+        """Set when the driver has let go of it."""
+
+
+WorkerKind = TypeVar("WorkerKind", bound=Worker)
+
+
+class RestartableWorkers(ABC, Generic[WorkerKind]):
+    """Processes, one a client, that are killed and started again."""
+
+    _workers: dict[int, WorkerKind]
+    _notify: Callable[[Record | Exited | Started], None]
+    _stopped = False
+
+    def ready(self, client: int) -> None:
+        """Tell whoever waits for a restart that the client is open."""
+        self._workers[client].ready.set()
+
+    def forget(self, client: int) -> None:
+        """Let go of a process that is gone; only now may it be started again."""
+        self._workers[client].forgotten.set()
+
+    def killed_at(self, client: int) -> int | None:
+        """When a process killed by ``kill`` was seen to be gone; None before that."""
+        return self._workers[client].killed_at
+
+    def killed(self, client: int) -> bool:
+        """Whether ``kill`` has struck the process, be it gone already or not."""
+        return self._workers[client].killed
+
+    def restart(self, client: int) -> None:
+        """Start a killed client again and wait until it is open.
+
+        Raises:
+            TimeoutError: it did not become ready in time.
+        """
+        if self.state(client) != "dead":
+            return
+        if not self._workers[client].forgotten.wait(RESTART_PATIENCE_S):
+            raise TimeoutError(f"nobody took note of the end of client c{client}'s process")
+        if not self._stopped:
+            self._start(client)
+        if self._stopped:
+            return
+        self._notify(Started(client))
+        if not self._workers[client].ready.wait(RESTART_PATIENCE_S):
+            raise TimeoutError(
+                f"client c{client} was started again but was not ready in {RESTART_PATIENCE_S} s"
+            )
+
+    @abstractmethod
+    def state(self, client: int) -> ClientState:
+        """What a client's process is doing."""
+
+    @abstractmethod
+    def _start(self, client: int) -> None:
+        """Start a client's process, unless all have been stopped."""
+
+    @abstractmethod
+    def _clock(self) -> int:
+        """The time of the run, in nanoseconds."""
+
+    def _session_record(self, client: int, f: str, time_ns: int | None = None) -> None:
+        """Tell the driver of a change to a process, now or at an earlier time."""
+        time_ns = self._clock() if time_ns is None else time_ns
+        self._notify(Record(time_ns, "session", "info", f, {"client": client}))

@@ -1,0 +1,63 @@
+"""What has been seen of a client on its links, and in which direction a cut loses bytes."""
+
+from collections import Counter, deque
+from typing import Final
+
+from rumpus.harness.links import zookeeper_frames
+from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
+from rumpus.harness.links.watch_tracing import WatchTracing
+
+LOSES_TO_SERVER: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-server", "half-open"})
+LOSES_TO_CLIENT: Final[frozenset[Cut | None]] = frozenset({"black-hole", "to-client", "half-open"})
+
+
+class Tally:
+    """What has been seen of one client, over all its links."""
+
+    __slots__ = ("client", "connections", "last_answer", "requests", "shown", "swallowed")
+
+    def __init__(self, client: int) -> None:
+        self.client = client
+        self.connections = 0
+        """How many it has had."""
+        self.swallowed = 0
+        self.last_answer: int | None = None
+        self.requests: Counter[int | None] = Counter()
+        """Requests that were carried to servers, by opcode."""
+        self.shown = 0
+        """The highest zxid in the header of a reply."""
+
+
+class ConnectionTally:
+    """Enters what passes on one connection into its client's tally.
+
+    Args:
+        tally: the client's.
+        watch_events: where watches that are seen go.
+    """
+
+    __slots__ = ("_asked", "_tally", "_tracing", "_watch_events")
+
+    def __init__(self, tally: Tally, watch_events: deque[WatchSeen | WatchLeft]) -> None:
+        tally.connections += 1
+        self._tally = tally
+        self._watch_events = watch_events
+        self._tracing = WatchTracing(tally.client, tally.connections)
+        self._asked = False  # the ConnectRequest has passed
+
+    def requests(self, frames: list[bytes]) -> list[bytes]:
+        """Take frames on their way to the server; those that are requests."""
+        if frames and not self._asked:
+            self._asked = True
+            frames = frames[1:]
+        self._tally.requests.update(map(zookeeper_frames.opcode, frames))
+        for frame in frames:
+            self._tracing.request(frame)
+        return frames
+
+    def reply(self, frame: bytes, now: int) -> None:
+        """Take a reply or an event on its way to the client, at that monotonic time in ns."""
+        noted = self._tracing.reply(frame, now)
+        self._tally.shown = max(self._tally.shown, self._tracing.shown)
+        if noted is not None:
+            self._watch_events.append(noted)
