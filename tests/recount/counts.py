@@ -515,6 +515,20 @@ def _(run):
     )
 
 
+@counts("latch", "latches", "held_up")
+@counts("latch", "exercise", "waiters that were held up and passed")
+def _(run):
+    def closed(wait):
+        before = [
+            c
+            for c in run.of("count_down")
+            if c.type != "fail" and c.called < wait.called and c.value["key"] == wait.value["key"]
+        ]
+        return len(clients_of(before)) < wait.value["count"]
+
+    return sum(closed(wait) for wait in run.of("wait", type="ok"))
+
+
 def final_waits(run):
     first = {"barrier": "wait", "double-barrier": "enter"}[run.results["workload"]]
     return len(clients_of(in_the_end(run, first)))

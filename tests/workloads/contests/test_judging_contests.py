@@ -261,6 +261,7 @@ LONG_CALLS = {
     "queue": ("dequeue", {}),
     "priority-queue": ("dequeue", {}),
     "barrier": ("wait", {"key": 0, "value": None}),
+    "latch": ("wait", {"key": 1, "count": 2}),
     "double-barrier": ("enter", {"value": None}),
     "two-phase-commit": ("decide", {"key": "t0"}),
     "jobs": ("claim", {}),
