@@ -18,18 +18,18 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import deciders_exclusion, deciders_queues, deciders_registers, deciders_tokens
 from benchmarks.command_line import Scale, add_quick_option
-from benchmarks.decider_case import Case
+from benchmarks.decider_cases import exclusion, queues, registers, tokens
+from benchmarks.decider_cases.case import Case
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.registry import MODELS
 
 CASES: dict[str, Case] = {
-    **deciders_exclusion.CASES,
-    **deciders_queues.CASES,
-    **deciders_registers.CASES,
-    **deciders_tokens.CASES,
+    **exclusion.CASES,
+    **queues.CASES,
+    **registers.CASES,
+    **tokens.CASES,
 }
 SIZES = (10**4, 10**5, 10**6, 10**7)
 ENOUGH_S = 1.0

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.decider_case import Case
-from benchmarks.deciders_exclusion import locks, table
+from benchmarks.decider_cases.case import Case
+from benchmarks.decider_cases.exclusion import locks, table
 from rumpus.checker.deciders.operation_table import MISSING, OperationTable, Values
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decider_case import Case
+from benchmarks.decider_cases.case import Case
 from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, OperationTable, Values
 
 CLIENTS = 20

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.decider_case import Case
+from benchmarks.decider_cases.case import Case
 from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OperationTable, Values
 
 CLIENTS = 20
