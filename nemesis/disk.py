@@ -16,30 +16,30 @@ class Disk(ServerFault):
     trouble: ClassVar[DiskTrouble]
 
     def inject(self) -> None:
-        """Trouble their disks."""
+        """Give this trouble to the chosen servers' disks."""
         for node in self.chosen:
             self.context.machines.trouble_disk(node, self.trouble)
 
     def in_force(self) -> Finding:
-        """The disks have that trouble."""
+        """Wait until each of these disks has the trouble."""
         return self.wait_until_all(self.context.machines.disk_trouble, self.trouble, self.trouble)
 
     def heal(self) -> None:
-        """Mend the disks; restart servers that have ended because of them."""
+        """Mend the disks; restart servers that have ended because of the trouble."""
         for node in self.chosen:
             self.context.machines.mend_disk(node)
             if self.context.ensemble.state(node) == "dead":
                 self.context.ensemble.restart(node)
 
     def healed(self, timeout: float) -> Finding:
-        """The disks are well and the servers serve."""
+        """Check that the disks are whole; wait until the servers serve."""
         if ill := self.still_wrong(self.context.machines.disk_trouble, None):
             return Finding(False, f"disks still in trouble: {ill}")
         return super().healed(timeout)
 
 
 class FileSlow(Disk):
-    """Slow disks; leaders wait for a quorum of fsyncs."""
+    """Slow disks: each commit waits for the fsyncs of a quorum."""
 
     kind = "file-slow"
     summary = "every fsync takes fifty times as long"
@@ -47,7 +47,7 @@ class FileSlow(Disk):
 
 
 class FileFull(Disk):
-    """Full disks; the servers are started again."""
+    """Full disks: servers end at their next write, and are restarted by ``heal``."""
 
     kind = "file-full"
     summary = "nothing can be written: a server ends at its next write"
@@ -55,7 +55,7 @@ class FileFull(Disk):
 
 
 class FileLie(Disk):
-    """Disks that lose what they have acknowledged."""
+    """Disks that acknowledge an fsync and yet lose the data when the power fails."""
 
     kind = "file-lie"
     summary = (

@@ -10,8 +10,8 @@ A plan is a JSON document::
         "options": {"how": "reset"}}]}
 
 ``at`` is in seconds since the load began, ``duration`` in seconds from the moment the fault was
-injected. ``id`` is a number, the entry's place if not given. Random plans add ``seed`` and
-``notes``.
+injected. ``id`` is a number; by default the entry's place in the list, from 1. Random plans add
+``seed`` and ``notes``.
 """
 
 import math
@@ -33,7 +33,7 @@ VERSION = 1
 class FaultPlan(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A run's faults. ``notes`` say in words what a random plan had to adapt."""
+    """A run's faults. ``notes`` say in words how a random plan had to be limited."""
 
     version: int
     entries: tuple[Entry, ...] = ()
@@ -63,7 +63,7 @@ def load_plan(
     """Read a plan from a file and check it against the run it is meant for.
 
     Raises:
-        PlanError: the file cannot be read, is malformed or asks for what cannot be.
+        PlanError: the file cannot be read, is malformed or asks for something impossible.
     """
     try:
         document = path.read_bytes()
@@ -108,7 +108,7 @@ def decode_plan(
 
 
 def _explain(message: str, entries: Any) -> str:
-    """The decoder's message with its path in words, and the fields that are allowed there."""
+    """The message of msgspec with the JSON path in words, and the fields that are allowed there."""
     what, _, path = message.partition(" - at `$")
     path = path.rstrip("`").lstrip(".")
     fields = FaultPlan.__struct_fields__
@@ -135,7 +135,7 @@ def validate(
     """Check a plan against the number of servers, of clients, and the seconds of load.
 
     Raises:
-        PlanError: as the class says.
+        PlanError: it asks for something impossible, or entries conflict; the message names them.
     """
     for place, entry in enumerate(plan.entries):
         try:
@@ -178,8 +178,8 @@ def _check_entry(entry: Entry, nodes: int, clients: int) -> None:
 def conflict(earlier: Entry, later: Entry) -> str | None:
     """Why two entries cannot be in force at once; None if they can.
 
-    Targets given by role are chosen among those that no other fault affects, so two different
-    roles never meet.
+    Targets given by role are chosen among those that no other fault affects, so entries with
+    different roles never share a target.
     """
     one, other = fault_of(earlier), fault_of(later)
     if one.works_on != other.works_on:

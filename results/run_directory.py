@@ -7,7 +7,7 @@
 ``plan.json``
     the fault plan, as ``rumpus run --plan`` takes it
 ``results.json``, ``report.html``, ``junit.xml``, ``summary.md``
-    what was made of it
+    the verdict on it, and reports
 ``nodes/<node>/``
     servers' logs and data, gathered at the end
 ``clients/c<client>.log``, ``harness.log``
@@ -40,7 +40,7 @@ _WORKLOAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class RunDirectory:
-    """Where everything about one run lies.
+    """A run's directory, and the paths of its files.
 
     Args:
         path: the directory; ``create`` makes one, ``open_run`` finds one.
@@ -63,7 +63,7 @@ class RunDirectory:
 
     @property
     def bare(self) -> bool:
-        """Whether there is only a history and nothing that says what was run."""
+        """Whether there is only a history, without a ``test.json`` that says what was run."""
         return self.history != self.path / "history.jsonl" or not self.record.exists()
 
     def client_log(self, client: int) -> Path:
@@ -112,7 +112,7 @@ class RunDirectory:
         return history
 
     def seal(self) -> None:
-        """Note what every file of the run is like, now that it has ended.
+        """Write the checksums of the run's files, now that it has ended.
 
         Raises:
             StoreError: the seal cannot be written, or a file cannot be read.
@@ -120,7 +120,7 @@ class RunDirectory:
         seal(self.path)
 
     def changes(self) -> list[str] | None:
-        """What is not as it was when the run was sealed, in words; None if it never was.
+        """What has changed since the run was sealed, in words; None if it has no seal.
 
         Raises:
             UnreadableRun: the seal is malformed.
@@ -206,6 +206,6 @@ def _find(path: Path) -> RunDirectory:
 
 
 def _start_name(start: datetime) -> str:
-    """A directory's name: UTC to the millisecond, sorted by name as by time."""
+    """A directory's name: UTC to the millisecond, so that names sort by time."""
     utc = start.astimezone(UTC)
     return f"{utc:%Y%m%dT%H%M%S}.{utc.microsecond // 1000:03d}Z"

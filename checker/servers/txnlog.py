@@ -10,11 +10,11 @@ A payload is the transaction's header (long session, int cxid, long zxid, long t
 its body by type, and since 3.6 an optional digest of the tree (int version, long digest). Strings
 and buffers are an int length and their bytes, -1 for null; a vector is an int count and its
 elements, -1 for null. The layout is ZooKeeper 3.8's
-(``FileTxnLog``, ``SerializeUtils``, ``zookeeper.jute``); older forms it still reads are read too.
+(``FileTxnLog``, ``SerializeUtils``, ``zookeeper.jute``); older layouts that 3.8 still reads are
+read here too.
 
-What ends a file quietly and what is an error follows the server: a partial last record is the
-trace of a crash and dropped; a record that is whole and wrong stops the server from starting,
-and here raises `CorruptLog`.
+Damage is treated as the server treats it. A partial last record was left by a crash and is dropped.
+A complete record that is wrong stops the server from starting, and raises `CorruptLog` here.
 
 A log holds *proposals*, not commits: see `checker.servers.commitment`.
 """
@@ -43,7 +43,7 @@ _CREATE_END = Struct(">?i")
 _DIGEST = Struct(">iQ")
 _END_OF_RECORD = 0x42
 _LONGEST_RECORD = 2 * 0xFFFFF
-"""jute.maxbuffer plus as much again: a longer record is refused by the server."""
+"""Bytes: twice the default jute.maxbuffer. The server refuses a longer record."""
 _DIGEST_VERSION = 2
 _OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyone"
 """The ACL of nearly every znode: one entry, all permissions, world:anyone."""
@@ -68,20 +68,20 @@ class CorruptLog(ValueError):  # noqa: N818 - says what the file is
 class Txn(msgspec.Struct, frozen=True, gc=False):
     """One transaction as proposed by a leader.
 
-    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` prints it), 0 for the server's
-    own doings. ``cxid`` is the client's request number, 0 for what a server did by itself.
-    ``time_ms`` is the leader's wall clock in milliseconds since 1970. ``name`` is the type in
-    words: create, create2, createContainer, createTTL, delete, deleteContainer, setData,
-    reconfig, setACL, check, createSession, closeSession, multi, error.
+    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` prints it), and ``cxid`` the
+    client's request number; either is 0 where a server acted by itself. ``time_ms`` is the
+    leader's wall clock in milliseconds since 1970. ``name`` is the type in words: create,
+    create2, createContainer, createTTL, delete, deleteContainer, setData, reconfig, setACL,
+    check, createSession, closeSession, multi, error.
 
-    The rest is there where the type has it: ``path``; ``data``; ``ephemeral`` (a create whose
-    znode the session owns); ``parent_cversion`` (number of children ever created in the
-    parent, this one included; -1 in logs from before 3.5); ``version`` (the new one);
+    The other fields are set for the types that have them: ``path``; ``data``; ``ephemeral`` (a
+    create whose znode the session owns); ``parent_cversion`` (number of children ever created in
+    the parent, this one included; -1 in logs from before 3.5); ``version`` (the new one);
     ``ttl_ms``; ``timeout`` (createSession, ms); ``paths`` (closeSession: the ephemerals it
     removes, None in logs from before 3.6, where it removes what the session owns);
     ``ops`` (multi: its parts, each with the header of the whole); ``error`` (a negative code
-    of ``KeeperException``: a request that was refused and yet took a zxid; in a failed multi
-    the failing part and those after it); ``digest`` (of the leader's tree after the
+    of ``KeeperException``: a request that was refused and yet took a zxid; in a failed multi,
+    the part that failed and each part after it); ``digest`` (of the leader's tree after the
     transaction, as `checker.servers.tree_digest` computes it; None where the record has none).
     """
 
@@ -105,7 +105,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def effects(self) -> "tuple[Txn, ...]":
-        """The simple transactions it comes to: itself, a multi's parts, nothing if refused."""
+        """The transactions that it applies: itself, a multi's parts, or none if refused."""
         if self.name == "error":
             return ()
         if self.name != "multi":
@@ -114,16 +114,16 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def refused_multi(self) -> bool:
-        """Whether it is a multi of which nothing happened."""
+        """Whether it is a multi that failed, so that none of its parts took effect."""
         return self.name == "multi" and any(op.name == "error" for op in self.ops)
 
     def is_same_record(self, other: "Txn") -> bool:
-        """Whether two servers' records can be of one proposal.
+        """Whether two servers' records can be of the same proposal.
 
-        Of a refused multi ZooKeeper 3.8 turns the parts before the failing one into errors when
-        it applies it (``DataTree.processTxn``), in the very object that another thread is about
-        to log: some servers log these parts as they were proposed, others as errors whose code
-        is the part's first bytes. Nothing of them happens either way.
+        When ZooKeeper 3.8 applies a refused multi, it turns the parts before the failing one into
+        errors (``DataTree.processTxn``), in the very object that another thread is about to log.
+        So some servers log these parts as they were proposed, others as errors whose code is the
+        part's first bytes. The parts take no effect either way.
         """
         if self == other:
             return True
@@ -137,11 +137,11 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
 
 
 Known = dict[bytes, Txn]
-"""Payload -> its record. The servers of an ensemble log the same payloads; one is kept."""
+"""Payload -> its transaction. All servers log the same payloads; each is parsed and kept once."""
 
 
 class LogFile(msgspec.Struct, frozen=True):
-    """The records of one file in its order, why reading stopped, and at which byte."""
+    """The transactions of one file in file order, why reading stopped, and at which byte."""
 
     name: str
     txns: tuple[Txn, ...]
@@ -161,7 +161,7 @@ def parse_log(data: bytes, name: str = "", known: Known | None = None) -> LogFil
     Args:
         data: the whole file.
         name: what to call it in errors.
-        known: what logs that were read before have; what is new is added.
+        known: payloads of logs that were read before; new ones are added.
 
     Raises:
         CorruptLog: as `read_log`.
@@ -172,19 +172,19 @@ def parse_log(data: bytes, name: str = "", known: Known | None = None) -> LogFil
 def read_log(
     file: BinaryIO, name: str, known: Known | None = None, most: int | None = None
 ) -> LogFile:
-    """Read one log file as the server would on start, and no further than its records go.
+    """Read one log file as the server would on start, up to the end of its last record.
 
     Args:
         file: at its beginning.
         name: what to call it in errors.
-        known: what logs that were read before have; what is new is added.
-        most: how many bytes its records may take; None for any number.
+        known: payloads of logs that were read before; new ones are added.
+        most: how far into the file its records may reach, in bytes; None for no limit.
 
     Raises:
-        CorruptLog: it is shorter than its header or has another magic; a record's length is
-            negative or above 2 x 1048575; its checksum does not fit although its end mark is
-            in place; its type is unknown; its body is not that of its type; or its records take
-            more than they may.
+        CorruptLog: the file is shorter than a header, or has another magic or version; a record's
+            length is negative or above 2 x 1048575; its checksum is wrong although its end mark
+            is in place; its type is unknown; its body is not that of its type; or a
+            record reaches beyond ``most``.
     """
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size:
@@ -234,7 +234,7 @@ def read_log(
 
 def _parse_txn(payload: bytes) -> Txn:
     session, cxid, zxid, time_ms, kind = _TXN.unpack_from(payload)
-    session = _same(session)
+    session = _interned(session)
     parse = _BODIES.get(kind)
     if parse is None:
         raise ValueError(f"unsupported transaction type {kind}")
@@ -256,8 +256,8 @@ def _buffer(body: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 @lru_cache(1024)
-def _same(value: T) -> T:
-    """One object for values that are equal, as sessions and contenders' data often are."""
+def _interned(value: T) -> T:
+    """One object for equal values: session ids and znodes' data often repeat."""
     return value
 
 
@@ -265,7 +265,7 @@ def _string(body: bytes, at: int) -> tuple[str, int]:
     text, at = _buffer(body, at)
     if text is None:
         raise ValueError("a null path")
-    # A path stands in several records, and in several servers' logs.
+    # The same path occurs in several records, and in several servers' logs.
     return intern(text.decode()), at
 
 
@@ -281,7 +281,7 @@ def _skip_acl(body: bytes, at: int) -> int:
 
 
 def _digest(body: bytes, at: int) -> int | None:
-    """The tree's digest, if the body is followed by one of the version that is understood."""
+    """The tree's digest behind the body; None if there is none, or one of another version."""
     if len(body) - at != _DIGEST.size:
         return None
     version, digest = _DIGEST.unpack_from(body, at)
@@ -298,7 +298,7 @@ def _create(head: Head, body: bytes, at: int) -> Txn:
         ephemeral, parent_cversion = _CREATE_END.unpack_from(body, at)
     name = "create" if head[4] == 1 else "create2"
     digest = _digest(body, at + _CREATE_END.size)
-    return Txn(*head, name, path, _same(data), ephemeral, parent_cversion, digest=digest)
+    return Txn(*head, name, path, _interned(data), ephemeral, parent_cversion, digest=digest)
 
 
 def _create_container(head: Head, body: bytes, at: int) -> Txn:
@@ -353,8 +353,8 @@ def _create_session(head: Head, body: bytes, at: int) -> Txn:
 
 def _close_session(head: Head, body: bytes, at: int) -> Txn:
     left = len(body) - at
-    # Before 3.6 the body was empty; a digest alone is as long as a vector of one four-letter
-    # path, but begins with 2 where that begins with 1.
+    # Before 3.6 the body was empty. A digest alone is as long as a vector of one four-byte path,
+    # but begins with its version, 2, where the vector begins with its count, 1.
     if left == 0 or (left == _DIGEST.size and _INT.unpack_from(body, at)[0] == _DIGEST_VERSION):
         return Txn(*head, "closeSession", digest=_digest(body, at))
     count = _INT.unpack_from(body, at)[0]

@@ -1,15 +1,15 @@
 """Generators: pure values that say what to do next.
 
-After Jepsen's ``jepsen.generator``. A generator is asked for an operation with a ``Context``
-(the time, and who is free) and answers with one that can be dispatched now, or with
-``Pending``, or with ``None`` when it has no more; beside the answer stands the generator to
-ask next. It is told of every event (an operation was called, or completed) by ``update``.
-Neither changes the generator or depends on anything but its arguments: asked twice, it
-answers the same. Randomness comes from a ``Seed`` that the generator carries.
+After Jepsen's ``jepsen.generator``. ``op`` asks a generator for an operation, with a ``Context``
+(the time, and who is free). It answers with one that can be dispatched now, or with ``Pending``,
+and in either case with the generator to ask next; or with ``None`` when it has no more.
+``update`` tells it of every event (an operation was called, or completed), and answers with the
+generator after it. Both are pure functions: asked twice, a generator answers the same.
+Randomness comes from a ``Seed`` that the generator carries.
 
 Unlike Jepsen's, a generator never answers with an operation for later: it is pending until
-then. What it has learned while pending (that a time limit began to run, say) is in the
-generator beside the answer, which is kept.
+then. What it has learned while pending (that a time limit began to run, say) is kept in the
+generator that comes with the answer.
 
 Combinators that make generators of generators are in ``harness.generators.combinators``. A workload
 may write its own class where what comes next depends on what came of earlier operations.
@@ -37,7 +37,7 @@ SECOND = 1_000_000_000
 class Context(msgspec.Struct, frozen=True):
     """What a generator may know of the run when it is asked or told.
 
-    A context covers some of the run's threads: ``on_clients`` and its like narrow it down.
+    A context covers some of the run's threads: ``on_clients`` and the like narrow it down.
     Sets of threads are integers, bit ``t`` for client ``t`` and bit ``clients`` for the
     nemesis, because a context is made at every step.
 
@@ -45,9 +45,10 @@ class Context(msgspec.Struct, frozen=True):
         time: nanoseconds since the start of the run.
         clients: number of clients in the run, whether covered or not.
         members: the threads covered.
-        free: those among them that can be given an operation now.
-        busy: those among them with an operation open; a suspended thread is neither.
-        processes: the process as which each thread runs, the nemesis last.
+        free: those among them that can be given an operation now; suspended ones cannot
+            (``Interpreter.suspend``: the client has been killed, say).
+        busy: those among them with an operation open.
+        processes: the process that each thread runs now, the nemesis last.
         turn: the client to prefer among the free ones, so that all get their share.
     """
 
@@ -61,7 +62,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @classmethod
     def start(cls, *, clients: int, nemesis: bool = True, time: int = 0) -> "Context":
-        """The context of a run that begins: everybody is free."""
+        """The context at the start of a run: every thread is free."""
         everybody = (1 << clients + nemesis) - 1
         return cls(time, clients, everybody, everybody, 0, (*range(clients), NEMESIS))
 
@@ -88,7 +89,7 @@ class Context(msgspec.Struct, frozen=True):
         return process % self.clients if isinstance(process, int) else self.clients
 
     def process_of(self, thread: Thread) -> Process:
-        """The process as which a thread runs now."""
+        """The process that a thread runs now."""
         return self.processes[thread] if isinstance(thread, int) else thread
 
     def threads(self) -> list[Thread]:
@@ -105,7 +106,7 @@ class Context(msgspec.Struct, frozen=True):
         ]
 
     def narrow(self, bits: int) -> "Context":
-        """The same, covering only those threads that are in the given set too."""
+        """This context, covering only those of its threads that are in the given set."""
         return Context(
             self.time,
             self.clients,
@@ -117,7 +118,7 @@ class Context(msgspec.Struct, frozen=True):
         )
 
     def in_turn(self, bits: int) -> Iterator[int]:
-        """The numbers of the bits of a set of threads, whose turn it is first."""
+        """The numbers of the bits of a set of threads, from ``turn`` on, then those below."""
         return _positions(bits, self.turn)
 
     def next_free(self) -> Process | None:
@@ -152,7 +153,7 @@ class Pending(msgspec.Struct, frozen=True):
     until: int | None = None
 
     def sooner(self, other: "Pending | None") -> "Pending":
-        """Itself or the other, whichever is over first."""
+        """Itself or the other, whichever ends first."""
         if other is None or other.until is None:
             return self
         return other if self.until is None or other.until < self.until else self
@@ -166,8 +167,8 @@ class Invocation(msgspec.Struct, frozen=True):
     """An operation to be called; as a generator, just this one operation, once.
 
     Args:
-        f: what to do.
-        value: with what.
+        f: the operation's name.
+        value: its argument.
         process: who is to do it; None for whoever is free. An operation for a process that
             has been retired, or is not covered by the context, can never be dispatched, and
             the generator is exhausted.
@@ -219,8 +220,8 @@ class Generator(Protocol):
         """The generator after an event, with the context as it is after the event.
 
         Events are the ``invoke`` and completion records of every operation that a generator
-        made, in the order in which they were observed, but for those that a combinator keeps
-        from it (``on_threads`` passes only those of its threads).
+        made, in the order in which they were observed, except those that a combinator
+        withholds (``on_threads`` passes only those of its threads).
         """
 
 
@@ -231,7 +232,7 @@ class Nothing(msgspec.Struct, frozen=True):
     """The generator that is exhausted."""
 
     def op(self, ctx: Context) -> Answer:  # noqa: ARG002 - the protocol's
-        """None."""
+        """None: there is nothing left."""
         return None
 
     def update(self, ctx: Context, event: Op) -> Generator:  # noqa: ARG002 - the protocol's

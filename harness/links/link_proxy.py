@@ -1,8 +1,8 @@
 """The proxy that carries the clients' connections to the servers, and can break them.
 
-A single-threaded event loop: one listener for each (client, server), on ports of the kernel's
-choice. Where the loop runs and who calls it is ``link_process``'s business; between two turns
-it may be called as any object.
+A single-threaded event loop: one listener for each (client, server), on a port that the kernel
+chooses. ``link_process`` runs the loop, in a process of its own. The proxy's methods may be called
+between two turns of the loop.
 """
 
 import selectors
@@ -41,7 +41,7 @@ class Listener:
 
 
 class Callback:
-    """Something else that the loop watches for its owner."""
+    """A function that the loop calls when a file can be read that is no link's."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call = call
@@ -54,7 +54,7 @@ class Callback:
 class LinkProxy:
     """All links of a run, carried by whoever calls ``turn``. Not thread-safe.
 
-    The methods are those of ``harness.links.links.Links``, but that nodes must be given and exist.
+    Methods do what they do in ``harness.links.links.Links``; nodes must be given and exist.
 
     Args:
         servers: node -> host and port on which it is reached.
@@ -89,11 +89,11 @@ class LinkProxy:
         return [[ln.socket.getsockname()[1] for ln in row] for row in self._listeners]
 
     def watch(self, file: int | socket.socket, call: Callable[[], None]) -> None:
-        """Call something in each turn in which a file can be read."""
+        """Call a function in each turn in which a file can be read."""
         self._traffic.selector.register(file, selectors.EVENT_READ, Callback(call))
 
     def turn(self) -> None:
-        """Wait until something happens, and do what it asks for."""
+        """Wait for events on sockets, or until delayed bytes are due, and handle them."""
         delayed = self._traffic.delayed
         timeout = None
         if delayed:
@@ -107,7 +107,7 @@ class LinkProxy:
                     end.connection.flush(end)
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str]) -> None:
-        """Break a client's links to these nodes; those broken that way already stay so."""
+        """Break a client's links to these nodes; links already cut this way are left alone."""
         lost_reply = LostReply() if how == "lost-reply" else None
         for link in self._chosen(client, nodes):
             if link.cut == how:
@@ -125,7 +125,7 @@ class LinkProxy:
                     connection.apply_cut()
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str]) -> None:
-        """Hold back every byte on a client's links to these nodes for so long."""
+        """Delay every byte on a client's links to these nodes."""
         for link in self._chosen(client, nodes):
             self._set_delay(link, round(milliseconds * 1e6))
 
@@ -142,7 +142,7 @@ class LinkProxy:
         return {link.node: link.cut for link in links if link.cut is not None}
 
     def swallowed(self, client: int) -> int:
-        """Bytes and connections of a client refused so far."""
+        """How many bytes and connections of a client the links have refused so far."""
         return self._tallies[client].swallowed
 
     def connected_to(self, client: int) -> str | None:
@@ -168,10 +168,10 @@ class LinkProxy:
         return self._tallies[client].shown
 
     def watches(self, size: int) -> list[WatchSeen | WatchLeft]:
-        """The oldest of what was seen of watches and not taken yet: at least one if there is one.
+        """Take the oldest watch records not yet taken: at least one if there is any.
 
         Args:
-            size: bytes of paths after which to stop.
+            size: stop once their paths have so many bytes.
         """
         events = self._traffic.watch_events
         taken: list[WatchSeen | WatchLeft] = []

@@ -1,7 +1,7 @@
 """kazoo's own Counter behind the interface of ``recipes.counter.receipt_counter``.
 
-Thin: kazoo reads and adds. Its requests have no timeout of their own, and are tried again by the
-client's retry policy, which has no end by default: both block until a server answers.
+A thin wrapper: kazoo does the adding. Its requests have no timeout, and the client's retry policy,
+which by default never gives up, sends them again: ``add`` blocks until a server answers.
 """
 
 from typing import ClassVar
@@ -14,7 +14,7 @@ from rumpus.recipes.promises import Promises
 
 
 class KazooCounter(Counter):
-    """``kazoo.recipe.counter.Counter``; see the module."""
+    """``kazoo.recipe.counter.Counter``; see the module's docstring."""
 
     promises: ClassVar[Promises] = Promises(
         prevents=Counter.promises.prevents,
@@ -26,7 +26,7 @@ class KazooCounter(Counter):
     )
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:  # noqa: ARG002 - kazoo has none
-        """Add, however long it takes; the total that kazoo wrote.
+        """Add, however long it takes: ``timeout`` is ignored. Returns the total that kazoo wrote.
 
         Raises:
             AdditionUnknown: kazoo gave up.

@@ -1,7 +1,7 @@
-"""Views: what stands at a path, as far as this client has been told; see ``requests.follower``.
+"""Views: a client's copy of what a node holds, kept up to date; see ``requests.follower``.
 
 A view lags, as every read of ZooKeeper may, but it never goes back, and once the client has a
-connection it becomes what the servers hold. Whoever must know what is true *now* cannot use one.
+connection it catches up with the servers. Whoever must know what is true *now* cannot use one.
 """
 
 import threading
@@ -29,7 +29,7 @@ VIEW_PROMISES = Promises(
 
 
 class Data(NamedTuple):
-    """What a node holds. ``zxid`` is of its last change (mzxid)."""
+    """What a node holds. ``zxid`` is that of its last change (mzxid)."""
 
     data: bytes
     zxid: int
@@ -37,14 +37,14 @@ class Data(NamedTuple):
 
 
 class Children(NamedTuple):
-    """The names of a node's children. ``zxid`` is of the last change among them (pzxid)."""
+    """A node's children. ``zxid`` is that of the last creation or deletion of one (pzxid)."""
 
     names: frozenset[str]
     zxid: int
 
 
 class View(Follower, Recipe, Generic[Value]):
-    """What stands at ``path``, kept up to date between ``open`` and ``close``.
+    """A copy of what is at ``path``, kept up to date between ``open`` and ``close``.
 
     Args:
         client: a started client with kazoo's threading handler.
@@ -62,13 +62,13 @@ class View(Follower, Recipe, Generic[Value]):
 
     @property
     def value(self) -> Value | None:
-        """What was there at the last look; None: there was no node, or no look yet."""
+        """What the last read found; None: there was no node, or nothing has been read yet."""
         return self._value
 
     def wait_until(
         self, condition: Callable[[Value | None], bool], timeout: float | None = None
     ) -> bool:
-        """Wait until the view fulfils a condition; False if it does not in time (seconds)."""
+        """Wait until the view meets a condition; False if it has not after ``timeout`` seconds."""
         with self._change:
             return self._change.wait_for(lambda: condition(self._value), timeout)
 
@@ -78,7 +78,7 @@ class View(Follower, Recipe, Generic[Value]):
             self._change.notify_all()
 
     def _missing(self, session: Session, deadline: Deadline) -> None:
-        """There was no node: watch for its creation, and look again if it came meanwhile."""
+        """The node is missing: watch for its creation; read again if it was created meanwhile."""
         stat = session.ask(deadline, self._client.exists_async, self._path, self._news(session))
         if stat is None:
             self._show(None)

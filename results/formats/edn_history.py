@@ -3,12 +3,13 @@
 A record is a map with ``:process``, ``:type``, ``:f`` and ``:value``, where there is one
 ``:error``, and in a recorded run ``:time`` in nanoseconds and ``:index``. Without ``:time`` the
 place in the file is the time; without ``:index`` it is the index. Other keys say what was worked
-on (``:key`` in Porcupine's logs): those that a table has columns for (`FIELDS`) are kept, in an
-object around the value.
+on (``:key`` in Porcupine's logs). Those that an operation table has columns for (`FIELDS`) are
+kept, in one dictionary with the value.
 
-To Jepsen a ``fail`` says that the operation did not happen, not that the system looked and said
-no, so one without an error is given one here. ``:refused true`` marks those that are an answer
-(``results.formats.edn_export`` writes it; Jepsen and Knossos pass over keys that they do not know).
+In Jepsen ``fail`` means that the operation did not happen. Here a failure without an error means
+more: the system looked, and answered no. So a ``fail`` without an error is given one, `NO_REASON`,
+unless ``:refused true`` marks it as an answer (``results.formats.edn_export`` writes that; Jepsen
+and Knossos ignore keys that they do not know).
 """
 
 from collections.abc import Iterator
@@ -27,14 +28,14 @@ NO_REASON = "it failed, and no reason was recorded"
 _AT_ONCE = 10_000  # records in a piece
 _LONGEST_ERROR = 1000  # characters that are kept of a failure's reason
 _TYPES = frozenset(get_args(OpType))
-_AROUND = FIELDS - {"value"}
+_OTHER_FIELDS = FIELDS - {"value"}
 
 
 def read_edn_records(path: Path) -> Iterator[list[Op]]:
     """The records of a history in EDN, in pieces, in the order of the file.
 
     Raises:
-        UnreadableRun: it cannot be read, is not EDN, or one of its forms is no record; the
+        UnreadableRun: it cannot be read, is not EDN, or has a form that is no record; the
             message names the line.
     """
     records = _Records()
@@ -56,18 +57,18 @@ def read_edn_records(path: Path) -> Iterator[list[Op]]:
 
 
 class _Records:
-    """Makes records of forms, one after the other."""
+    """Turns EDN forms into records, one after the other."""
 
     def __init__(self) -> None:
         self._count = 0
         self._time = -1
-        self._timed: bool | None = None
+        self._timed: bool | None = None  # whether clients' records have a :time
 
     def next(self, line: int, form: Any) -> Op:
-        """The record that a form is.
+        """Turn one form into a record.
 
         Raises:
-            MalformedEdn: it is none.
+            MalformedEdn: it is no record.
         """
         if not isinstance(form, dict):
             raise MalformedEdn(line, f"a record is a map, not {_short(form)}")
@@ -91,7 +92,7 @@ class _Records:
             index=index,
             time=time,
             process=process,
-            type=kind,  # type: ignore[arg-type] # one of them, as was seen
+            type=kind,  # type: ignore[arg-type] # checked above
             f=f,
             value=_value(form),
             error=_error(form, kind),
@@ -114,10 +115,10 @@ class _Records:
 
 
 def _value(form: dict[Any, Any]) -> Any:
-    """A record's value, with what else it says of the operation around it."""
+    """A record's value; in a dictionary with its other `FIELDS`, if it has any."""
     value = form.get("value")
-    if len(form) > 4 and not _AROUND.isdisjoint(form):
-        around = {name: form[name] for name in form if name in _AROUND}
+    if len(form) > 4 and not _OTHER_FIELDS.isdisjoint(form):
+        around = {name: form[name] for name in form if name in _OTHER_FIELDS}
         if isinstance(value, dict) and value and FIELDS.issuperset(value):
             return around | value
         return {**around, "value": value}

@@ -1,4 +1,4 @@
-"""From ``--model`` and ``--initial`` to what decides a history."""
+"""Reads ``--model`` and ``--initial``: which model decides a history, from which initial value."""
 
 import contextlib
 import importlib
@@ -18,10 +18,12 @@ from rumpus.usage_error import UsageError
 
 
 def chosen_model(name: str) -> ModelEntry:
-    """The model of a name, or a user's own: ``package.module:Class``, also from here.
+    """The model of a name, or a user's own class, ``package.module:Class``.
+
+    The module may also be in the working directory.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such model.
     """
     if name in MODELS:
         return MODELS[name]
@@ -34,10 +36,10 @@ def chosen_model(name: str) -> ModelEntry:
 
 
 def initial_value(text: str | None) -> Hashable:
-    """What ``--initial`` says: JSON, or else the text itself.
+    """The value of ``--initial``: parsed as JSON, or the text itself if it is not JSON.
 
     Raises:
-        UsageError: it is nested beyond reason.
+        UsageError: it is nested too deeply, or has an integer of more than 64 bits.
     """
     if text is None:
         return None
@@ -59,7 +61,7 @@ def _class_of(name: str) -> type[Model]:
     module_name, _, class_name = name.partition(":")
     with contextlib.suppress(OSError):  # the working directory may have been removed
         if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)  # as a last resort: nothing that is installed is hidden by it
+            sys.path.append(here)  # last, so that it hides nothing that is installed
     try:
         found = getattr(importlib.import_module(module_name), class_name, None)
     except Exception as error:  # whatever a user's module raises

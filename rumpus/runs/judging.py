@@ -1,4 +1,4 @@
-"""From a run's directory to its verdict: reads everything back from disk."""
+"""Judges a run from its directory: everything is read back from disk."""
 
 import contextlib
 import gc
@@ -32,7 +32,7 @@ from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
-"""So many things of a kind are told one by one."""
+"""How many items of a list a reason names; of the rest it gives the number."""
 
 _LARGEST_TIMES = 64 << 20  # bytes: more than a million transactions
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -40,10 +40,10 @@ _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 @contextlib.contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Let the cyclic garbage collector not run in the block.
+    """Disable the cyclic garbage collector in the block.
 
-    What is read of a run are millions of objects without a cycle, which it would look through again
-    and again: a fifth of the time.
+    A run is read into millions of objects without cycles. Scanning them again and again would take
+    a fifth of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -62,8 +62,8 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
     """
     changed = run.changes()
     record = run.read_record()
-    # Logs that nobody can vouch for may be another run's. They are read first, for what that takes
-    # beside the result is free again when the history is read.
+    # Without an intact seal the logs may be another run's, and are not read. Sealed ones are read
+    # before the history: the memory that this takes, beside the result, is free again by then.
     truth, unread = server_truth(run, record.nodes) if changed == [] else (None, [])
     history = run.read_history()
     workload = WORKLOADS.get(record.workload)
@@ -123,15 +123,15 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
 def held_to(
     workload: Workload, recipe: str, promises: Promises
 ) -> tuple[Promises, list[CheckResult]]:
-    """The promises that a run is held to, and what they leave open.
+    """The promises that a run is held to, and a check that is undecided where they are in doubt.
 
-    Promises are the recipe's. Where those that the run names and those of the recipe as it is known
-    here differ, only what both prevent can be broken, and nobody can say that the rest was kept.
+    A run's record names its recipe's promises. They may differ from those that the recipe makes in
+    this version. Then only those made in both can be broken, and whether the rest was kept is open.
 
     Args:
         workload: the family.
-        recipe: the recipe's name; where it is not known here, the run's promises count.
-        promises: what the recipe promised by the run's own record.
+        recipe: the recipe's name; where this version has none of it, the run's promises count.
+        promises: the recipe's, by the run's own record.
     """
     kind = workload.recipes.get(recipe)
     if kind is None or kind.promises == promises:
@@ -158,7 +158,7 @@ def _contradictions(
     truth: ServerTruth | None,
     clock: WallClock | None,
 ) -> Contradictions:
-    """What in a run's record contradicts itself."""
+    """Where the parts of a run's record contradict each other."""
     found = contradictions(
         history,
         plan=record.planned(),
@@ -181,7 +181,7 @@ def _contradictions(
 
 
 def questions_of_end(history: History) -> list[CheckResult]:
-    """What is open where a run's history breaks off."""
+    """The undecided check for a history that breaks off; none if it does not."""
     if not history.truncated:
         return []
     what = "it has no end, so nobody can tell what came after its last record"
@@ -191,9 +191,9 @@ def questions_of_end(history: History) -> list[CheckResult]:
 def _of_evidence(
     changed: list[str] | None, unread: list[str], found: Contradictions
 ) -> list[CheckResult]:
-    """What the files that a run is judged by leave open.
+    """The undecided check for a missing seal, and for changed, unreadable or contradictory files.
 
-    Of a run without a seal its history may still show a violation. What was changed shows nothing.
+    Without a seal the history may still show a violation. Files that were changed show nothing.
     """
     unknown = []
     if changed is None:
@@ -221,18 +221,18 @@ def judge_evidence(
     evidence: Evidence,
     questions: Sequence[CheckResult] = (),
 ) -> Verdict:
-    """Have a workload judge what there is, and leave open what that cannot tell.
+    """Have a workload judge the evidence, and add what this leaves undecided.
 
     Args:
         path: the history's file, for errors.
         workload: which family it is.
-        recipe: whose promises they are; need not be one that is known here.
-        evidence: what there is.
-        questions: what is open already.
+        recipe: whose promises they are; this version need not know it.
+        evidence: what there is to judge by.
+        questions: checks that are undecided already.
 
     Raises:
-        UnreadableRun: the history has operations or values that the workload has not; the message
-            names the record.
+        UnreadableRun: the history has operations or values that the workload does not have; the
+            message names the record.
     """
     try:
         check_operations(evidence.history, workload.name, workload.shapes)
@@ -240,7 +240,7 @@ def judge_evidence(
         raise _foreign(path, workload, error) from error
     try:
         verdict = workload.judge(evidence)
-    except WrongOperations as error:  # a model misses what no single value shows
+    except WrongOperations as error:  # each value is right, but they do not fit together
         raise _foreign(path, workload, error) from error
     promised = evidence.promises.prevents
     open_questions = []
@@ -273,7 +273,7 @@ def _foreign(path: Path, workload: Workload, error: Exception) -> UnreadableRun:
 
 
 def weigh_interruption(verdict: Verdict) -> None:
-    """What an interrupted run did not show it did not show: only a violation stands."""
+    """Let only a violation stand: an interrupted run that shows none is inconclusive."""
     if verdict.outcome == "violation":
         return
     if verdict.outcome == "valid":
@@ -299,7 +299,7 @@ def server_truth(run: RunDirectory, nodes: int) -> tuple[ServerTruth | None, lis
             unread.append(f"the logs of {name} cannot be read: {error}")
         else:
             room -= sum(log.offset for log in files[name].logs)
-    del known  # what it took to find them is not needed to judge
+    del known  # only needed while reading; it takes much memory
     if not any(node.logs for node in files.values()):
         return None, unread
     return merge(files, nodes, _true_times(run.nodes / TRUE_TIMES)), unread

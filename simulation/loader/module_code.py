@@ -1,4 +1,4 @@
-"""Compiled code of the modules that are loaded privately, shared by all processes of all worlds."""
+"""A cache of compiled modules for all simulated processes: each executes a copy of its own."""
 
 import ast
 import importlib
@@ -11,7 +11,7 @@ from rumpus.simulation.loader.set_literals import may_make_sets, order_sets
 
 
 class ModuleCode(NamedTuple):
-    """What is needed to execute a module once more."""
+    """What is needed to execute a module again, for another copy."""
 
     spec: ModuleSpec
     code: CodeType | None
@@ -24,10 +24,10 @@ _cache: dict[tuple[str, tuple[str, ...]], ModuleCode | None] = {}
 
 
 def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
-    """The code of a module, its sets made ordered.
+    """The code of a module, changed so that its sets keep the order of insertion.
 
-    Unlike ``importlib.util.find_spec`` this does not import the parent package. Files are read
-    and compiled once in the life of the real process.
+    Unlike ``importlib.util.find_spec`` this does not import the parent package. Each file is read
+    and compiled once in the real (not simulated) process.
 
     Args:
         name: its full name.
@@ -37,7 +37,7 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
         None if the module is not made from a source file (extension modules, built-in ones).
 
     Raises:
-        ModuleNotFoundError: there is none of that name.
+        ModuleNotFoundError: there is no module of that name.
     """
     key = name, path
     try:
@@ -46,7 +46,7 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
         pass
     spec = _find(name, path)
     if spec is None:
-        importlib.invalidate_caches()  # the file may be younger than the directory's listing
+        importlib.invalidate_caches()  # the file may be newer than the cached listing
         spec = _find(name, path)
     if spec is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -57,7 +57,7 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
 def _find(name: str, path: tuple[str, ...]) -> ModuleSpec | None:
     spec = PathFinder.find_spec(name, path)
     if spec is None and "." not in name:
-        # Projects that are installed editable are known to finders of their own.
+        # Editable installations add finders of their own.
         for finder in sys.meta_path:
             spec = finder.find_spec(name, None)
             if spec is not None:
@@ -72,7 +72,7 @@ def _compile(spec: ModuleSpec) -> ModuleCode | None:
         return ModuleCode(spec, None, places)
     if not isinstance(spec.loader, SourceFileLoader) or spec.origin is None:
         return None
-    # As Python compiled it for imports, which costs next to nothing, wherever that will do.
+    # Python's cached bytecode costs next to nothing. It will do where no sets are made.
     code = spec.loader.get_code(spec.name)
     if code is not None and may_make_sets(code):
         tree = ast.parse(spec.loader.get_data(spec.origin), spec.origin)

@@ -1,7 +1,8 @@
-"""Breaking a lock: holders hang or die, and their locks are taken from them, rightly.
+"""Breaking a lock: holders hang or die, and others take their locks away.
 
-The last clients do not contend while there are faults: one operator for locks that are broken by
-session, two supervisors (who may get in each other's way) for those that are freed by identity.
+While there are faults, the last clients do not contend. With a ``BlacklistLock`` one client is an
+operator, who blacklists sessions of hung holders. With an ``IdentityLock`` two are supervisors, who
+free the locks of dead processes and may get in each other's way.
 """
 
 import time
@@ -33,20 +34,20 @@ PATIENCE_S: Final = 3.0
 
 QUICK: Final = "locks that passed on without waiting"
 LEAST_QUICK: Final = 2
-"""How many locks of those who hang, or have died, must have passed on before they had to."""
+"""How many locks must have passed on before a hung holder woke, or a dead one's session expired."""
 
 HANG_S: Final = (3.0, 3.0, 8.0)
-"""How long a hung holder hangs, by turns of chance: its client goes on renewing the session."""
+"""How long a hung holder hangs, drawn at random. Its client keeps the session alive meanwhile."""
 
 HANGS_IN: Final = 8
 DIES_IN: Final = 30
-"""One hold in so many."""
+"""One hold in so many hangs, or ends with the holder's death."""
 
 LOOK_PAUSE_S: Final = 0.1
-"""From one look of an operator to the next at least: it fails at once while no server answers."""
+"""An operator's pause between two tries: these fail at once while no server answers."""
 
 LOOKS: Final = 12
-"""How often a supervisor looks for a dead process before it gives up: it may hold nothing."""
+"""How often a supervisor looks for a dead process's lock before giving up: it may hold none."""
 
 
 class Broken(TypedDict):
@@ -86,7 +87,7 @@ class Mortal(Contender):
         self.remains: list[Stand] = []
 
     def work_or_hang(self, acts: int, pause: float, hang: float) -> Work:
-        """Work; one who hangs does not look whether it still holds until it wakes up."""
+        """Work; or act once, hang, and only then look again whether the lock is still held."""
         if hang:
             self.work(1, pause)
             time.sleep(hang)
@@ -102,7 +103,7 @@ class Mortal(Contender):
         """Who holds the lock."""
         try:
             stand: Stand | None = self.recipe.holder(PATIENCE_S)
-        except LockUnknown:  # only a look: nothing has happened
+        except LockUnknown:  # a read that failed changed nothing
             stand = None
         if stand is None:
             raise NotDone("nobody holds it, or nobody can tell who")
@@ -110,10 +111,10 @@ class Mortal(Contender):
 
 
 class Deaths:
-    """What the run knows for certain: which processes are dead.
+    """Which processes are known for certain to be dead.
 
-    A client declares that it is, or its process was killed. Who is dead is known by the identity
-    that the client told when it worked.
+    A client has declared its own death, or its process was killed. Processes are named by the
+    identity that the client told when it worked.
     """
 
     def __init__(self) -> None:
@@ -121,7 +122,7 @@ class Deaths:
         self.dead: list[str] = []
 
     def note(self, client: int, came: Op | None) -> None:
-        """What an operation of a client tells of it."""
+        """Take note of what a client's completed operation tells of it."""
         value = came.value if came is not None and isinstance(came.value, dict) else {}
         if "identity" in value:
             self.living[client] = value["identity"]
@@ -139,12 +140,12 @@ class BreakingWorkload(ContentionWorkload):
     model = "mutex"
     timed_actions = False
     tolerance = 1_000_000_000
-    """It is short: what ends a holder's session here is mostly its own client, which knows; and
-    holds that hang are over before a follower that is cut off matters."""
+    """Short: a holder's session is mostly ended by its own client here, which knows of it; and
+    hung holds are over before a follower that is cut off matters (``contention.CUT_OFF_NS``)."""
     needs = (*ContentionWorkload.needs, counted(LEAST_QUICK, "quick", "removals", QUICK))
 
     def open(self, recipe: Any, context: ClientContext) -> Mortal:
-        """One lock after the other: a new one for each incarnation."""
+        """A client that makes a new lock object for each of its incarnations."""
         more = {}
         if issubclass(recipe, BlacklistLock):
             more["condemned"] = context.look_at_belief
@@ -163,7 +164,7 @@ class BreakingWorkload(ContentionWorkload):
 
     @operation(name="break")
     def break_(self, mortal: Mortal, patience: float) -> Broken:
-        """An operator has whoever stays first in line for so long put on the blacklist."""
+        """As operator: blacklist whoever stays first in line for ``patience`` seconds."""
         before = mortal.holder()
         time.sleep(patience)
         try:
@@ -179,8 +180,8 @@ class BreakingWorkload(ContentionWorkload):
     def die(self, mortal: Mortal) -> Death:
         """Declare that the client's process is dead.
 
-        It holds and does nothing more; its node stays, because its session is not closed. What
-        goes on is the next incarnation, which knows nothing of the node.
+        The dead incarnation does nothing more; its node stays, because its session is not closed.
+        The client goes on as its next incarnation, which knows nothing of the node.
         """
         dead, mortal.recipe = mortal.recipe, mortal.make()
         if dead.node is not None and dead.session is not None and dead.token is not None:
@@ -190,7 +191,7 @@ class BreakingWorkload(ContentionWorkload):
 
     @operation()
     def free(self, mortal: Mortal, dead: list[str], confirm: float) -> Freed:
-        """A supervisor looks who holds the lock, makes sure that it is dead, and frees it."""
+        """As supervisor: if the holder is among ``dead``, free its lock ``confirm`` s later."""
         stand = mortal.holder()
         identity = mortal.recipe.identity_of(stand)
         if identity not in dead:
@@ -207,15 +208,15 @@ class BreakingWorkload(ContentionWorkload):
             mortal.remains.pop()
 
     def shared(self) -> Deaths:
-        """Who is dead."""
+        """Who is dead, as all clients know it."""
         return Deaths()
 
     def load(self, client: Client) -> Steps:
-        """Holders hang where sessions are put on a list, and die where the dead are freed."""
+        """Operate, supervise or contend. Holders of a ``BlacklistLock`` hang, the others die."""
         client.shared.note(client.number, client.before)
-        if _hangs(client) and client.number >= max(0, client.clients - 1):
+        if _uses_blacklist(client) and client.number >= max(0, client.clients - 1):
             yield from self._operate(client)
-        elif not _hangs(client) and client.number >= max(1, client.clients - 2):
+        elif not _uses_blacklist(client) and client.number >= max(1, client.clients - 2):
             yield from self._supervise(client)
         else:
             yield from super().load(client)
@@ -223,14 +224,14 @@ class BreakingWorkload(ContentionWorkload):
     def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - see the base
         """Work, and perhaps hang."""
         pause = round(client.draws.uniform(0.001, 0.01), 4)
-        hangs = _hangs(client) and client.draws.one_in(HANGS_IN)
+        hangs = _uses_blacklist(client) and client.draws.one_in(HANGS_IN)
         hang = {"hang": client.draws.choose(HANG_S)} if hangs else {}
         worked = yield self.work(acts=3, pause=pause, **hang)
         client.shared.note(client.number, worked)
 
     def let_go(self, client: Client, depth: int) -> Steps:
         """Release, or die."""
-        if _hangs(client) or not client.draws.one_in(DIES_IN):
+        if _uses_blacklist(client) or not client.draws.one_in(DIES_IN):
             yield from super().let_go(client, depth)
         else:
             died = yield self.die()
@@ -259,17 +260,17 @@ class BreakingWorkload(ContentionWorkload):
             yield client.rest(0.05, 0.85)
 
     def final(self) -> list[ScriptFunction]:
-        """The dead are buried; then as for every lock."""
+        """Remove the nodes of the dead; then as for every lock."""
         return [until_ok(self.bury(), 8), *super().final()]
 
     def dismissed(self, evidence: Evidence) -> Collection[str]:
-        """The sessions that were put on the list; by the logs, whether or not acknowledged."""
+        """The blacklisted sessions; by the servers' logs, if at hand, unacknowledged ones too."""
         if evidence.truth is None or evidence.line is None:
             return {entry.session for entry in blacklistings(evidence.history, "break")}
         return listed_sessions(evidence.truth, f"{evidence.line.path}/{BLACKLIST}")
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """As for every lock; besides, whose hand took locks away, and whether that was quick."""
+        """As for every lock; besides, who took locks away, and whether that was quick."""
         line = evidence.line
         return [
             *super().results(evidence),
@@ -285,7 +286,7 @@ class BreakingWorkload(ContentionWorkload):
         ]
 
 
-def _hangs(client: Client) -> bool:
+def _uses_blacklist(client: Client) -> bool:
     return issubclass(client.context.recipe, BlacklistLock)
 
 

@@ -1,4 +1,4 @@
-"""Elections: clients campaign, act as leader on what only a leader may touch, and resign.
+"""Elections: clients campaign, act on what only the leader may touch, and resign.
 
 One client does not campaign while there are faults: it observes who leads.
 """
@@ -28,11 +28,12 @@ from rumpus.workloads.framework.operation import Failed, operation
 OBSERVATION_PERIOD_S: Final = 0.05
 
 LOOKS_A_CONNECTION: Final = 8
+"""An observer's operations on one connection: looks, and at last the reconnection."""
 
 OBSERVATION_PATIENCE_S: Final = 3.0
 
 LEAST_OBSERVATIONS: Final = 10
-"""How often a leader that had acknowledged must have been seen."""
+"""How often a leader that had acknowledged its lead must have been seen."""
 
 
 class Sight(TypedDict):
@@ -44,7 +45,7 @@ class Sight(TypedDict):
 
 
 class Candidate(Contender):
-    """A candidate, a leader that says that it leads, or an observer."""
+    """The client's side of an election: candidate, leader, or observer."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -63,7 +64,7 @@ class Candidate(Contender):
         return bool(self.recipe.leading)
 
     def work(self, *how: Any) -> Work:
-        """Acknowledge that it leads, then act as every holder."""
+        """Acknowledge that it leads, then act as every contender that holds."""
         acknowledged = self._acknowledge()
         try:
             return {**super().work(*how), "acknowledged": acknowledged}
@@ -71,7 +72,7 @@ class Candidate(Contender):
             raise Failed(str(error), {**error.value, "acknowledged": acknowledged}) from error
 
     def _acknowledge(self) -> int | None:
-        """Say that it leads; the epoch if that was confirmed."""
+        """Acknowledge that it leads; returns the epoch if that was confirmed."""
         epoch: int | None = self.recipe.token
         try:
             self.recipe.acknowledge()
@@ -80,13 +81,13 @@ class Candidate(Contender):
         return epoch
 
     def left(self) -> list[Node]:
-        """What is left of the line, and of acknowledgements."""
+        """The nodes that are left of contenders, and of acknowledgements."""
         said = Line(kind="pool", path=acknowledged_path(self.line.path))
         return super().left() + contenders_of(self.context.kazoo, said)
 
 
 def acknowledged_path(path: str) -> str:
-    """Below it leaders of an election say that they lead."""
+    """The node below which leaders of an election acknowledge that they lead."""
     return f"{path}-acknowledged"
 
 
@@ -148,11 +149,11 @@ class ElectionWorkload(ContentionWorkload):
 
     @operation()
     def reconnect(self, candidate: Candidate) -> None:
-        """Drop the connection, to look at other servers too, and one that is behind among them."""
+        """Drop the connection, so that other servers are asked too, even one that lags."""
         candidate.access.reconnect()
 
     def load(self, client: Client) -> Steps:
-        """All campaign but the last, which observes."""
+        """All clients campaign but the last, which observes."""
         if client.number < max(1, client.clients - 1):
             yield from super().load(client)
         while not client.is_over:

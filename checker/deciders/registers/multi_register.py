@@ -1,4 +1,4 @@
-"""Several registers, read and written together: the general search, group by group."""
+"""Several registers, read and written together: each independent group is searched by itself."""
 
 from collections.abc import Hashable
 

@@ -1,9 +1,9 @@
-"""Watches over a whole ensemble while it runs, and objects as soon as Zab's promises are broken.
+"""Checks Zab's safety properties on a whole simulated ensemble while it runs.
 
 The properties are those of Junqueira, Reed and Serafini, "Zab: High-performance broadcast for
 primary-backup systems" (DSN 2011), section 3: integrity, total order, agreement, primary order;
-and what they rest on: commits need a quorum of logs, and a new leader's history has all that
-was committed.
+and two that these rest on: a commit needs a quorum of logs, and a new leader's history has all
+that was committed.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,11 +19,11 @@ from rumpus.simulation.zookeeper.wire.opcodes import RECONFIG
 
 
 class InvariantViolation(AssertionError):  # noqa: N818 - says what happened
-    """The servers have done what Zab forbids; names servers and zxids."""
+    """The servers have done what Zab forbids; the message names servers and zxids."""
 
 
 class ZabInvariants:
-    """Told by all servers what they do. It knows no faults: it is never wrong to obey it.
+    """All servers report to it. No fault but a lying disk (``file-lie``) excuses a violation.
 
     Args:
         voters: ids of the servers that vote, until a reconfiguration is committed.
@@ -31,27 +31,30 @@ class ZabInvariants:
 
     def __init__(self, voters: Iterable[int]) -> None:
         self._configurations = [(0, sum(1 << voter for voter in voters))]
-        """By the zxid since which it is in force: a bit for each voter."""
+        """Of each: the zxid from which it is in force, and its voters, a bit each."""
         self._version = 0
-        """Of the last configuration that was committed."""
+        """The version of the last configuration that was committed."""
         self._proposed: dict[int, int] = {}
-        """By zxid: the CRC-32 of the payload; all of a long run's payloads take much memory."""
+        """Zxid -> the CRC-32 of the payload; the payloads of a long run would take much memory."""
         self._logged: dict[int, int] = {}
+        """Zxid -> the servers that have it in their logs, a bit each."""
         self.order: list[int] = []
-        """Zxids of all that was committed, by a quorum's logs or by a new epoch's begin."""
+        """Zxids of all that was committed, by a quorum's logs or as history of a new epoch."""
         self._epoch = 0
-        self._begins: dict[int, int] = {}
-        """The last transaction before each epoch that was activated."""
+        self._last_before: dict[int, int] = {}
+        """Epoch that was activated -> the last zxid of the history with which it began."""
         self._leaders: dict[int, int] = {}
+        """Epoch -> its leader."""
         self._position: dict[int, int] = {}
+        """Server -> how many transactions of ``order`` it has applied."""
 
-    # -- told by leaders ------------------------------------------------------------------
+    # -- reports of leaders ---------------------------------------------------------------
 
     def elected(self, server: int, epoch: int) -> None:
         """A quorum has promised an epoch to a leader.
 
         Raises:
-            InvariantViolation: it was promised to another one before.
+            InvariantViolation: it was promised to another leader before.
         """
         former = self._leaders.setdefault(epoch, server)
         if former != server:
@@ -65,19 +68,19 @@ class ZabInvariants:
         history: Iterable[int],
         configuration: QuorumVerifier | None = None,
     ) -> None:
-        """A quorum has taken over a leader's history: all of it is committed now.
+        """A quorum has synchronized with a new leader: all of its history is committed now.
 
         Args:
             server: the leader.
-            epoch: that begins.
-            last_zxid: at the end of its history.
-            history: zxids of the last part of it, ascending.
-            configuration: that is in force from now on; None: as before.
+            epoch: the one that begins.
+            last_zxid: the end of the leader's history.
+            history: zxids of the recent part of it, ascending.
+            configuration: the one in force from now on; None: as before.
 
         Raises:
-            InvariantViolation: it lacks something that was committed, has something else in
-                between, or is not newer than the epoch before; or a newer configuration than
-                its own was committed.
+            InvariantViolation: the history lacks something that was committed, or has something
+                else in between; the epoch is not newer than the one before; or a newer
+                configuration than the leader's was committed.
         """
         if epoch <= self._epoch:
             raise InvariantViolation(f"epoch {epoch} of {server} begins after epoch {self._epoch}")
@@ -86,12 +89,12 @@ class ZabInvariants:
         last = order[-1] if order else 0
         tail = []
         zxid = last_zxid
-        while zxid > last:  # all that hold a transaction hold the same ones before it
+        while zxid > last:  # whoever has a transaction has the same before it
             if counter_of(zxid):
                 tail.append(zxid)
                 zxid -= 1
             else:
-                zxid = self._begins[epoch_of(zxid)]
+                zxid = self._last_before[epoch_of(zxid)]
         if zxid < last:
             raise InvariantViolation(
                 f"{last:#x} was committed, but server {server} begins epoch {epoch} with a "
@@ -107,7 +110,7 @@ class ZabInvariants:
                 f"server {server} begins epoch {epoch} with another history than was "
                 f"committed: it differs at {_hex(sorted(wrong)[:10])}"
             )
-        self._begins[epoch] = order[-1] if order else 0
+        self._last_before[epoch] = order[-1] if order else 0
         if configuration is not None:
             if configuration.version < self._version:
                 raise InvariantViolation(
@@ -121,7 +124,7 @@ class ZabInvariants:
         """A leader proposes.
 
         Raises:
-            InvariantViolation: the zxid was given before, or is not of its epoch.
+            InvariantViolation: the zxid was proposed before, or is of another leader's epoch.
         """
         zxid = entry[0][2]
         if self._leaders.get(zxid >> 32) != server:
@@ -134,12 +137,12 @@ class ZabInvariants:
         """A leader commits.
 
         Raises:
-            InvariantViolation: a quorum does not have it in its logs; or not in order.
+            InvariantViolation: no quorum has it in its logs, or it is out of order.
         """
         zxid = entry.header.zxid
         logged = self._logged.get(zxid, 0)
         since, mask = self._configurations[-1]
-        if zxid <= since:  # committed by an old leader, after the next one
+        if zxid <= since:  # an old leader commits after a newer one began
             place = bisect_left(self._configurations, zxid, key=itemgetter(0))
             mask = self._configurations[place - 1][1]
         enough = (logged & mask).bit_count() > mask.bit_count() // 2
@@ -176,15 +179,15 @@ class ZabInvariants:
         self._version = configuration.version
         self._configurations.append((zxid, configuration.mask))
 
-    # -- told by all ----------------------------------------------------------------------
+    # -- reports of all servers -----------------------------------------------------------
 
     def logged(self, server: int, zxid: int) -> None:
-        """A server's disk has said that a transaction is safe."""
+        """A server has synced a transaction to its log."""
         logged = self._logged
         logged[zxid] = logged.get(zxid, 0) | 1 << server
 
     def joined(self, server: int, epoch: int, last_zxid: int) -> None:
-        """A learner serves clients; its tree is as of ``last_zxid``.
+        """A learner begins to serve clients, with its tree as of ``last_zxid``.
 
         Raises:
             InvariantViolation: its tree is in a state that was never committed.
@@ -202,7 +205,7 @@ class ZabInvariants:
         """A server applies a transaction.
 
         Raises:
-            InvariantViolation: it was never proposed, is another one than was proposed, is not
+            InvariantViolation: it was never proposed, differs from what was proposed, is not
                 committed, or is not the next one for this server.
         """
         zxid = entry[0][2]
