@@ -1,1 +1,1 @@
-"""What a workload declares, and what follows from that."""
+"""What a workload declares, and what the framework derives from it."""

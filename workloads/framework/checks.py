@@ -1,8 +1,9 @@
-"""What workloads declare as their checks and needs, in words that read well there.
+"""Functions that make the checks and needs which workloads declare.
 
-A check takes what a run left (``Evidence``) and says what it found, or None if it does not apply.
-A need says what must have happened for a verdict to mean anything, or None likewise. Checkers are
-imported when they are called: a client's process imports its workload, too, and judges nothing.
+A check takes what a run left (``Evidence``) and returns what it found, or None if it does not
+apply. A need returns what must have happened for the verdict to mean anything, or None if it does
+not apply. Checkers are imported only when they are called: a client's process imports its workload,
+too, but judges nothing.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -16,7 +17,7 @@ Check = Callable[[Evidence], CheckResult | None]
 Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
 
 LEAST_ACTIONS = 10
-"""How many actions of holders must have been accepted."""
+"""How many actions of holders the witness must have accepted."""
 
 
 def follows(
@@ -26,14 +27,14 @@ def follows(
     initial: Hashable = None,
     seen_as: Callable[[History], History] | None = None,
 ) -> Check:
-    """The operations follow a model.
+    """A check that the operations follow a model.
 
     Args:
-        model: its name (docs/models.md).
-        anomaly: what it is called if they do not.
-        functions: the operations that count; all that the model knows if none are named.
-        initial: what the model begins with.
-        seen_as: rewrites the history in the model's words.
+        model: the model's name (docs/models.md).
+        anomaly: the name of the anomaly that is reported if they do not.
+        functions: the operations to check; all that the model knows if none are named.
+        initial: the model's initial state.
+        seen_as: rewrites the history into operations of the model.
     """
 
     def check(evidence: Evidence) -> CheckResult:
@@ -49,12 +50,12 @@ def follows(
 
 
 def of_history(judge: Callable[..., CheckResult], *values: Any, **more: Any) -> Check:
-    """A checker that takes a history and these values."""
+    """A check that calls a checker with the history and these values."""
     return lambda evidence: judge(evidence.history, *values, **more)
 
 
 def promised(anomaly: str, check: Check) -> Check:
-    """A check of recipes that promise to prevent an anomaly."""
+    """A check that applies only to recipes that promise to prevent the anomaly."""
 
     def conditional(evidence: Evidence) -> CheckResult | None:
         return check(evidence) if anomaly in evidence.promises.prevents else None
@@ -63,7 +64,7 @@ def promised(anomaly: str, check: Check) -> Check:
 
 
 def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
-    """That holders acted: holds in which nobody does anything say nothing."""
+    """Holders must have acted: a hold without any action cannot show a violation."""
     return Requirement(
         "accepted actions of holders",
         LEAST_ACTIONS,
@@ -72,18 +73,18 @@ def accepted_actions(history: History, _: Sequence[CheckResult]) -> Requirement:
 
 
 def stats_of(results: Sequence[CheckResult], check: str) -> dict[str, Any]:
-    """What a check has counted, by its name."""
+    """The counts (``stats``) of the check with this name."""
     return next(result.stats for result in results if result.name == check)
 
 
 def counted(number: int, stat: str, check: str, what: str) -> Need:
-    """A check must have counted so many, where it applies and could count (not None).
+    """A check's count must reach a number; no need if the check did not apply or could not count.
 
     Args:
-        number: how many.
-        stat: its name among the check's ``stats``.
+        number: the least count.
+        stat: the count's name among the check's ``stats``; its value is None if it is unknown.
         check: the check's name.
-        what: what they are called in the report.
+        what: what the counted things are called in the report.
     """
 
     def need(_: History, results: Sequence[CheckResult]) -> Requirement | None:
@@ -96,7 +97,7 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
 
 
 def answered(number: int, *functions: str) -> Need:
-    """So many operations of clients must have ended ok; of these functions, if any are named."""
+    """This many operations of clients must have ended ok; only these functions, if any, count."""
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:
         done = sum(
@@ -109,12 +110,12 @@ def answered(number: int, *functions: str) -> Need:
 
 
 def at_least(number: int, f: str | Callable[[History], int], what: str) -> Need:
-    """So many operations must have ended ok.
+    """This many operations must have ended ok.
 
     Args:
-        number: how many.
-        f: the operation; or what counts them, where not all of one operation do.
-        what: what they are called in the report.
+        number: the least number.
+        f: the operation; or a function that counts, where not every such operation counts.
+        what: what the operations are called in the report.
     """
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:
@@ -130,7 +131,7 @@ def everybody_at_the_end(f: str, keys: int, what: str) -> Need:
     Args:
         f: the operation.
         keys: how many keys there are.
-        what: what these are called in the report.
+        what: what these answers are called in the report.
     """
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:

@@ -1,4 +1,4 @@
-"""From what a run left to its verdict: which checkers a family's histories go through."""
+"""What a run left (``Evidence``), and the verdict on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 
 LEAST_HANDOVERS = 10
-"""How many contended handovers make a run meaningful."""
+"""How many contended handovers a run must have for its verdict to mean anything."""
 
 LEAST_ACTIONS = 10
-"""How many actions of holders must have been accepted."""
+"""How many actions of holders the witness must have accepted."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Evidence:
         history: its records.
         promises: what the recipe promises.
         truth: what the servers' logs say; None when they are not at hand.
-        clock: lays the servers' times on the run's clock; None when it is not known.
-        line: where contenders stood on the server.
+        clock: converts the servers' times to the run's clock; None when that is not known.
+        line: which znodes the recipe's contenders have on the servers.
         kinds: kinds of fault that were asked for.
         directed: whether the fault plan was given by hand.
         strict: whether hazards are violations.
         path: the znode below which everything happened.
-        session_timeout: the clients', in seconds.
+        session_timeout: the clients' session timeout, in seconds.
     """
 
     history: History
@@ -50,21 +50,21 @@ class Evidence:
     _holds: dict[Words, list[Hold]] = field(default_factory=dict, init=False, repr=False)
 
     def holds(self, words: Words) -> list[Hold]:
-        """The history's holds by the names of its operations; found once."""
+        """The holds in the history, given the names of its operations; computed once."""
         if words not in self._holds:
             self._holds[words] = extract_holds(self.history, words)
         return self._holds[words]
 
     @property
     def expiries(self) -> int:
-        """How many sessions expired: by the servers' logs, or else those that clients lost."""
+        """How many sessions expired by the servers' logs; without logs, how many clients lost."""
         if self.truth is None:
             return count_lost_sessions(self.history)
         return sum(life.expired for life in self.truth.sessions().values())
 
     @property
     def leader_changes(self) -> int:
-        """How often another leader got something committed; without logs: was seen to lead."""
+        """How often the leader changed: leaders that committed something, or else that were seen."""
         if self.truth is None:
             return count_elections(self.history) - 1
         return len(self.truth.epochs()) - 1
@@ -78,14 +78,14 @@ def judge_exercised(
     expiries: int | None,
     expired: str = "expiries while holding",
 ) -> Verdict:
-    """Judge by a family's checks, and by whether the run exercised anything.
+    """Judge by the workload's checks, and by whether the run exercised anything.
 
     Args:
         evidence: what the run left.
-        checks: what the family's checks found.
-        happened: what of the workload's own must have happened.
-        expiries: sessions that expired when it mattered; None when it takes the servers' logs to
-            count them, and these are not at hand.
+        checks: what the workload's checks found.
+        happened: the workload's own requirements (its ``needs``).
+        expiries: how many sessions expired when it mattered; None when only the servers' logs
+            could tell, and these are not at hand.
         expired: what ``expiries`` counts, in words.
     """
     from rumpus.nemesis.registry import effects  # noqa: PLC0415 - not in a client's process
@@ -103,7 +103,7 @@ def judge_exercised(
 
 
 def view_of_servers(evidence: Evidence, permits: int = 1) -> ServerView | None:
-    """Who owned what when, by the servers' logs; None when these are not at hand."""
+    """Who owned the lock (or permit, or role) when, by the servers' logs; None without logs."""
     if evidence.truth is None or evidence.clock is None or evidence.line is None:
         return None
     line = evidence.line

@@ -6,19 +6,20 @@ An operation is a method of a workload with the decorator::
     def read(self, counters: list[Counter], key: int, timeout: float) -> int: ...
 
 In a client's process the method is called with what ``Workload.open`` made and the values of the
-call. In scripts ``self.read(key=3)`` is that call, as an ``Invocation``. The annotations say what
-the call and its answer carry: histories are held to them before they are judged
-(``operation_values``).
+call. In scripts ``self.read(key=3)`` makes that call's ``Invocation``. The annotations give the
+types of the call's values and of its answer: histories are checked against them before they are
+judged (``operation_values``).
 
 One positional-only parameter (``def append(self, log: Log, value: int, /)``) is the whole value:
 the call is written ``self.append(7)``, and carries ``7``. Values that the method does not take are
-left out, because a clean-up is called with those of what it undoes.
+left out, because a clean-up is called with the values of the operation that it undoes.
 
-What the method returns is the value of the operation's ``ok``; where the call has a ``key``, beside
-that. A method that is declared to return None answers nothing. ``NotDone`` and what derives from it
-make it a ``fail``, ``OutcomeUnknown`` an ``info``; so do ``Failed`` and ``Unknown``, which carry a
-value, and ``Refused``, which has no error. What else the method raises escapes: then nobody knows
-what happened, and the client is closed and opened anew in another session.
+What the method returns is the value of the operation's ``ok``; if the call has a ``key``, the
+``ok`` carries both. A method that is declared to return None has no answer. If the method raises
+``NotDone`` or a subclass, the operation is a ``fail``; if ``OutcomeUnknown``, an ``info``.
+``Failed`` and ``Unknown`` are such exceptions that carry a value; ``Refused`` is one without an
+error. Any other exception escapes: then nobody knows what happened, and the client is closed and
+opened anew in another session.
 """
 
 import inspect
@@ -38,7 +39,7 @@ T = TypeVar("T")
 Method = Callable[..., Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 DURATIONS = ("timeout", "patience")
-"""What histories of others may lack."""
+"""Parameters that calls in histories of other tools may lack."""
 
 
 class Failed(NotDone):
@@ -68,18 +69,18 @@ class Unknown(OutcomeUnknown):
 
 
 class Refused(NotDone):
-    """The system looked and said no: an answer, so a ``fail`` without an error."""
+    """The system answered no (a compare-and-set that lost): a ``fail`` without an error."""
 
 
 def unless_refused(answer: T | None) -> T:
-    """What the system said, unless that was no: None, or false."""
+    """The answer; raises ``Refused`` if it is None or False, by which the system says no."""
     if answer is None or answer is False:
         raise Refused
     return answer
 
 
 class Bound:
-    """An operation of one workload; called with the values, it is the call of them."""
+    """An operation of one workload object; calling it with values makes an ``Invocation``."""
 
     def __init__(self, operation: "Operation", workload: Any) -> None:
         self._operation = operation
@@ -87,7 +88,7 @@ class Bound:
         self.f: str = workload.called.get(operation.f, operation.f)
 
     def __call__(self, *alone: Any, **values: Any) -> Invocation:
-        """The call of the operation with these values, and its timeout if none is given."""
+        """The operation's ``Invocation`` with these values; its own timeout if none is given."""
         if alone:
             return Invocation(self.f, *alone)
         timeout = self._operation.timeout
@@ -100,7 +101,7 @@ class Bound:
         return self._operation.shapes()
 
     def perform(self, opened: Any, value: Any) -> Outcome:
-        """Carry the call out in a client's process."""
+        """Carry out a call in a client's process."""
         return self._operation.perform(self._workload, opened, value)
 
 
@@ -138,7 +139,7 @@ class Operation:
         return self if workload is None else Bound(self, workload)
 
     def perform(self, workload: Any, opened: Any, value: Any) -> Outcome:
-        """Call the method, wait for it no longer than it may take, and say how it ended."""
+        """Call the method, wait no longer than it may take, and return how it ended."""
         values: dict[str, Any] = {} if self.alone else value or {}
 
         def call() -> Any:
@@ -171,7 +172,7 @@ class Operation:
         return Outcome("ok", answer)
 
     def shapes(self) -> tuple[Any, Any]:
-        """What the call's value has to be, and that of its ``ok``, as types of msgspec."""
+        """The types, for msgspec, of the call's value and of the value of its ``ok``."""
         hints = get_type_hints(self.method, include_extras=True)
         answer = hints.pop("return", Any) if self.answers else Any
         fields: list[Any] = []
@@ -213,15 +214,15 @@ def operation(
     """Make a method of a workload an operation.
 
     Args:
-        timeout: seconds that a call may take if none are given; the method takes ``timeout``.
-        overdue: for calls that may not return: by how many seconds one may run over its timeout
-            before its client gives it up, as of unknown outcome, and goes on.
-        changes: whether it changes anything. What does not has not happened when it gets no
-            answer, or an error of ZooKeeper's or kazoo's: a ``fail``.
-        goes_on: whether an error of ZooKeeper's or kazoo's makes it an ``info`` and nothing more:
-            its client goes on with what it has, through other sessions, too.
+        timeout: the default of the call's ``timeout``, in seconds; the method takes ``timeout``.
+        overdue: for calls that may hang: how many seconds a call may run over its timeout. After
+            that its client gives it up (an ``info``) and goes on.
+        changes: whether the operation changes anything. If not, an unknown outcome or an error of
+            ZooKeeper or kazoo is a ``fail``, for nothing can have happened.
+        goes_on: whether the client goes on after an error of ZooKeeper or kazoo, in another session
+            if need be, and the operation is just an ``info``. Otherwise the error escapes.
         refusals: exceptions by which the system says no -> the error of the ``fail``, if any.
-        name: of the operation in histories, where the method's is no good.
+        name: the operation's name in histories, if it is not the method's.
     """
 
     def decorate(method: Method) -> Operation:

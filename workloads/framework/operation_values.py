@@ -1,8 +1,8 @@
-"""Whether a history's operations are those of a workload, and carry what its judge reads in them.
+"""Whether a history's operations are those of a workload, with values of the declared types.
 
-A judge passes over a record that it does not know. So a history is held to the operations' types
-before it is judged: an operation that its workload has not, a key that does not exist, or an answer
-of another type is refused, and does not turn a violation into a green.
+A checker skips a record that it does not know. So a history is checked against the operations'
+types before it is judged. An operation that the workload does not have, a key that does not exist
+or an answer of another type is refused, for else a violation in such a record would go unseen.
 """
 
 from collections.abc import Mapping
@@ -15,21 +15,21 @@ from rumpus.checker.history import History, Op
 from rumpus.checker.value_shapes import MANY, all_are
 
 Shapes = Mapping[str, tuple[Any, Any]]
-"""Operation -> the types of its call's value and of its ok's, as ``msgspec.convert`` knows them.
-Fields that they do not name may be there."""
+"""Operation -> the types of its call's value and of its ok's value, as ``msgspec.convert`` takes
+them. Values may have further fields."""
 
 
 def check_operations(history: History, workload: str, shapes: Shapes) -> None:
-    """Hold the clients' operations to those of a workload.
+    """Check the clients' operations against those that a workload declares.
 
     Args:
         history: the operations.
-        workload: its name.
-        shapes: its operations, and what they carry.
+        workload: the workload's name, for messages.
+        shapes: the workload's operations, and the types of their values.
 
     Raises:
-        ValueError: one does not fit; the message names the record, and the field or the
-            operations that there are.
+        ValueError: an operation does not fit. The message names the record, and the field or the
+            operations that the workload has.
     """
     if _all_fit(history, shapes):
         return
@@ -52,7 +52,7 @@ def check_operations(history: History, workload: str, shapes: Shapes) -> None:
 
 
 def _all_fit(history: History, shapes: Shapes) -> bool:
-    """Whether all operations do, looked at many at a time; which one does not is not told."""
+    """Whether all operations fit: fast, many at a time, but without telling which does not."""
     operations = iter(history.operations())
     while many := list(islice(operations, MANY)):
         columns: dict[Any, list[Any]] = {}

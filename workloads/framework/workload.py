@@ -1,7 +1,7 @@
-"""A workload that says what its clients do; everything else follows from that.
+"""The base class of workloads: a subclass declares what its clients do, the rest is derived.
 
-From the operations' methods follow what histories may carry and how a client carries a call out;
-from the scripts the load and the final phase; from ``checks`` and ``needs`` the verdict.
+The operations' methods give the types of the values in histories, and how a client carries out a
+call. The scripts give the load and the final phase; ``checks`` and ``needs`` give the verdict.
 """
 
 import inspect
@@ -33,23 +33,24 @@ class Workload(ABC):
     Attributes:
         name: what it is called on the command line.
         catalogue: the family's recipes by name, sound ones first.
-        model: what its histories are held against, by the literature's name.
-        main: the operation that gets what the workload is about, for measures.
+        model: the specification of its histories, by its name in the literature.
+        main: the operation that gets what clients compete or wait for; measurements are of it.
         holding: the operations that begin and end a hold, where clients hold something. Faults
             are aimed at whoever holds.
-        called: operation -> what histories call it, where that is a subclass's own word for it.
+        called: operation -> its name in histories, where a subclass renames an inherited one.
         rate: mean seconds from one operation of the load to the next, all clients together;
-            None: they go as fast as their scripts do.
-        renewed: whether a client whose process was retired begins its load anew; else it goes on.
+            None: as fast as the scripts allow.
+        renewed: whether the load script starts anew when the client's process number is retired
+            (after an ``info``, as in Jepsen); else it goes on.
         timed_actions: whether the time of holders' actions can be chosen
             (``WorkloadContext.action``).
         cleanup: operation of unknown outcome -> the operation that undoes it.
-        requests: kinds of request that every recipe's clients are sure to make under load.
-        plain: whether its sound recipes do nothing but ask the servers, so that a promise that is
-            broken is one of ZooKeeper itself.
-        checks: what its histories are judged by.
+        requests: kinds of request that clients of every recipe are sure to send under load.
+        plain: whether its sound recipes only pass requests to the servers, so that a broken promise
+            is one of ZooKeeper itself.
+        checks: the checks of its histories.
         needs: what must have happened for a verdict to mean anything.
-        expired: which expiries of sessions a run must have seen, in words.
+        expired: what the number from ``expiries`` counts, in words for the report.
     """
 
     name: ClassVar[str]
@@ -69,23 +70,23 @@ class Workload(ABC):
     expired: ClassVar[str] = "expired sessions"
 
     def __init__(self, *, clients: int = 0, path: str = "") -> None:
-        """As the command line and a client's process make it.
+        """Made by the command line, and again in each client's process.
 
         Args:
-            clients: how many there are; 0 where nobody knows yet.
+            clients: how many clients there are; 0 if that is not known yet.
             path: the znode below which everything happens.
         """
         self.clients = clients
         self.path = path or f"/rumpus/{self.name}"
 
-    # What a subclass says.
+    # What a subclass declares.
 
     @abstractmethod
     def open(self, recipe: Any, context: ClientContext) -> Any:
-        """What the operations of one client work on: recipe objects, and what it remembers."""
+        """What one client's operations work on: recipe objects, and the client's own state."""
 
     def prepare(self, opened: Any) -> None:  # noqa: B027 - most have nothing to do
-        """What a client does before its first operation. Until it is done, operations fail."""
+        """What a client does before its first operation. Operations fail until it succeeds."""
 
     @abstractmethod
     def load(self, client: Client) -> Steps:
@@ -93,23 +94,23 @@ class Workload(ABC):
 
     @abstractmethod
     def final(self) -> Sequence[ScriptFunction]:
-        """What each client does once all is healed: scripts, one after the other.
+        """What each client does once every fault is healed: scripts, one after the other.
 
-        The next one begins when all clients are through with the one before.
+        A script begins when all clients have finished the one before.
         """
 
     def shared(self) -> Any:
-        """What the scripts of all clients have in common: made for each run, None if nothing."""
+        """State that the scripts of all clients share: made anew for each phase, None if none."""
         return None
 
     def on_completion(self, shared: Any, came: Op) -> None:  # noqa: B027 - most have nothing to do
-        """Note in ``shared`` what came of an operation of the load, when it comes.
+        """Note in ``shared`` how an operation of the load ended, as soon as it ends.
 
-        Its script is resumed with it only when its client is asked for the next operation.
+        The script itself learns of it later: when its client is asked for the next operation.
         """
 
     def believes(self, opened: Any) -> bool | float:  # noqa: ARG002 - nobody holds anything
-        """Whether the client believes at this moment that it holds (``WorkloadClient``)."""
+        """Whether the client believes that it holds, or for how long (``WorkloadClient``)."""
         return False
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
@@ -124,7 +125,7 @@ class Workload(ABC):
         """How many sessions expired when it mattered; None if that cannot be known."""
         return evidence.expiries
 
-    # What follows.
+    # What is derived from that.
 
     @property
     def summary(self) -> str:
@@ -151,33 +152,33 @@ class Workload(ABC):
 
     @property
     def build(self) -> str:
-        """``module:class``, by which a client's process finds it."""
+        """``module:class``, by which a client's process finds the workload."""
         return f"{type(self).__module__}:{type(self).__qualname__}"
 
     @property
     def words(self) -> Words:
-        """The names of the operations that begin, fill and end a hold; empty where none does."""
+        """The operations that begin a hold, act during it and end it; empty where there is none."""
         return self.holding or Words(acquire=self.main, work="", release="")
 
     @property
     def shapes(self) -> dict[str, tuple[Any, Any]]:
-        """Operation -> what its calls and answers carry."""
+        """Operation -> the types of its call's value and of its answer."""
         return {name: bound.shapes() for name, bound in self.operations.items()}
 
     @property
     def contended(self) -> bool:
-        """Whether grants last, and keep others waiting."""
+        """Whether a grant lasts for a while, and keeps others waiting meanwhile."""
         return self.holding is not None
 
     def options(self, recipe: str, clients: int) -> dict[str, Any]:
-        """What a client's process makes it with."""
+        """The arguments of ``builder`` in a client's process."""
         return {"recipe": recipe, "clients": clients, "path": self.path}
 
     @classmethod
     def builder(
         cls, *, recipe: str, clients: int, path: str
     ) -> "Callable[[ClientContext], OpenClient]":
-        """Makes the client's side in its process."""
+        """A function that makes the client's side, for use in the client's process."""
         workload = cls(clients=clients, path=path)
         kind = cls.catalogue[recipe].recipe
         return lambda context: OpenClient(workload, workload.open(kind, context))
@@ -213,7 +214,7 @@ class Workload(ABC):
         )
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """From what a run left to its verdict."""
+        """The verdict on what a run left."""
         results = self.results(evidence)
         return judge_exercised(
             evidence,
@@ -229,7 +230,7 @@ class Workload(ABC):
 
 
 class OpenClient:
-    """The client's side of a run. Fulfils ``harness.clients.client_body.WorkloadClient``."""
+    """The client's side of a run. Implements ``harness.clients.client_body.WorkloadClient``."""
 
     def __init__(self, workload: Workload, opened: Any) -> None:
         self._workload = workload
