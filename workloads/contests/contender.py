@@ -19,16 +19,17 @@ from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.operation import Failed
 
 LINGER_S: Final = 10.0
-"""How long a client with broken links goes on acting: past its session's expiry, and past the
-time by which it should have known, where ``CUT_OFF_NS`` is allowed for that."""
+"""How long a client with broken links goes on acting: beyond its session's expiry and the time
+that it may take to notice that, even where ``contention.CUT_OFF_NS`` is allowed."""
 
 LINGER_PAUSE_S: Final = 0.05
 
 
 class Grant(TypedDict):
-    """What was granted: in which session, with which token, by which node.
+    """What was granted: in which session, with which fencing token, by which znode.
 
-    ``sequencer``: where the recipe gives them.
+    ``until``: when the client stops believing that it holds, if that is known. ``sequencer``: a
+    string that proves the hold to others (as in Chubby), where the recipe gives one.
     """
 
     session: NotRequired[str | None]
@@ -39,11 +40,12 @@ class Grant(TypedDict):
 
 
 class Work(TypedDict):
-    """What a holder did: how many actions.
+    """What a holder did.
 
-    ``acknowledged``: the epoch that a leader acknowledged. ``asked``: whether it was asked to let
-    go. ``writes``: token and version of each write behind a fence, ``refused``: the token if one
-    was refused. ``identity``: the holder's, in locks that are freed by that.
+    ``acts``: how many actions. ``acknowledged``: the epoch that a leader acknowledged. ``asked``:
+    whether the holder was asked to release. ``writes``: token and version of each write through the
+    fence. ``refused``: the token, if the fence refused it. ``identity``: the holder's, in locks
+    that others break by naming it.
     """
 
     acts: NotRequired[int | None]
@@ -58,9 +60,9 @@ class Contender:
     """The client's side of a contest.
 
     Args:
-        context: the client's.
+        context: the client's context.
         recipe: a lock, a semaphore or the like (``recipes.contests``).
-        line: where contenders stand.
+        line: which znodes the contenders have.
     """
 
     def __init__(self, context: ClientContext, recipe: Any, line: Line) -> None:
@@ -68,28 +70,28 @@ class Contender:
         self.recipe = recipe
         self.line = line
 
-    # What the recipe calls it.
+    # Calls of the recipe; subclasses replace them where the recipe names them otherwise.
 
     def enter(self, timeout: float) -> bool:
-        """Wait for the grant, for so many seconds."""
+        """Wait for the grant for at most ``timeout`` seconds; whether it was granted."""
         return bool(self.recipe.acquire(timeout))
 
     def leave(self) -> None:
-        """Let go."""
+        """Release."""
         self.recipe.release()
 
     def held(self) -> bool | float:
         """Whether the client believes that it holds.
 
-        A recipe with ``remaining()`` knows for how many seconds yet.
+        For a recipe with ``remaining()``: for how many more seconds.
         """
         remaining = getattr(self.recipe, "remaining", None)
         return bool(self.recipe.held) if remaining is None else remaining() or False
 
-    # What the workload does with it.
+    # Called by the workload.
 
     def acquire(self, timeout: float) -> Grant:
-        """Wait for the grant, and say what it is."""
+        """Wait for the grant, and return its session, token and node."""
         if not self.enter(timeout):
             raise NotDone(TIMED_OUT)
         session = self.recipe.session
@@ -102,9 +104,9 @@ class Contender:
     def work(self, acts: int, pause: float, seconds: float = 0.0, guard: float = 0.0) -> Work:
         """Act as holders do: look whether we still hold, do some work, then touch the resource.
 
-        The first action comes at once. Between the look and the action lies the gap that no
-        look can close. A client whose links are broken goes on for as long as it believes, up
-        to ``LINGER_S``: a sound one will not for long.
+        The first action has no pause before it. The hold can end between the look and the action,
+        and no look prevents that. A client whose links are broken goes on while it believes that it
+        holds, up to ``LINGER_S``; the belief of a sound recipe ends soon.
         """
         token = self.recipe.token
         done = 0
@@ -112,7 +114,7 @@ class Contender:
         while done < acts or (linger_until is not None and time.monotonic() < linger_until):
             held = self.held()
             if not held:
-                if not done:  # whoever is never let work would do nothing but acquire and release
+                if not done:  # else such a client would only acquire and release, without a pause
                     time.sleep(acts * pause)
                 raise Failed("no longer held", {"acts": done})
             if guard and held <= guard:
@@ -134,12 +136,12 @@ class Contender:
         return self.context.act(token)
 
     def left(self) -> list[Node]:
-        """The nodes of contenders that stand in the line."""
+        """The contenders' nodes that are there."""
         return contenders_of(self.context.kazoo, self.line)
 
 
 def contenders_of(kazoo: Any, line: Line) -> list[Node]:
-    """The nodes of contenders that stand in a line; raises what kazoo raises."""
+    """The contenders' nodes that are there; raises what kazoo raises."""
     if line.kind == "single":
         kazoo.sync_async(line.path).get(timeout=REQUEST_PATIENCE_S)
         return nodes_at(kazoo, [line.path])

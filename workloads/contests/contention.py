@@ -1,6 +1,6 @@
 """Clients that contend for one thing: their load, their final phase, and their judgement.
 
-Shared by locks, semaphores and elections, which differ in their words mostly.
+Shared by locks, semaphores and elections, which differ mostly in the names of their operations.
 """
 
 from collections.abc import Collection, Sequence
@@ -21,16 +21,16 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 
 LONG_PATIENCE_S: Final = 5.0
-"""How long most attempts wait."""
+"""How many seconds most attempts to acquire wait."""
 
 REENTRY_PATIENCE_S: Final = 1.0
-"""How long a holder waits that enters again: it needs nobody else."""
+"""How long a holder waits that acquires again: nobody else needs to release first."""
 
 SHORT_PATIENCE_S: Final = 0.2
-"""How long attempts wait in the end, while others hold it."""
+"""How long attempts wait in the last part of the final phase, while others hold it."""
 
 HELD_S: Final = 4.0
-"""For how long these hold it: longer than an attempt may last with its grace."""
+"""How long those others hold it: longer than an attempt may last, overrun included."""
 
 HELD_PAUSE_S: Final = 0.1
 
@@ -38,22 +38,22 @@ FINAL_BOUND_S: Final = 15.0
 """How long a client may take to be granted once more when every fault is healed."""
 
 PART_S: Final = 0.2
-"""What a long hold is made of: operations of so many seconds, so that each fault sees some."""
+"""Seconds of each ``work`` operation in a long hold: short, so that some end in each fault."""
 
 CUT_OFF_NS: Final = 5_000_000_000
-"""How long a holder may go on believing where holds last for seconds.
+"""How long after its session's end a client may believe that it holds, where holds last seconds.
 
-A follower that is cut off from its leader answers heartbeats by itself, until it gives up after
-its ``syncLimit``; meanwhile the leader ends the sessions it does not hear of. So the clock of a
-client that counts from its last answered heartbeat tells it nothing before that.
+A follower that is cut off from its leader still answers its clients' heartbeats until its
+``syncLimit`` is over. Meanwhile the leader expires their sessions. So a client that counts the time
+since its last answered heartbeat cannot notice before the follower gives up.
 """
 
 LEAST_HANDOVERS: Final = 10
-"""How many contended handovers make a run meaningful."""
+"""How many contended handovers a run must have for its verdict to mean anything."""
 
 
 class Left(TypedDict):
-    """The nodes that still stand in the line."""
+    """The contenders' nodes that are still there."""
 
     nodes: list[Node]
 
@@ -99,7 +99,7 @@ class ContentionWorkload(Workload):
         return self.contender(context, lock, recipe.line(self.path))
 
     def believes(self, opened: Contender) -> bool | float:
-        """What the recipe says of whether it holds."""
+        """Whether the recipe says that the client holds it, or for how long."""
         return opened.held()
 
     @operation()
@@ -116,27 +116,27 @@ class ContentionWorkload(Workload):
         seconds: float = 0.0,
         guard: float = 0.0,
     ) -> Work | None:
-        """Act on the protected resource so many times, each after a look whether it holds."""
+        """Act ``acts`` times on the protected resource, each after a look whether it holds."""
         return contender.work(acts, pause, seconds, guard)
 
     @operation()
     def release(self, contender: Contender) -> None:
-        """Let go."""
+        """Release."""
         contender.leave()
 
     @operation(changes=False)
     def inspect(self, contender: Contender, patience: float) -> Left:
-        """Look what is left in the line, giving sessions of the dead time to expire."""
+        """Look which contenders' nodes are left, once dead clients' sessions had time to expire."""
         return {"nodes": until_nothing_is_left(contender.left, patience)}
 
     # The load.
 
     def load(self, client: Client) -> Steps:
-        """Acquire; if granted work and release; and again until the time is up.
+        """Acquire; if granted, work and release; and again until the time is up.
 
-        What is held then is still let go of, so that nobody is in the way of the final phase.
-        One attempt in six has little patience, so that waiters leave the line from its middle. A
-        re-entrant recipe is entered twice by one hold in eight.
+        A hold that goes on then is still released, so that nothing blocks the final phase. One
+        attempt in six has a short timeout, so that waiters leave from the middle of the queue. With
+        a re-entrant recipe one holder in eight acquires twice.
         """
         while not client.is_over:
             granted = yield self.attempt(client)
@@ -153,14 +153,14 @@ class ContentionWorkload(Workload):
             yield from self.let_go(client, depth)
 
     def attempt(self, client: Client, longest: float = LONG_PATIENCE_S) -> Invocation:
-        """An acquire, some with little patience; in one of the modes if there are any."""
+        """An acquire, at times with a short timeout; in one of the modes if there are any."""
         timeout = longest
         if client.draws.one_in(6):
             timeout = round(client.draws.uniform(0.02, 0.32), 3)
         return self.acquiring(timeout, client.draws.choose(self.modes) if self.modes else None)
 
     def acquiring(self, timeout: float, mode: str | None = None) -> Invocation:
-        """An acquire in a mode."""
+        """An acquire, in a mode if there is one."""
         more = {} if mode is None else {"mode": mode}
         return self.acquire(timeout=timeout, **more)
 
@@ -169,7 +169,7 @@ class ContentionWorkload(Workload):
         return 0.0
 
     def hold(self, client: Client, granted: Op) -> Steps:  # noqa: ARG002 - for subclasses
-        """What a holder does until it lets go."""
+        """What a holder does until it releases."""
         longest = self.longest_hold(client)
         if longest and client.draws.one_in(self.one_long_in):
             acts = 1 + int(PART_S / LINGER_PAUSE_S)
@@ -185,7 +185,7 @@ class ContentionWorkload(Workload):
             yield self.work(acts=3, pause=round(client.draws.uniform(0.001, 0.01), 4))
 
     def let_go(self, client: Client, depth: int) -> Steps:  # noqa: ARG002 - for subclasses
-        """Release as often as it was entered."""
+        """Release as often as it was acquired."""
         for _ in range(depth):
             released = yield self.release()
             if released.type != "ok":
@@ -194,9 +194,9 @@ class ContentionWorkload(Workload):
     # The final phase.
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody is granted once more; then some hold it for long, and all others lose patience.
+        """Each client is granted once more; then some hold it for long, and the others time out.
 
-        In the end somebody looks what is left in the line.
+        In the end one client looks which contenders' nodes are left.
         """
         mode = "write" if self.modes else None
         return [
@@ -217,7 +217,7 @@ class ContentionWorkload(Workload):
                 return
 
     def _hold_or_lose_patience(self, client: Client) -> Steps:
-        """As many hold as may, for longer than any attempt of the others may last."""
+        """``permits`` clients hold it, for longer than any attempt of the others may last."""
         if client.number < self.permits:
             yield self.work(acts=round(HELD_S / HELD_PAUSE_S), pause=HELD_PAUSE_S)
             yield self.release()
@@ -233,11 +233,11 @@ class ContentionWorkload(Workload):
     # The judgement.
 
     def dismissed(self, evidence: Evidence) -> Collection[str]:  # noqa: ARG002 - for subclasses
-        """Sessions whose clients were asked to let go."""
+        """Sessions whose clients were asked to release."""
         return ()
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """What every contest is judged by, and the family's own checks."""
+        """The checks of every contest, and the workload's own ``checks``."""
         from rumpus.checker.exclusion.contest import contest_results  # noqa: PLC0415 - see checks
 
         promises = evidence.promises
@@ -263,6 +263,6 @@ class ContentionWorkload(Workload):
         evidence: Evidence,  # noqa: ARG002 - the check knows
         results: Sequence[CheckResult],
     ) -> int | None:
-        """How many sessions expired while their clients held it."""
+        """How many sessions expired while their clients were holders."""
         found: int | None = results[0].stats["expiries_while_holding"]
         return found

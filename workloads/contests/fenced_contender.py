@@ -15,21 +15,22 @@ from rumpus.workloads.framework.operation import Failed
 
 WRITE_PATIENCE_S: Final = 1.5
 BETWEEN_S: Final = 0.05
-"""Between two tries."""
+"""Seconds between two tries of a write."""
 TRIES: Final = 4
-"""A process that was frozen loses the first to its connection, the next to its session."""
+"""How often a write is tried. In a process that was frozen the first try fails because the
+connection is lost, the next because the session has expired."""
 
 
 def data_path(path: str) -> str:
-    """The znode that is protected by the fence of the lock at a path."""
+    """The znode that the fence of the lock at ``path`` protects."""
     return f"{path}-data"
 
 
 class FencedContender(Contender):
-    """Writes its token to the protected znode before each action on the witness.
+    """Writes its token to the protected znode before each action, which the witness records.
 
     Args:
-        arguments: those of ``Contender``, and the protected znode.
+        arguments: those of ``Contender``, then the path of the protected znode.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -39,7 +40,7 @@ class FencedContender(Contender):
         self._refused: dict[str, int | None] = {}
 
     def work(self, *how: Any) -> Any:
-        """As every holder; tells what was written, and which token was refused if one was."""
+        """Act as every holder; the result also has the writes, and the refused token if any."""
         self._writes, self._refused = [], {}
         try:
             done = super().work(*how)
@@ -49,7 +50,7 @@ class FencedContender(Contender):
         return {**done, "writes": self._writes, **self._refused}
 
     def act(self, token: int | None) -> Acted:
-        """Write, then act."""
+        """Write to the protected znode, then act."""
         try:
             self._write_until_answered(token)
         except StaleToken:
@@ -58,15 +59,15 @@ class FencedContender(Contender):
         return Acted(answer.accepted and not self._refused, answer.order, answer.linger)
 
     def _write_until_answered(self, token: int | None) -> None:
-        """Write, again while nobody knows: under one token twice does no harm.
+        """Write, and again while the outcome is unknown: twice under one token does no harm.
 
-        As any storage's client, it does not ask whether its user still holds a lock.
+        Like any storage client, it does not check whether the caller still holds the lock.
         """
         unanswered = (OutcomeUnknown, KazooException, self.context.kazoo.handler.timeout_exception)
         for _ in range(TRIES):
             try:
                 self._write(token)
-            except unanswered:  # if it was carried out, the servers' logs tell
+            except unanswered:  # whether it was carried out is in the servers' logs
                 time.sleep(BETWEEN_S)
             else:
                 return

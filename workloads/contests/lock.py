@@ -1,7 +1,7 @@
-"""Locks: clients contend, act on a protected resource while they hold it, and let go.
+"""Locks: clients contend, act on a protected resource while they hold the lock, and release it.
 
-Where the recipe gives sequencers the last client verifies those of the others. Where it has a
-fence holders also write to a znode behind it.
+Where the recipe gives sequencers (strings that prove a hold, as in Chubby), the last client
+verifies those of the others. Where the recipe has a fence, holders also write through it to a znode.
 """
 
 from collections import deque
@@ -28,39 +28,39 @@ from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 
 LEAST_WRITES: Final = 20
-"""How many writes behind the fence make a run meaningful."""
+"""How many writes through the fence a run must have for its verdict to mean anything."""
 
 LEAST_ANSWERS: Final = 5
-"""How many sequencers must have been called valid, and how many stale."""
+"""How many sequencers must have been found valid, and how many stale."""
 
 VERIFY_PATIENCE_S: Final = 2.0
 
 BETWEEN_S: Final = 0.02
-"""How long after one question the next one is asked."""
+"""Seconds from one verification to the next."""
 
 WORDS: Final = Words()
 
 REMEMBERED: Final = 4
-"""How many of the latest sequencers are asked about: some stand, some have just ended."""
+"""How many of the latest sequencers are verified: some are valid, some have just become stale."""
 
 
 class Validity(TypedDict):
-    """What a sequencer was called."""
+    """Whether a sequencer was found valid."""
 
     valid: bool
 
 
 class SequencerContender(Contender):
-    """A holder that shows its sequencer, and verifies those of others."""
+    """A client that publishes its sequencer with each grant, and can verify those of others."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.verifier = self.recipe.verifier(self.context.kazoo)
 
     def acquire(self, timeout: float) -> Grant:
-        """As every contender; the grant tells the sequencer."""
+        """Acquire as every contender; the grant includes the sequencer."""
         grant = super().acquire(timeout)
-        with suppress(NotHeld):  # lost since; it may still be granted by the servers
+        with suppress(NotHeld):  # lost already, but the acquire has succeeded
             grant["sequencer"] = self.recipe.sequencer()
         return grant
 
@@ -98,7 +98,7 @@ class LockWorkload(ContentionWorkload):
     fenced_decider = "fenced-mutex"
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
-        """One lock."""
+        """One lock object."""
         lock = recipe(context.kazoo, self.path, name=f"c{context.client}")
         line = recipe.line(self.path)
         if isinstance(lock, FencedLock):
@@ -108,15 +108,15 @@ class LockWorkload(ContentionWorkload):
 
     @operation(changes=False)
     def verify(self, contender: SequencerContender, sequencer: str) -> Validity:
-        """Ask whether a sequencer is valid, as a service does whose client showed it."""
+        """Ask whether a sequencer is valid, as a service does when a client presents one."""
         return {"valid": contender.verifier.verify(sequencer, VERIFY_PATIENCE_S)}
 
     def shared(self) -> deque[str]:
-        """The latest sequencers."""
+        """The latest sequencers of all holders."""
         return deque(maxlen=REMEMBERED)
 
     def load(self, client: Client) -> Steps:
-        """All contend; where there are sequencers the last client verifies them instead."""
+        """All clients contend; if there are sequencers, the last client verifies them instead."""
         verifies = _promises(client, "stale-sequencer") and client.number == client.clients - 1
         if not verifies or client.clients == 1:
             yield from super().load(client)
@@ -126,11 +126,11 @@ class LockWorkload(ContentionWorkload):
             yield client.rest(BETWEEN_S)
 
     def longest_hold(self, client: Client) -> float:
-        """Where a hold ends by itself some are long: that is when the end matters."""
+        """Long where a recipe promises no stale belief, so that some holds end by themselves."""
         return 2 * client.context.session_timeout if _promises(client, "stale-belief") else 0.0
 
     def hold(self, client: Client, granted: Op) -> Steps:
-        """As every contender; the verifier is told of the sequencer."""
+        """Hold as every contender; first publish the sequencer for the verifier."""
         if "sequencer" in (granted.value or {}):
             client.shared.append(granted.value["sequencer"])
         yield from super().hold(client, granted)

@@ -1,6 +1,7 @@
-"""A read-write lock: clients read together or write alone, and let go.
+"""A read-write lock: clients read together or write alone, and release it.
 
-Where holders can be asked to let go, they act until they are asked, and who waits in vain asks.
+Where the lock is revocable, a client that waits in vain asks the holders to release it, and holders
+act until they are asked.
 """
 
 import time
@@ -23,39 +24,39 @@ from rumpus.workloads.framework.operation import Failed, operation
 Mode = Literal["read", "write"]
 
 HOLD_BOUND_S: Final = 8.0
-"""How long a holder whom nobody asks goes on."""
+"""How many seconds a holder acts if nobody asks it to release."""
 
 SLICE_S: Final = 0.2
-"""How often a holder acts meanwhile."""
+"""Seconds from one action of such a holder to the next."""
 
 BUSY_S: Final = 0.5
-"""How long some holders act before they first look whether they were asked.
+"""How long some holders act before they first look whether they were asked to release.
 
-Else requests hardly ever come before the first look: a look follows a grant at once.
+All others look at once after the grant, so hardly any request comes before their first look.
 """
 
 DEFIANCE_S: Final = 0.4
-"""How long one who does not heed goes on after it was asked."""
+"""How long a holder that does not heed a request goes on after it was asked."""
 
 LEARNING_S: Final = 5.0
-"""How long a connected holder may take to learn that it was asked.
+"""How long a connected holder may take to learn that it was asked to release.
 
-Longer than a session lives, and than a follower that is cut off from its leader goes on serving
-what is out of date (``CUT_OFF_NS``).
+Longer than the session timeout, and longer than a follower that is cut off from its leader goes on
+serving stale data (``CUT_OFF_NS``).
 """
 
 
 class Side(Contender):
-    """Holds one side of the lock at a time."""
+    """A client that holds one side of the lock, read or write, at a time."""
 
     mode: Mode = "write"
 
     def enter(self, timeout: float) -> bool:
-        """Wait for that side."""
+        """Wait for the side that ``mode`` names."""
         return bool(self.recipe.acquire(self.mode, timeout))
 
     def work_until_asked(self, bound: float, busy: float, *, heeds: bool) -> Work:
-        """Act until asked to let go, or until the bound."""
+        """Act until asked to release, or for ``bound`` seconds."""
         lock = self.recipe
         acts, asked = 0, False
         looks_from = time.monotonic() + busy
@@ -82,13 +83,13 @@ class Side(Contender):
 
 
 class Asked(TypedDict):
-    """Nodes of those who held it and were asked to let go."""
+    """The nodes of the holders that were asked to release."""
 
     asked: list[str]
 
 
 def _tokens(evidence: Evidence) -> CheckResult:
-    """Only writers have tokens, so the lock as a whole promises none that a fence can use."""
+    """Check the writers' tokens; readers have none, so the lock promises no tokens for a fence."""
     return check_tokens(evidence.history, evidence.holds(Words()))
 
 
@@ -129,10 +130,10 @@ class ReadWriteWorkload(ContentionWorkload):
         busy: float = 0.0,
         heeds: bool = True,
     ) -> Work | None:
-        """Act so often; or, with a ``bound``, until asked to let go, or so many seconds.
+        """Act ``acts`` times; or, with a ``bound``, until asked, for at most ``bound`` seconds.
 
-        For the first ``busy`` seconds it does not look whether anybody asks; who does not heed
-        goes on for a while although it was asked.
+        For the first ``busy`` seconds the holder does not look whether it was asked to release. If
+        it does not heed requests, it goes on for a while although it was asked.
         """
         if bound is not None:
             return side.work_until_asked(bound, busy, heeds=heeds)
@@ -140,13 +141,13 @@ class ReadWriteWorkload(ContentionWorkload):
 
     @operation()
     def revoke(self, side: Side) -> Asked:
-        """Ask whoever holds it to let go."""
+        """Ask the holders to release."""
         return {"asked": list(side.recipe.revoke())}
 
     def load(self, client: Client) -> Steps:
-        """As for every lock; where holders can be asked, whoever waits in vain asks.
+        """As for every lock; where the lock is revocable, a client that waits in vain asks.
 
-        One client only ever writes then: were all to read, nobody would be left to ask.
+        One client only ever writes then: if all clients read, nobody would have to ask.
         """
         recipe = client.context.recipe
         if not (issubclass(recipe, ReadWriteLock) and recipe.revocable):

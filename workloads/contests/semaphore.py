@@ -28,9 +28,9 @@ class SemaphoreWorkload(ContentionWorkload):
         return Contender(context, semaphore, recipe.line(self.path))
 
     def longest_hold(self, client: Client) -> float:  # noqa: ARG002 - always the same
-        """A few hold for long: who waits is let in by whoever else goes, and must be told.
+        """Some holds are long: then another holder's release must wake the waiters.
 
-        A few only: while all permits are held for long nothing else happens.
+        Only some: while all permits are held for long nothing else happens.
         """
         return 5.0
 

@@ -64,7 +64,7 @@ class Evidence:
 
     @property
     def leader_changes(self) -> int:
-        """How often the leader changed: leaders that committed something, or else that were seen."""
+        """How often the leader changed: to one that committed something, or else was seen."""
         if self.truth is None:
             return count_elections(self.history) - 1
         return len(self.truth.epochs()) - 1

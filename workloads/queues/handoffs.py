@@ -1,7 +1,7 @@
-"""Handoffs: one client puts, then another takes, and nobody else does anything.
+"""Handoffs: one client puts an element, then another takes it, and nobody else does anything.
 
-What happens one after the other has one right answer only, so a client that lists by a server that
-is behind is wrong then; among concurrent operations most stale lists can be explained.
+Operations one after the other have only one right answer. So a client that lists the queue at a
+server that is behind is wrong then; among concurrent operations most stale lists can be explained.
 """
 
 from dataclasses import dataclass, field
@@ -12,49 +12,51 @@ from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, Steps
 
 PATIENCE_S = 1.5
-"""How long a put may take: it outlasts its connection when a leader is lost, is sent again, waits
-for the next connection, and is given up before there is one. It happens later."""
+"""How long a put may take. When a leader is lost the connection breaks, the put is tried again and
+waits for the next connection, and the client gives it up before that. So it takes effect later."""
 
 LITTLE_S = (0.02, 0.12)
-"""How long a take waits: less than a server that is behind is behind."""
+"""How long a take waits, at least and at most: less than servers lag."""
 
 LONG_S = 1.0
-"""Whoever has asked for an element for so long has to be fed before the handoffs can begin."""
+"""A client that waits for an element with a timeout above this must be given one before the
+handoffs can begin."""
 
 TRICKLE_NS = 500_000_000
-"""So often something is put while others are busy, so that something is done in every fault."""
+"""After this time without a handoff any client may act, so that something is done in every fault."""
 
 LATE_NS = 100_000_000
-"""Whose answer took so long may be on a server that is behind."""
+"""A client whose answer took this long may be connected to a server that is behind."""
 
 
 @dataclass
 class Handoffs:
-    """Whose turn it is: what the scripts of all clients share.
+    """Whose turn it is to hand over: state that the scripts of all clients share.
 
-    Handoffs begin when nobody is busy any more. For everybody who waits for an element one is put
-    first; then few are put, and none is taken, until nobody is busy. Unless what is handed over is
-    most urgent, the queue is emptied before.
+    Handoffs begin when no client is busy with an earlier operation. First one element is put for
+    every client that waits long for one; then few are put, and none is taken, until nobody is busy.
+    Then the queue is emptied, unless the elements handed over are the most urgent ones.
 
-    Whoever was answered soon empties the queue, and puts for as long as that is so: when an answer
-    comes from a server that is behind, that server has caught up, and nobody who asks it is wrong
-    any more. It is always the same one, so that a lost reply to its first write is one to a put.
+    A client that is answered quickly empties the queue, and puts while its answers stay quick. Slow
+    ones may come from a server that was behind: by the answer it has caught up, and its clients see
+    no stale list any more. The putter stays the same, so that, if its first write's reply is lost,
+    that write is a put.
     """
 
-    urgent: bool  # whether what is handed over comes out before all else
+    urgent: bool  # whether elements handed over come out before all others
     period: float | None = None
     calls: dict[int, Invocation] = field(default_factory=dict)  # what each client is busy with
-    own: set[int] = field(default_factory=set)  # those who hand over
-    called: int = 0  # when the last of them did
-    owed: int = 0  # elements that are still to be put for those who waited
+    own: set[int] = field(default_factory=set)  # clients that are busy with a handoff
+    called: int = 0  # when the last handoff operation was called
+    owed: int = 0  # elements still to be put for clients that wait long
     puts: int = 0
-    standing: int = 0  # elements handed over that have not come out, as far as is known
-    empty: bool = False  # whether nothing else is in the queue that could come out first
-    putter: int | None = None  # who has been answered soon ever since it puts
-    taker: int = 0  # any other
+    standing: int = 0  # elements put as handoffs and not known to be taken
+    empty: bool = False  # whether the queue has no other element that could come out first
+    putter: int | None = None  # the client that puts, while it is answered quickly
+    taker: int = 0  # any other client
 
     def noting(self, client: Client, steps: Steps) -> Steps:
-        """A client's script; who is busy is noted, and what comes out."""
+        """A client's script, while the client's calls and the elements taken are noted here."""
         came: Any = None
         while True:
             try:
@@ -68,7 +70,7 @@ class Handoffs:
                 self.standing = max(0, self.standing - 1)
 
     def turn(self, client: Client, workload: Any, period: float) -> Steps:
-        """A client's part in a period of handoffs: one operation, or a rest."""
+        """A client's next step in the handoffs of a period: one operation, or a rest."""
         if period != self.period:
             waits = [call.f == "dequeue" and call.value["timeout"] for call in self.calls.values()]
             self.period, self.called = period, client.time
@@ -104,7 +106,7 @@ class Handoffs:
         self.taker = client.draws.choose(others or [client.number])
 
     def _may(self, client: Client, *, puts: bool) -> bool:
-        """Whether a client may call now; where nothing has been called for long, anybody may."""
+        """Whether a client may call now; after ``TRICKLE_NS`` without a call any client may."""
         if client.time >= self.called + TRICKLE_NS:
             return True
         if self.calls:
@@ -114,5 +116,5 @@ class Handoffs:
 
 
 def element_of(came: Op) -> Any:
-    """What an acknowledged dequeue took; None if nothing."""
+    """The element that a successful dequeue took; None if none, or for any other operation."""
     return (came.value or {}).get("value") if (came.f, came.type) == ("dequeue", "ok") else None

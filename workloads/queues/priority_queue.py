@@ -1,4 +1,4 @@
-"""Priority queues: as queues, but the most urgent first."""
+"""Priority queues: like queues, but the most urgent element comes out first."""
 
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client
@@ -7,7 +7,7 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.queues.queue import Consumer, QueueWorkload, Value
 
 PRIORITIES = 12
-"""How many there are, 0 being the most urgent: enough for two digits."""
+"""How many priorities there are; 0 is the most urgent. Some have two digits."""
 
 
 class PriorityQueueWorkload(QueueWorkload):
@@ -20,11 +20,11 @@ class PriorityQueueWorkload(QueueWorkload):
 
     @operation()
     def enqueue(self, consumer: Consumer, value: Value, priority: int, timeout: float) -> None:
-        """Put an element."""
+        """Put an element with a priority."""
         consumer.queue.put(str(value).encode(), timeout, priority=priority)
 
     def put(self, client: Client, value: str, timeout: float, *, urgent: bool) -> Invocation:
-        """Whatever is not urgent has any priority but the first."""
+        """The call that puts an element: at priority 0 if it is urgent, else at any other."""
         priority = 0 if urgent else 1 + client.draws.below(PRIORITIES - 1)
         return self.enqueue(value=value, priority=priority, timeout=round(timeout, 3))
 

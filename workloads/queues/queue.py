@@ -1,8 +1,9 @@
 """Queues: clients put elements and take them, first in, first out.
 
-``dequeue`` -> {value}, null if there was nothing at some moment of the call; it fails if nothing
-was found and that says nothing. Where elements are claimed ``work`` follows, then ``acknowledge``
-or ``release`` {value}. Who does ``leave`` ends its session, and comes back in another one.
+``dequeue`` -> {value}, null if the queue was empty at some moment of the call; it fails if nothing
+was found but the queue need not have been empty. With at-least-once delivery an element is claimed
+first: then follow ``work``, and ``acknowledge`` or ``release`` {value}. ``leave`` ends the client's
+session; the client comes back in another one.
 """
 
 import time
@@ -32,38 +33,43 @@ from rumpus.workloads.queues.handoffs import PATIENCE_S, Handoffs, element_of
 
 TAKEN_S = (1.0, 2.5, 2.5)
 CLAIMED_S = (3.0, 6.0, 0.0)
-"""Phases of a period: a *flood*, in which more elements are put than asked for; an *ebb*, in which
-only the feeders put; and handoffs. A ``follower-lag`` of the default plan is about as long. Where
-elements are claimed the ebb is longer, and more are put in it: a consumer that claims one is busy
-with it for three operations. Nobody is promised then to find what is there: no handoffs."""
+"""Seconds of the phases of a period, where elements are taken at once and where they are claimed: a
+*flood*, in which more elements are put than taken; an *ebb*, in which only the feeders put; and
+handoffs (``queues.handoffs``). A ``follower-lag`` of the default plan is about as long. Where
+elements are claimed the ebb is longer, and others put in it, too, for each element that is claimed
+takes its consumer three operations. There are no handoffs then: those recipes do not promise that a
+consumer finds the elements there are."""
 
 LEAVERS = 24
-"""One in so many operations of a flood is a producer's that leaves: its elements are to stay."""
+"""One in this many operations of a flood is a ``leave``: a client's elements must outlive its
+session."""
 
 LONGEST_WAIT_S = 30.0
-"""How long a client waits for an element at most: later it would be taken for hung, and killed."""
+"""How long a client waits for an element at most: after more it would seem hung, and be killed."""
 
 VIGIL_S = 20.0
 VIGIL_SHARE = 0.4
-"""So long before the load's end, but in so much of it at most, all but the feeders only take, and
-those put little. In runs of 60 s that is across two or three faults."""
+"""The vigil: the last seconds of the load, and the greatest share of the load that they may be. In
+it all clients but the feeders only take, and the feeders put few elements. In runs of 60 s it
+covers two or three faults."""
 
 FEEDERS = 2
-"""How many those are, so that a fault that strikes one does not silence the run."""
+"""How many clients are feeders: one goes on putting when a fault strikes the other."""
 
 TRICKLE_S = 0.25
-"""Seconds between two elements of a feeder, then and in the ebb."""
+"""Seconds between two elements of a feeder, in the vigil and in the ebb."""
 
 LITTLE_S = 0.3
-"""How long the first feeder's puts may take, so that it does something in every fault. Takes of all
-feeders have little, too; and so has one operation in three, so that some give up."""
+"""How long the first feeder's puts may take: short, so that some end in every fault. Takes of all
+feeders are short, too, and so is one operation in three of all clients, so that some time out."""
 
 FEEDING_S = 3.0
 VIGIL_END_S = 9.0
-"""So long after the load's end, with every fault healed, those who wait are fed, and give up."""
+"""Seconds after the load's end, with every fault healed. From the first on, a client is done once
+it has got an element (a feeder: has put enough); at the second, clients that still wait give up."""
 
 MOST_TRIES = 5
-"""How often an acknowledgement of unknown outcome is tried: some remain unknown for good."""
+"""How often an acknowledgement (or release) is tried while its outcome is unknown."""
 
 FINAL_BOUND_S = 15.0
 """How long a client may take to put and take an element when every fault is healed."""
@@ -84,7 +90,7 @@ class _Left(TypedDict):
 
 @dataclass
 class Consumer:
-    """One client: ``claim`` is what it works at."""
+    """One client; ``claim`` is the claimed element that it works on."""
 
     kazoo: KazooClient
     queue: Any
@@ -105,12 +111,12 @@ class QueueWorkload(Workload):
     main = "dequeue"
     requests = ("write", "create", "get-children")
     rate = 0.02
-    renewed = False  # after an unknown outcome a client still has what it has claimed
+    renewed = False  # after an unknown outcome a client still has its claim
     urgency: ClassVar[bool] = False  # whether some elements come out before others
 
     @property
     def words(self) -> Words:
-        """Who has got an element and not acknowledged it plays the holder."""
+        """A client that has an element and has not acknowledged it counts as the holder."""
         return Words(acquire="dequeue", release="acknowledge")
 
     def open(self, recipe: Any, context: ClientContext) -> Consumer:
@@ -145,12 +151,12 @@ class QueueWorkload(Workload):
 
     @operation()
     def acknowledge(self, consumer: Consumer, value: Value) -> None:
-        """Remove it for good."""
+        """Remove a claimed element for good."""
         self._end(consumer, value, "acknowledge")
 
     @operation()
     def release(self, consumer: Consumer, value: Value) -> None:
-        """Give it back."""
+        """Give a claimed element back."""
         self._end(consumer, value, "release")
 
     def _end(self, consumer: Consumer, value: Value, way: str) -> None:
@@ -167,7 +173,7 @@ class QueueWorkload(Workload):
 
     @operation(changes=False)
     def inspect(self, consumer: Consumer, patience: float) -> _Left:
-        """Look what is left, giving sessions of the dead time to expire."""
+        """Look what is left in the queue, once dead clients' sessions had time to expire."""
         kazoo, folder = consumer.kazoo, consumer.queue.claims(self.path)
 
         def look() -> _Left | None:
@@ -189,7 +195,7 @@ class QueueWorkload(Workload):
         if value is not None and claims(client.context.recipe):
             ends = self.acknowledge
             if not client.is_over:
-                longest = 1.5 if draws.one_in(16) else 0.03  # so that faults find some at work
+                longest = 1.5 if draws.one_in(16) else 0.03  # so that faults strike some at work
                 yield self.work(seconds=round(draws.uniform(0.0, longest), 4))
                 ends = self.release if draws.one_in(8) else ends
             for _ in range(MOST_TRIES):
@@ -198,16 +204,16 @@ class QueueWorkload(Workload):
         return came
 
     def shared(self) -> Handoffs:
-        """Whose turn it is."""
+        """Whose turn it is in the handoffs."""
         return Handoffs(self.urgency)
 
     def load(self, client: Client) -> Steps:
-        """Put and take until the vigil begins, and then wait, or feed those who wait.
+        """Put and take until the vigil begins; then the feeders put and all others take.
 
-        The queue is long at times and empty at others. In the vigil everybody but the feeders waits
-        for elements, across the faults that come last, until each has got one that was put after
-        the faults were healed. Nobody's wait is cut short but by an element, so a waiter that has
-        slept through a lost connection sleeps on to the end, and is found out.
+        The queue is long at times and empty at others. In the vigil every client but the feeders
+        waits for elements, across the last faults, until it has got one after every fault was
+        healed. Only an element ends a wait. So a waiter that missed its wake-up with a lost
+        connection waits to the end, and is found.
         """
         handoffs: Handoffs = client.shared
         return handoffs.noting(client, self._traffic(client))
@@ -248,7 +254,7 @@ class QueueWorkload(Workload):
                     return
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody puts and gets one more; somebody takes all the rest, and looks what is left."""
+        """Each client puts and takes one more; one takes the rest, and looks what is left."""
         return [self._one_more, only({0}, self._rest)]
 
     def _one_more(self, client: Client) -> Steps:
@@ -274,7 +280,7 @@ class QueueWorkload(Workload):
     expired = "sessions that expired"
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """What became of each element, in what order, and who waited in vain."""
+        """What became of each element, in what order elements came out, and who waited in vain."""
         from rumpus.checker.families.queue_judgement import check_queue  # noqa: PLC0415 - heavy
 
         ordered = self.model if "out-of-order" in evidence.promises.prevents else None
