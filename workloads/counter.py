@@ -1,7 +1,7 @@
 """Counters: ``add`` {key, value} -> the total after it; ``read`` {key} -> the total.
 
-An addition of unknown outcome is tried again, under its own key, until it is known or the time is
-over.
+An addition of unknown outcome is tried again, under the same idempotency key, until its outcome is
+known or the time is over.
 """
 
 import time
@@ -22,10 +22,11 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 
 AMOUNTS = (1, 2, -1, 5, 1, -3, 1, 7)
-"""What is added to each counter, always the same: then the model decides exactly."""
+"""What is added to each counter. The amount for a counter never changes: then the model decides
+exactly."""
 
 TURN_S = 3.0
-"""How long everybody adds to one counter before all go on to the next."""
+"""How long all clients use one counter before all go on to the next."""
 
 PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
@@ -37,7 +38,7 @@ TRY_S = 0.5
 """How long each try of an addition may take."""
 
 GRACE_S = 0.5
-"""By how much a recipe may run over these."""
+"""By how much a recipe may run over its timeouts."""
 
 TRIES = 8
 """How often a client asks in the final phase before it counts as stuck."""
@@ -64,7 +65,7 @@ class CounterWorkload(Workload):
 
     @operation(timeout=PATIENCE_S, overdue=OVERDUE_S)
     def add(self, counters: Sequence[Counter], key: Key, value: int, timeout: float) -> int:
-        """Add, and again until the outcome is known or the time is over."""
+        """Add; try again until the outcome is known or the time is over."""
         deadline = time.monotonic() + timeout
         addition = ""
         while True:
@@ -91,7 +92,7 @@ class CounterWorkload(Workload):
             yield client.rest(0.01, 0.16)
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody reads every counter."""
+        """Every client reads every counter."""
         return [until_ok(self.read(key=key), TRIES) for key in range(len(AMOUNTS))]
 
     checks = (

@@ -1,7 +1,7 @@
-"""Group membership: clients come and go, list who is there, and watch.
+"""Group membership: clients register and leave, list the members, and watch them.
 
-``discover`` lists, ``look`` tells what the watched view shows, and ``gather`` lists once the view
-shows the same or the patience is over.
+``discover`` lists the members, ``look`` tells which the watched view shows. ``gather`` waits until
+both agree or its time is over, and tells both.
 """
 
 from collections.abc import Sequence
@@ -28,20 +28,20 @@ FINAL_PATIENCE_S = 10.0
 
 
 class Registered(TypedDict):
-    """What is registered: what was asked for, or what had been registered before."""
+    """The registered address: the one asked for, or one that was registered before."""
 
     address: str
 
 
 class Listed(TypedDict):
-    """Who is there; ``settled`` if that is by all that was committed before the call."""
+    """The members; ``settled`` if the list includes all that was committed before the call."""
 
     addresses: list[str]
     settled: NotRequired[bool | None]
 
 
 class Gathered(TypedDict):
-    """Who is there, and who is by the watched view."""
+    """The members by a list from the servers, and by the watched view."""
 
     discovered: list[str]
     seen: list[str]
@@ -58,12 +58,12 @@ class GroupMembership(Workload):
     requests = ("create", "delete", "get-children")
 
     def open(self, recipe: type[ServiceRegistry], context: ClientContext) -> ServiceRegistry:
-        """Nobody is registered yet."""
+        """The recipe object; the client is not registered yet."""
         return recipe(context.kazoo, self.path)
 
     @operation(timeout=PATIENCE_S)
     def register(self, registry: ServiceRegistry, address: str, timeout: float) -> Registered:
-        """Be listed, and watch; who is registered already makes sure of it."""
+        """Register and watch; a client that is registered already registers its address again."""
         address = registry.address or address
         registry.register(address, timeout)
         registry.watch()
@@ -71,12 +71,12 @@ class GroupMembership(Workload):
 
     @operation(timeout=PATIENCE_S)
     def deregister(self, registry: ServiceRegistry, timeout: float) -> None:
-        """Be listed no more."""
+        """Remove the registration."""
         registry.deregister(timeout)
 
     @operation(timeout=PATIENCE_S, changes=False)
     def discover(self, registry: ServiceRegistry, timeout: float) -> Listed:
-        """List who is there."""
+        """List the members."""
         return {"addresses": registry.discover(timeout), "settled": registry.settles}
 
     @operation(changes=False)
@@ -86,7 +86,7 @@ class GroupMembership(Workload):
 
     @operation(changes=False)
     def gather(self, registry: ServiceRegistry, patience: float) -> Gathered:
-        """List once the view shows the same; if it never does, tell what both were last."""
+        """Wait until list and view agree; if they never do, tell what both were last."""
 
         def look() -> Gathered:
             discovered = registry.discover(PATIENCE_S)
@@ -95,7 +95,7 @@ class GroupMembership(Workload):
         return look_until(lambda both: both["discovered"] == both["seen"], look, patience)
 
     def load(self, client: Client) -> Steps:
-        """Register, discover and look for a while, and leave; and again."""
+        """Register, discover and look for a while, and deregister; and again."""
         stay = 0
         while not client.is_over:
             address = f"p{client.process}-{stay}"
@@ -111,13 +111,13 @@ class GroupMembership(Workload):
             stay += 1
 
     def _arrival(self, client: Client, address: str) -> Invocation:
-        """Once in six times with little patience."""
+        """A register; one in six has a short timeout."""
         hurried = client.draws.one_in(6)
         timeout = client.draws.uniform(0.01, 0.21) if hurried else PATIENCE_S
         return self.register(address=address, timeout=timeout)
 
     def final(self) -> list[ScriptFunction]:
-        """All register, and all list; then half of them leave, and all list again."""
+        """All clients register, then gather; half of them deregister, then all gather again."""
         gather = until_ok(
             lambda client: self.gather(patience=client.context.session_timeout + 3.0), 3
         )
@@ -125,7 +125,7 @@ class GroupMembership(Workload):
         return [self._arrive, gather, only(lambda client: client.number % 2 == 0, leave), gather]
 
     def _arrive(self, client: Client) -> Steps:
-        """Register, and give the sessions of the dead time to expire."""
+        """Register, and give dead clients' sessions time to expire."""
         register = self.register(address=f"p{client.process}-last", timeout=FINAL_PATIENCE_S)
         yield from until_ok(register, 3)(client)
         yield client.rest(client.context.session_timeout + 2.0)
@@ -139,7 +139,7 @@ class GroupMembership(Workload):
     expired = "sessions of clients that expired"
 
     def expiries(self, evidence: Evidence, _: Sequence[CheckResult]) -> int:
-        """Of the clients' own sessions."""
+        """How many of the clients' own sessions expired."""
         return count_expiries(evidence.history, evidence.truth)
 
 

@@ -1,7 +1,7 @@
-"""Jobs: each that is handed in is to be done once, and whoever asks for it to be told.
+"""Jobs: each submitted job is to be done once, and clients that ask for its result are to get it.
 
-The effect of a job is a sequential node named after its key, so that one that comes twice shows; it
-comes in one transaction with the completion.
+The effect of a job is a sequential node named after the job's key, created in one transaction with
+the job's completion. So an effect that happens twice leaves two nodes.
 """
 
 import time
@@ -41,17 +41,19 @@ GRACE_S = 0.3
 """Both are short, so that operations end while a fault that blocks them lasts."""
 
 FINAL_BOUND_S = 15.0
-"""How long it may take to do all that is left, and to be told, once every fault is healed."""
+"""How long it may take to do all jobs that are left, and to get one's results, once every fault is
+healed."""
 
 LONG_WORK_S = 1.5
-"""How long one job in four takes at most, so that faults strike workers at it."""
+"""How long one job in four takes at most, so that faults strike workers during a job."""
 
 QUIET_NS = 2 * SECOND
-"""How long nobody claims, every other time, so that jobs wait on the board when faults strike."""
+"""The load alternates between busy and quiet spells of this length. In a quiet one (almost) nobody
+claims, so that jobs wait on the board when faults strike."""
 
 BUSY = 4 * ("submit",) + 6 * ("claim",) + ("await", "ask")
 QUIET = 4 * ("submit",) + 3 * ("glance",) + ("await",) + 4 * ("ask",)
-"""The mix of what clients do. Who glances waits for its job, too, but not for long."""
+"""What clients do, by weight, in busy and in quiet spells. A ``glance`` is a short ``await``."""
 
 
 class _Done(TypedDict):
@@ -85,7 +87,8 @@ class _Audit(TypedDict):
 
 @dataclass
 class Worker:
-    """One client: ``claim`` is what it works at, ``submitted`` the recipe's name of each key."""
+    """One client: ``claim`` is the job that it works at, ``submitted`` the recipe's name of each job
+    that it submitted, by the job's key."""
 
     name: str
     kazoo: KazooClient
@@ -105,24 +108,24 @@ class JobsWorkload(Workload):
 
     @property
     def words(self) -> Words:
-        """Who works at a job plays the holder, at whom faults are aimed."""
+        """A client that works at a job counts as the holder, at whom faults are aimed."""
         return Words(acquire="claim", release="complete")
 
     def open(self, recipe: type[Jobs], context: ClientContext) -> Worker:
-        """The board."""
+        """A worker with the job board."""
         jobs = recipe(context.kazoo, f"{self.path}/board", grace=GRACE_S)
         return Worker(f"c{context.client}", context.kazoo, jobs)
 
     @operation(timeout=TIMEOUT_S)
     def submit(self, worker: Worker, key: str, timeout: float) -> None:
-        """Hand a job in, once there is a folder for its effect."""
+        """Submit a job; the first time, create the parent node of the effects before."""
         if not worker.submitted:
             worker.kazoo.ensure_path_async(f"{self.path}/effects").get(timeout=timeout)
         worker.submitted[key] = worker.jobs.submit(key.encode(), job=key, timeout=timeout)
 
     @operation(timeout=0.8)
     def claim(self, worker: Worker, timeout: float) -> _Claimed:
-        """Take a job from the board."""
+        """Claim a job from the board."""
         worker.claim = worker.jobs.claim(timeout)
         if worker.claim is None:
             raise NotDone("nothing to do")
@@ -130,12 +133,12 @@ class JobsWorkload(Workload):
 
     @operation()
     def work(self, _: Worker, pause: float) -> None:
-        """Work at it."""
+        """Work at the claimed job."""
         time.sleep(pause)
 
     @operation()
     def complete(self, worker: Worker, *, undone: bool) -> _Completed:
-        """Say that it is done, or give it back undone."""
+        """Complete the claimed job, or give it back undone."""
         claim, worker.claim = worker.claim, None
         assert claim is not None, "there is a claim before its completion"
         if undone:
@@ -151,12 +154,12 @@ class JobsWorkload(Workload):
 
     @operation(name="await", timeout=TIMEOUT_S)
     def wait(self, worker: Worker, key: str, timeout: float) -> _Done:
-        """Wait to be told that one's own job is done, and by whom."""
+        """Wait for the result of one's own job: who has done it."""
         return _Done(key=key, result=self._result(worker, key, timeout))
 
     @operation(timeout=0.05)
     def ask(self, worker: Worker, key: str, timeout: float) -> _Known:
-        """Ask whether there is a job that anybody handed in; do not wait for its end."""
+        """Ask whether a job that any client submitted is known; do not wait for its end."""
         try:
             self._result(worker, key, timeout)
         except KeyError:
@@ -169,13 +172,13 @@ class JobsWorkload(Workload):
             raise NotDone("not done yet")
         return result
 
-    @operation(changes=False)  # what of it has failed is done by the next one
+    @operation(changes=False)  # jobs that it fails to do are done by the next drain
     def drain(self, worker: Worker, patience: float) -> None:
-        """Do jobs until none is left, one's own or another's."""
+        """Do jobs, one's own and others', until none is left."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             claim = None
-            with suppress(OutcomeUnknown, NotDone):  # others, or a later round, will have it
+            with suppress(OutcomeUnknown, NotDone):  # another client, or a later round, will do it
                 if claim := worker.jobs.claim(0.2):
                     self._complete(worker, claim)
             if claim is None and not names_in(worker.kazoo, f"{self.path}/board/jobs"):
@@ -183,7 +186,7 @@ class JobsWorkload(Workload):
 
     @operation()
     def collect(self, worker: Worker, patience: float) -> _Told:
-        """Wait to be told of each job that one has handed in."""
+        """Wait for the result of each job that the client has submitted."""
         deadline = time.monotonic() + patience
         found = _Told(told=[], untold=[])
         for key, name in worker.submitted.items():
@@ -194,17 +197,17 @@ class JobsWorkload(Workload):
 
     @operation(changes=False)
     def audit(self, worker: Worker) -> _Audit:
-        """Look which effects there are, by key, and what is still on the board."""
+        """Count the effects by the jobs' keys, and list what is still on the board."""
         names = names_in(worker.kazoo, f"{self.path}/effects")
         effects = Counter(name.partition(":")[0] for name in names)
         return _Audit(effects=effects, left=names_in(worker.kazoo, f"{self.path}/board/jobs"))
 
     def shared(self) -> list[str]:
-        """The jobs that were handed in, for everybody asks for the latest."""
+        """The keys of the jobs that were submitted: all clients ask for the latest."""
         return []
 
     def load(self, client: Client) -> Steps:
-        """Hand jobs in, wait for them and ask; for half of the time do those of others."""
+        """Submit jobs, wait for them and ask; in busy spells also do jobs, one's own and others'."""
         own, handed_in, draws = "", client.shared, client.draws
         names = (f"p{client.process}-{number}" for number in count())
         while not client.is_over:
@@ -225,7 +228,7 @@ class JobsWorkload(Workload):
                 yield self.complete(undone=draws.one_in(12))
 
     def final(self) -> Sequence[ScriptFunction]:
-        """What is left is done, everybody is told, and somebody looks which effects there are."""
+        """Clients do the jobs that are left and get their results; then one audits the effects."""
 
         def drain(client: Client) -> Steps:
             patience = FINAL_BOUND_S + client.context.session_timeout

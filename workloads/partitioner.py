@@ -1,7 +1,8 @@
 """A set of parts shared out among members that come and go.
 
-``acquire`` joins and takes a share; ``work`` goes on until the members change; ``release`` lets go
-and stays a member; ``own`` tells what is owned now; ``inspect`` what is left in the lines.
+``acquire`` joins and takes a share; ``work`` goes on until the members change; ``release`` gives up
+the share but not the membership, ``leave`` the membership; ``own`` tells which parts are owned now;
+``inspect`` tells which znodes are left under the parts' locks.
 """
 
 import time
@@ -40,27 +41,27 @@ LISTS_STALE = 2
 """How many session timeouts old a list of members may be at most."""
 
 HURRIED_S, PATIENCE_S = 0.4, 5.0
-"""The timeouts of one acquire in four, often too short for others to let go, and of the others."""
+"""The timeouts of acquires: of one in four, often too short for others to release; of the rest."""
 
 SETTLING_S = 12.0
 """How long members may take to share out the set when every fault is healed."""
 
 STAYING, LEAVING = range(0, 10_000, 2), range(1, 10_000, 2)
-"""Who stays a member in the final phase, and who leaves and comes back."""
+"""The clients that stay members in the final phase, and those that leave and come back."""
 
 LATE_S = 3.0
-"""How much later those come back: the others have their shares then."""
+"""How many seconds later the leaving ones come back: the others have their shares then."""
 
 GLANCE_S = 0.02
-"""From one action of an owner to the next."""
+"""Seconds from one action of an owner to the next."""
 
 LINGER_S = 10.0
-"""How long an owner with broken links goes on acting: past its session's expiry, and past the
-time by which it should have known."""
+"""How long an owner with broken links goes on acting: beyond its session's expiry and the time by
+which it should have noticed that."""
 
 
 class Grant(TypedDict):
-    """How a part is owned."""
+    """By which node, with which fencing token and in which session a part is owned."""
 
     node: str | None
     token: int | None
@@ -68,28 +69,28 @@ class Grant(TypedDict):
 
 
 class Share(TypedDict):
-    """What is owned, and in which session it was acquired."""
+    """The parts that are owned, and the session in which the share was acquired."""
 
     session: NotRequired[str | None]
     parts: dict[Part, Grant]
 
 
 class Owned(TypedDict):
-    """What is owned now."""
+    """The parts that are owned now."""
 
     parts: list[Part]
 
 
 @dataclass
 class Member:
-    """A client, and its part in sharing out the set."""
+    """A client with its partitioner; ``lines`` is the parent znode of the parts' locks."""
 
     context: ClientContext
     partitioner: Any
     lines: str
 
     def parts(self) -> dict[Part, Grant]:
-        """What it owns."""
+        """The parts that it owns."""
         owned = {}
         for name, part in self.partitioner.parts.items():
             session = None if part.session is None else hexadecimal(part.session)
@@ -97,7 +98,7 @@ class Member:
         return owned
 
     def left(self) -> list[Node]:
-        """What stands in the lines for the parts."""
+        """The znodes that are there under the parts' locks."""
         kazoo, lines = self.context.kazoo, [f"{self.lines}/{part}" for part in PARTS]
         paths = [path for line in lines for path in children_of(kazoo, line)]
         return nodes_at(kazoo, paths)
@@ -115,26 +116,26 @@ class PartitionerWorkload(Workload):
     requests = ("create", "delete", "get-children")
 
     def open(self, recipe: Any, context: ClientContext) -> Member:
-        """No member yet."""
+        """The client, which is not yet a member."""
         partitioner = recipe(context.kazoo, self.path, PARTS, name=f"c{context.client}")
         return Member(context, partitioner, recipe.line(self.path).path)
 
     def believes(self, member: Member) -> bool:
-        """Whether it believes that its share is its own."""
+        """Whether the client believes that it owns its share."""
         return bool(member.partitioner.held)
 
     @operation(timeout=PATIENCE_S, goes_on=True)
     def acquire(self, member: Member, timeout: float) -> Share:
-        """Join, if need be, and take a share."""
+        """Join, unless a member already, and take a share."""
         if not member.partitioner.acquire(timeout):
             raise NotDone(TIMED_OUT)
         return {"session": member.context.session(), "parts": member.parts()}
 
     @operation(goes_on=True)
     def work(self, member: Member, seconds: float) -> dict[str, bool]:
-        """Act on the share for so long, or until the members change.
+        """Act on the share for ``seconds``, or until the members change.
 
-        Behind a broken link, for ``LINGER_S`` in any case.
+        With broken links: for ``LINGER_S``, even if the members change.
         """
         until, lingers = time.monotonic() + seconds, False
         while True:
@@ -149,23 +150,23 @@ class PartitionerWorkload(Workload):
 
     @operation(goes_on=True)
     def release(self, member: Member) -> None:
-        """Let go of the share, and stay a member."""
+        """Give up the share, and stay a member."""
         member.partitioner.release()
 
     @operation(timeout=PATIENCE_S, goes_on=True)
     def leave(self, member: Member, timeout: float) -> None:
-        """Be a member no longer."""
+        """Give up the membership."""
         member.partitioner.leave(timeout)
 
     @operation(changes=False)
     def own(self, member: Member, round: int = 0) -> Owned:  # noqa: A002, ARG002 - for the checker
-        """Tell what is owned now; nothing that is to be shared out anew."""
+        """Tell which parts are owned now; none if the members have changed since the acquire."""
         owned = member.partitioner.held and not member.partitioner.changed
         return {"parts": sorted(member.parts()) if owned else []}
 
     @operation(changes=False)
     def inspect(self, member: Member, patience: float) -> Leftovers:
-        """Tell what is left in the lines."""
+        """Tell which znodes are left under the parts' locks."""
         return {"nodes": until_nothing_is_left(member.left, patience)}
 
     def load(self, client: Client) -> Steps:
@@ -182,16 +183,16 @@ class PartitionerWorkload(Workload):
                     yield client.rest(0.3, 1.3)  # long enough for others to share out the set
 
     def _acquire(self, client: Client, patience: float, until: int) -> Invocation:
-        """With no more patience than there is time left, as far as that makes sense."""
+        """An acquire that ends by ``until``; its timeout is ``HURRIED_S`` at least."""
         left = max(HURRIED_S, (until - client.time) / SECOND)
         return self.acquire(timeout=min(patience, left))
 
     def final(self) -> list[ScriptFunction]:
         """Half of the members leave, and come back when the others have shared out the set.
 
-        When it is shared out among all, all tell what they own; then half of them leave for good.
-        When the others have shared it out among themselves all tell again; then they leave too,
-        and one looks.
+        When it is shared out among all members, every client tells what it owns. Then the same half
+        leaves for good. When the others have shared out the set, every client tells again. Then the
+        others leave, too, and one client looks what is left.
         """
         inspect = until_ok(
             lambda client: self.inspect(patience=client.context.session_timeout + 3.0), 5
@@ -218,7 +219,7 @@ class PartitionerWorkload(Workload):
                 yield self.release()
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """Has every part one owner?"""
+        """Whether every part has one owner, and the checks of holds, timeouts and shares."""
         from rumpus.checker.exclusion import partitions  # noqa: PLC0415 - see framework.checks
 
         history, words, line = evidence.history, self.words, evidence.line
@@ -251,7 +252,7 @@ class PartitionerWorkload(Workload):
     expired = "expiries while holding"
 
     def expiries(self, evidence: Evidence, results: Sequence[CheckResult]) -> int | None:
-        """Those that only the servers' logs tell."""
+        """How many sessions expired while their clients had a share; None without servers' logs."""
         stats = stats_of(results, "shares")
         return int(stats["expiries_while_holding"]) if evidence.truth is not None else None
 

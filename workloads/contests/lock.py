@@ -1,7 +1,7 @@
 """Locks: clients contend, act on a protected resource while they hold the lock, and release it.
 
 Where the recipe gives sequencers (strings that prove a hold, as in Chubby), the last client
-verifies those of the others. Where the recipe has a fence, holders also write through it to a znode.
+verifies those of the others. Where it has a fence, holders also write through it to a znode.
 """
 
 from collections import deque

@@ -23,7 +23,7 @@ LONG_S = 1.0
 handoffs can begin."""
 
 TRICKLE_NS = 500_000_000
-"""After this time without a handoff any client may act, so that something is done in every fault."""
+"""After this time without a handoff any client may act, so that some act during every fault."""
 
 LATE_NS = 100_000_000
 """A client whose answer took this long may be connected to a server that is behind."""

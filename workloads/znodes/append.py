@@ -12,7 +12,7 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 OPERATIONS = 200
-"""How many are about one log, so that none grows long."""
+"""How many operations are on one log before the next log begins, so that none grows long."""
 
 Log = Annotated[str, msgspec.Meta(pattern="^l[0-9]+$")]
 

@@ -1,7 +1,8 @@
 """Ephemeral znodes: there while the session that made them lives, and gone after it.
 
-Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, of the own session;
-``look`` -> {owners: {name: session}, session}, by what was committed before the call.
+Operations: ``create`` {name} -> {name, session}; ``remove`` {name}, if the client's own session
+created it; ``look`` -> {owners: {name: session}, session}, which includes all that was committed
+before the call.
 """
 
 from typing import Any, Literal, get_args
@@ -28,23 +29,23 @@ class EphemeralWorkload(ZnodeWorkload):
 
     @operation()
     def create(self, nodes: EphemeralNodes, name: Name) -> Made[Name]:
-        """Make a node, unless it is there."""
+        """Create a node; refused if it is there."""
         return Made(name=name, session=hexadecimal(unless_refused(nodes.create(name))))
 
     @operation()
     def remove(self, nodes: EphemeralNodes, name: Name) -> None:
-        """Remove a node of the own session."""
+        """Remove a node of the client's own session."""
         unless_refused(nodes.remove(name))
 
     @operation(changes=False)
     def look(self, nodes: EphemeralNodes) -> Looked[Name]:
-        """Look at all nodes."""
+        """Read the owner of every node."""
         owners, session = nodes.owners()
         told: Any = {name: hexadecimal(own) if own else None for name, own in owners.items()}
         return Looked(owners=told, session=hexadecimal(session))
 
     def load(self, client: Client) -> Steps:
-        """Names are shared, so that clients come into each other's way."""
+        """Create, remove and look; all clients use the same names, so that they conflict."""
         while not client.is_over:
             name = client.draws.choose(get_args(Name))
             make, remove = self.create(name=name), self.remove(name=name)

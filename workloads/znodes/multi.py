@@ -1,7 +1,7 @@
 """Several znodes written by one transaction, and read as they were at one moment.
 
-Operations: ``write`` {value} and ``write_if`` {value, version}, of the same value into all nodes,
-both -> {version}; ``read`` -> {values: {node: value}, version}. A version is the last node's.
+Operations: ``write`` {value} and ``write_if`` {value, version} write the same value into all nodes,
+both -> {version}; ``read`` -> {values: {node: value}, version}. ``version`` is the last node's.
 """
 
 from rumpus.checker.families.torn_transactions import check_torn
@@ -47,7 +47,7 @@ class MultiWorkload(ZnodeWorkload):
         return Held(values=values, version=version)
 
     def load(self, client: Client) -> Steps:
-        """Half of the conditional writes name a version that is long gone: these leave nothing."""
+        """Half of the conditional writes name an old version: these must change nothing."""
         while not client.is_over:
             value = f"v{client.process}-{client.time}"
             version = client.draws.choose((client.shared[""], 0))

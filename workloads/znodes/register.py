@@ -1,4 +1,4 @@
-"""Registers: znodes that are read, written, and compared and set by version.
+"""Registers: znodes that clients read, write, and compare-and-set by version.
 
 Operations, all with a ``key``: ``read`` -> {value, version, zxid, session}; ``write`` {value} and
 ``cas`` {value: [expected version, new value]} -> the same. ``reconnect`` drops the client's
@@ -41,7 +41,7 @@ class RegisterWorkload(ZnodeWorkload):
 
     @operation()
     def write(self, registers: LocalRegister, key: Key, value: str) -> Seen:
-        """Write a register, whatever it holds."""
+        """Write a register, whatever its version."""
         return seen(key, registers.write(key, value))
 
     @operation()

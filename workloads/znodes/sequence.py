@@ -1,4 +1,4 @@
-"""Numbers that are unique and only grow: ``generate`` -> a number."""
+"""Unique numbers that only grow: ``generate`` -> a number."""
 
 from rumpus.checker.families.growing_numbers import check_growth
 from rumpus.harness.generators.script import Client, Steps
@@ -26,7 +26,7 @@ class SequenceWorkload(ZnodeWorkload):
         return numbers.generate()
 
     def load(self, client: Client) -> Steps:
-        """Everybody draws."""
+        """Every client draws numbers all the time."""
         while not client.is_over:
             yield self.generate()
 

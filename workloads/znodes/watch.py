@@ -1,11 +1,12 @@
-"""Watches: once, in order, before the data; and who waits for a change does not miss it.
+"""Watches: an event comes once, in order, before the new data; no client misses a change.
 
-What ZooKeeper promises of watches is held against what the links see and the servers' logs.
-Operations, all with a ``key``: ``write`` {value}, ``read`` and ``watch``, a read that leaves a
-watch -> {value, version, zxid, session}; ``await`` {version, timeout, reconnect} -> the same once
-there is another version than that, the connection dropped after ``reconnect`` seconds of waiting.
-``make`` {ephemeral} and ``unmake`` create and delete nodes that have children; ``survey`` leaves
-watches of all kinds on one. ``reconnect`` drops the client's connection, and all of its watches.
+ZooKeeper's promises about watches are checked against the traffic on the clients' links and the
+servers' logs. Operations, all with a ``key``: ``write`` {value}, ``read``, and ``watch`` (a read
+that leaves a watch) -> {value, version, zxid, session}; ``await`` {version, timeout, reconnect} ->
+the same, once the node's version differs from ``version``; the connection is dropped after
+``reconnect`` seconds of waiting. ``make`` {ephemeral} and ``unmake`` create and delete parents and
+children; ``survey`` leaves watches of all kinds on one node. ``reconnect`` drops the client's
+connection and all of its watches.
 """
 
 from typing import Any, Literal, get_args
@@ -31,14 +32,14 @@ Grown = Literal["t0", "t1", "t0/x", "t1/x"]
 """Nodes that come and go, each with a child."""
 
 DROPPED_AFTER_S = 0.2
-"""When the connection of some who wait for long is dropped: mostly before the change.
+"""After how many seconds some long waits lose their connection: mostly before the change.
 
-Faults alone seldom break a connection during a wait, and leave it whole for the rest of it.
+Faults alone seldom break a connection during a wait and leave the new one whole until its end.
 """
 
 
 def _late_events(evidence: Evidence) -> CheckResult | None:
-    """What the clients' answers say of it, where the servers' logs are not at hand."""
+    """Whether events came late by the clients' answers, where there are no servers' logs."""
     from rumpus.checker.znodes.late_events import check_late_events  # noqa: PLC0415 - see checks
 
     return check_late_events(evidence.history, get_args(Watched)) if not evidence.truth else None
@@ -74,7 +75,7 @@ class WatchWorkload(ZnodeWorkload):
 
     @operation()
     def watch(self, znodes: WatchedZnode, key: Awaited | Watched) -> Seen:
-        """Read a node, leaving a watch."""
+        """Read a node, and leave a watch on it."""
         return seen(key, znodes.watch(key))
 
     @operation()
@@ -86,7 +87,7 @@ class WatchWorkload(ZnodeWorkload):
     def wait(
         self, znodes: WatchedZnode, key: Awaited, version: int, timeout: float, reconnect: float = 0
     ) -> Seen:
-        """Wait for another version; the connection may be dropped meanwhile."""
+        """Wait until the node has another version; the connection may be dropped meanwhile."""
         with znodes.reconnecting_after(reconnect):
             changed = znodes.await_change(key, version, timeout)
         if changed is None:
@@ -105,7 +106,7 @@ class WatchWorkload(ZnodeWorkload):
 
     @operation()
     def survey(self, znodes: WatchedZnode, key: Grown) -> None:
-        """Look at a node and its children, leaving watches of all kinds."""
+        """Look at a node and its children, and leave watches of all kinds."""
         znodes.survey(key)
 
     @operation()

@@ -1,10 +1,10 @@
-"""Znodes with access control lists: who may do what, and what the Stats say.
+"""Znodes with access control lists (ACLs): who may do what, and what the Stats say.
 
 Operations, all with a ``name`` -> {name, stat, and ``data`` or ``children``}: ``make`` {value, acl}
-creates a node, ``allow`` {acl} replaces its list, ``set`` {value}, ``read`` and ``list``.
+creates a node, ``allow`` {acl} replaces its ACL, ``set`` {value}, ``read`` and ``list``.
 ``grow`` and ``prune`` {child} create and delete a child that is open to everybody. ``read`` and
-``list`` may be of a ``child``, too, and have no Stat then. ``acl`` consists of [permissions,
-scheme, id]. What a list forbids fails with the error "no authority".
+``list`` may be of a ``child``, too; their answer is only {name} then. ``acl`` is a list of
+[permissions, scheme, id]. What an ACL forbids fails with the error "no authority".
 """
 
 from typing import Annotated, cast
@@ -22,10 +22,11 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 OPERATIONS, ALLOWED_AT = 30, 15
-"""How many are about one node, and which of them may replace its list; the first makes the node."""
+"""How many operations are on one node, and which of them may replace its ACL. The first one is
+``make``."""
 
 NOBODYS_ADDRESS = "192.0.2.1"
-"""Of a network that is in no use (RFC 5737)."""
+"""An address that no client has: its network is for documentation only (RFC 5737)."""
 
 REFUSALS: dict[type[Exception], str | None] = {
     NoAuthError: NO_AUTHORITY,
@@ -52,24 +53,24 @@ class GuardedWorkload(ZnodeWorkload):
     at_the_end = (("list", {"name": "none"}),)
 
     def open(self, recipe: type[GuardedZnodes], context: ClientContext) -> GuardedZnodes:
-        """Every client is a user of its own."""
+        """The recipe object; every client is a user of its own."""
         znodes = recipe(context.kazoo, self.path)
         znodes.user = f"c{context.client}"
         return znodes
 
     @operation(refusals=REFUSALS)
     def make(self, znodes: GuardedZnodes, name: Name, value: str, acl: list[Entry]) -> Told[Name]:
-        """Create a node with a list."""
+        """Create a node with an ACL."""
         return told(name, znodes.make(name, value, acl))
 
     @operation(refusals=REFUSALS)
     def allow(self, znodes: GuardedZnodes, name: Name, acl: list[Entry]) -> Told[Name]:
-        """Replace a node's list."""
+        """Replace a node's ACL."""
         return told(name, znodes.allow(name, acl))
 
     @operation(refusals=REFUSALS, name="set")
     def write(self, znodes: GuardedZnodes, name: Name, value: str) -> Told[Name]:
-        """Set the data."""
+        """Set a node's data."""
         return told(name, znodes.write(name, value))
 
     @operation(refusals=REFUSALS, changes=False)
@@ -93,7 +94,7 @@ class GuardedWorkload(ZnodeWorkload):
         znodes.prune(name, child)
 
     def load(self, client: Client) -> Steps:
-        """Nodes one after the other, each with its list."""
+        """Operations on one node after the other, each with an ACL of its own."""
         counts, draws = client.shared, client.draws
         while not client.is_over:
             node, turn = divmod(counts["operations"], OPERATIONS)
@@ -117,7 +118,7 @@ class GuardedWorkload(ZnodeWorkload):
 
 
 def draw_list(draws: Draws, clients: int) -> list[Entry]:
-    """A list for a node: of one of the schemes, for all, some or no permissions."""
+    """An ACL of one or two schemes: a client gets all, some or no permissions by it."""
     someone, anyone = credential(f"c{draws.below(clients)}"), ("world", "anyone")
     return draws.choose(
         (
@@ -133,7 +134,7 @@ def draw_list(draws: Draws, clients: int) -> list[Entry]:
 
 
 def told(name: str, sight: Sight, child: str = "") -> Told[Name]:
-    """What a recipe has told, as histories have it; of a child nothing but that it was served."""
+    """A recipe's answer in the form that histories have; for a child only the ``name``."""
     stat, data, children = sight
     found = {"stat": stat._asdict(), "data": data, "children": children}
     more = {what: value for what, value in found.items() if value is not None and not child}

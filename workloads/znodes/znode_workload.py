@@ -20,14 +20,15 @@ from rumpus.workloads.framework.operation import unless_refused
 from rumpus.workloads.framework.workload import Workload
 
 TRIES, TRY_PAUSE_S = 12, 1.0
-"""How often, and how far apart, a client asks in the final phase before it counts as stuck."""
+"""How often, and how many seconds apart, a client asks in the final phase before it counts as
+stuck."""
 
 
 class ZnodeWorkload(Workload):
     """Operations of one request or a few each."""
 
     at_the_end: ClassVar[Sequence[tuple[str, Any]]]
-    """Operations and values: what every client asks in the final phase until it is answered."""
+    """Operations with values; every client calls each in the final phase until it is answered."""
 
     rate = 0.01
     plain = True
@@ -35,33 +36,33 @@ class ZnodeWorkload(Workload):
     expired = "sessions that expired"
 
     def open(self, recipe: type[Any], context: ClientContext) -> Any:
-        """The recipe."""
+        """The recipe object."""
         return recipe(context.kazoo, self.path)
 
     def prepare(self, opened: ZnodeAccess) -> None:
-        """Make the znodes that the recipe needs."""
+        """Create the znodes that the recipe needs."""
         opened.prepare()
 
     def shared(self) -> Counter[str]:
-        """What all clients count: operations, or the latest versions that were heard of."""
+        """Counts of all clients: how many operations, or the latest version seen of each znode."""
         return Counter()
 
     def on_completion(self, shared: Counter[str], came: Op) -> None:
-        """Note the version of a znode."""
+        """Note a znode's version, if the answer has one and it is the latest."""
         if came.type == "ok" and isinstance(came.value, dict) and "version" in came.value:
             key, version = came.value.get("key", ""), came.value["version"]
             shared[key] = max(shared[key], version)
 
     def final(self) -> list[ScriptFunction]:
-        """One question after the other."""
+        """The operations of ``at_the_end``, one after the other."""
         return [until_answered(Invocation(*each), TRIES, TRY_PAUSE_S) for each in self.at_the_end]
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """What the checks find, and whether everybody got an answer in the end."""
+        """What the checks find, and whether every client got its answers in the final phase."""
         return [*super().results(evidence), check_final_answers(evidence.history, TRIES)]
 
 
 def seen(key: str, reading: Reading | None) -> Seen:
-    """What a recipe has told, as histories have it."""
+    """A recipe's answer in the form that histories have."""
     value, version, zxid, session = unless_refused(reading)
     return Seen(key=key, value=value, version=version, zxid=zxid, session=hexadecimal(session))
