@@ -1,9 +1,9 @@
-"""Barriers: some clients set up and remove one each, round after round; all others wait at them.
+"""Barriers: each keeper sets up and removes one, round after round; the other clients wait at them.
 
-``create`` {key}; ``remove`` {key}; ``wait`` {key, value}: pass once the barrier is not there. A
-wait with the value ``endless`` has no timeout of its own: its client gives up waiting for it after
-``timeout`` seconds and leaves it to itself. ``left-over`` {patience} -> {waiting}: how many of
-those left to themselves still sleep.
+``create`` {key}; ``remove`` {key}; ``wait`` {key, value}: pass once the barrier is not there. The
+recipe's call has no timeout in a wait with the value ``endless``: the client abandons the call after
+``timeout`` seconds, and it goes on in the background. ``left-over`` {patience} -> {waiting}: how
+many abandoned calls still wait.
 """
 
 from typing import Annotated, Literal, NamedTuple, TypedDict
@@ -24,20 +24,21 @@ from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.framework.workload import Workload
 
 KEEPERS = 2
-"""How many barriers there are; as many clients keep one each at a time."""
+"""How many barriers there are. Each has one client at a time as its keeper, which sets it up and
+removes it."""
 
 SHIFT_NS = 2_000_000_000
 """How long a client keeps a barrier before the next one does.
 
-A server that is behind answers its own client's create only when it has caught up with it: who is
-let in early there waits at a barrier that was set up through another server.
+A server that is behind answers a create of its own client only when it has caught up. So it can
+only let in too early those clients whose barrier was set up through another server.
 """
 
 PATIENCE_S = 5.0
 """How long it may take to set a barrier up or to remove it."""
 
 TRIES = 5
-"""How often a client tries that in the final phase."""
+"""How often a client tries to set a barrier up, or to remove it, in the final phase."""
 
 FINAL_BOUND_S = 15.0
 """How long a client may take to pass the open barrier when every fault is healed."""
@@ -46,20 +47,20 @@ OVERDUE_S = 3.0
 """By how much a call may run over its timeout before its client gives it up."""
 
 LEFT_OVER_S = 3.0
-"""How long waiters left over are waited for once the barrier is open for good."""
+"""How long abandoned calls may take to return once the barriers are open for good."""
 
 Key = Annotated[int, msgspec.Meta(ge=0, lt=KEEPERS)]
 Endless = Literal["endless"] | None
 
 
 class LeftOver(TypedDict):
-    """How many waits sleep on."""
+    """How many abandoned calls still wait."""
 
     waiting: int
 
 
 class Opened(NamedTuple):
-    """A client's barriers, and the waits that it has left to themselves."""
+    """A client's barriers, and the calls of ``wait`` that it has abandoned."""
 
     barriers: list[Barrier]
     left: list[PatientCall[bool]]
@@ -102,7 +103,7 @@ class BarrierWorkload(Workload):
 
     @operation(name="left-over", changes=False)
     def left_over(self, opened: Opened, patience: float) -> LeftOver:
-        """Give those that were left to themselves so long to pass, and count the rest."""
+        """Give the abandoned calls ``patience`` seconds to pass, and count those that still wait."""
         asleep = until_nothing_is_left(
             lambda: [call for call in opened.left if call.running], patience
         )
@@ -111,7 +112,7 @@ class BarrierWorkload(Workload):
     def load(self, client: Client) -> Steps:
         """Keep one barrier after the other, a shift each, and then wait at any for a while.
 
-        Who keeps a barrier leaves it to the next one as it is, there or not.
+        A keeper leaves its barrier to the next keeper as it is, there or not.
         """
         while not client.is_over:
             shift = client.time // SHIFT_NS
@@ -120,10 +121,10 @@ class BarrierWorkload(Workload):
             yield from self._keep(client, key, end) if key < KEEPERS else self._pass(client, end)
 
     def _keep(self, client: Client, key: int, end: int) -> Steps:
-        """Close it for a while, open it for a while; look at the next keeper's meanwhile.
+        """Close the barrier, then open it, for a while each; meanwhile wait at the next keeper's.
 
-        One time in five it is closed so long that faults come and go in front of it. The looks
-        have little patience: whichever server is behind, somebody waits there.
+        One time in five it is closed so long that faults come and go meanwhile. The keepers' waits
+        are short. With them there is a waiter at every server, whichever is behind.
         """
         while client.time < end:
             closed = (1.5, 4.0) if client.draws.one_in(5) else (0.1, 0.7)
@@ -137,7 +138,7 @@ class BarrierWorkload(Workload):
                     return
 
     def _pass(self, client: Client, end: int) -> Steps:
-        """Wait at any barrier; one wait in six has little patience, one in four is endless."""
+        """Wait at any barrier; one wait in six has a short timeout, one in four is endless."""
         while client.time < end:
             dice, key = client.draws.below(12), client.draws.below(KEEPERS)
             timeout = round(client.draws.uniform(*(0.02, 0.32) if dice < 2 else (0.5, 3.0)), 3)
@@ -145,7 +146,7 @@ class BarrierWorkload(Workload):
             yield client.rest(0.02, 0.12)  # or an open barrier would be passed without end
 
     def final(self) -> list[ScriptFunction]:
-        """All wait at a barrier; they are opened; all pass, and so do those left over."""
+        """All clients wait at barriers; these are opened; all must pass, abandoned calls too."""
         return [self._close, self._pass_once, once(self.left_over(patience=LEFT_OVER_S))]
 
     def _close(self, client: Client) -> Steps:

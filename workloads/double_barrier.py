@@ -1,10 +1,10 @@
 """Double barriers: all clients go in together and out together, round after round.
 
-``enter`` {value} -> {session}: in, once all have come; ``stay`` {patience}: in still, until the
-recipe says that it is not, for who has lost its connection; ``leave`` -> {session}: out, once all
-have left. An enter with the value ``endless`` has no timeout of its own: its client gives up
-waiting for it after ``timeout`` seconds. What it gave up waiting for goes on, and the client's next
-enter waits for that one. ``drain`` {patience}: who was let in that way leaves.
+``enter`` {value} -> {session}: returns once all clients have come; ``leave`` -> {session}: returns
+once all have left. ``stay`` {patience}: a client without its connection stays inside until it has
+it again or the recipe says that it is out. The recipe's call has no timeout in an enter with the
+value ``endless``: the client abandons the call after ``timeout`` seconds. The call goes on, and the
+client's next enter waits for it. ``drain`` {patience}: leave, if an abandoned call got in.
 """
 
 import time
@@ -37,18 +37,18 @@ PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
 
 FINAL_BOUND_S = 15.0
-"""How long it may take to go in, and again to go out, when every fault is healed."""
+"""How long an enter may take, and then a leave, when every fault is healed."""
 
 DRAIN_S = 5.0
-"""How long those that are in still may take to leave before the last round."""
+"""How long clients that are still inside may take to leave before the last round."""
 
 GRACE_S = 0.5
-"""By how much a recipe may run over these."""
+"""By how much a recipe may run over its timeouts."""
 
 LINGER_S = 9.0
-"""How long a member without its connection waits to be told that it is not inside any more.
+"""How long a member without its connection stays, for the recipe to say that it is out.
 
-Longer than it takes until its session has ended and it is late to believe
+Longer than its session lives, and than it may then go on believing that it is inside
 (``checker.exclusion.mutual_exclusion``).
 """
 
@@ -65,14 +65,14 @@ class Member(TypedDict):
 
 
 class Party(NamedTuple):
-    """A client's barrier, and its calls (enter, leave), which go on when it gives them up."""
+    """A client's barrier, and its calls (enter, leave), which go on when it abandons them."""
 
     barrier: DoubleBarrier
     context: ClientContext
     calls: dict[str, PatientCall[bool]]
 
     def member(self) -> Member:
-        """What the recipe says that we are."""
+        """The session in which the recipe says that we are inside, if any."""
         session = self.barrier.session
         return {"session": None if session is None else hexadecimal(session)}
 
@@ -81,7 +81,7 @@ class Party(NamedTuple):
         self.calls["leave"] = PatientCall(lambda: self.barrier.leave(timeout))
 
     def result(self, f: str, patience: float) -> bool:
-        """Of the call that runs; if it is StillRunning, ask again."""
+        """The result of the call that runs; after ``StillRunning`` this can be asked again."""
         call = self.calls.pop(f)
         try:
             return call.result(patience)
@@ -102,16 +102,16 @@ class DoubleBarrierWorkload(Workload):
     requests = ("write", "read")
 
     def open(self, recipe: type[DoubleBarrier], context: ClientContext) -> Party:
-        """All clients are parties."""
+        """The client's barrier, which all clients have to enter."""
         return Party(recipe(context.kazoo, self.path, self.clients, grace=GRACE_S), context, {})
 
     def believes(self, opened: Party) -> bool:
-        """Whether the recipe says that we are in."""
+        """Whether the recipe says that we are inside."""
         return opened.barrier.inside
 
     @operation()
     def enter(self, party: Party, timeout: float, value: Endless = None) -> Member | None:
-        """Go in once all have come; or go on with what was given up."""
+        """Go in once all have come; if there is an abandoned call, wait for that one."""
         if "leave" in party.calls:
             began = time.monotonic()
             try:
@@ -133,7 +133,7 @@ class DoubleBarrierWorkload(Workload):
 
     @operation()
     def stay(self, party: Party, patience: float) -> None:
-        """Stay on while the connection is lost and the recipe says that we are in all the same."""
+        """Stay while the connection is lost and the recipe says that we are inside all the same."""
         end, session, context = time.monotonic() + patience, party.member(), party.context
         while party.barrier.inside and time.monotonic() < end:
             if context.kazoo.connected and context.session() == session.get("session"):
@@ -151,7 +151,7 @@ class DoubleBarrierWorkload(Workload):
 
     @operation()
     def drain(self, party: Party, patience: float) -> None:
-        """Leave, if we were let in by a call that was given up."""
+        """Leave, if an abandoned enter got in; and wait for an abandoned leave."""
         with suppress(StillRunning, NotDone, OutcomeUnknown):
             if "enter" in party.calls and party.result("enter", patience):
                 party.leaves(patience)
@@ -159,10 +159,10 @@ class DoubleBarrierWorkload(Workload):
                 party.result("leave", patience + OVERDUE_S)
 
     def load(self, client: Client) -> Steps:
-        """Enter, stay a little, leave; who is inside when the time is up leaves at once.
+        """Enter, stay a little, leave; clients that are inside when the time is up leave at once.
 
-        One enter in eight has little patience, one in four is endless; one stay in 25 is
-        long, so that others die inside meanwhile, and their sessions end.
+        One enter in eight has a short timeout, one in four is endless. One stay in 25 is long, so
+        that meanwhile others die inside and their sessions end.
         """
         while not client.is_over:
             dice = client.draws.below(8)
@@ -176,7 +176,7 @@ class DoubleBarrierWorkload(Workload):
             yield client.rest(0.0, 0.2)
 
     def final(self) -> Sequence[ScriptFunction]:
-        """Who is in still, of whatever round, leaves; then all go in once more, and out."""
+        """Clients that are still inside leave; then all enter and leave once more."""
         return once(self.drain(patience=DRAIN_S)), self._last_round
 
     def _last_round(self, client: Client) -> Steps:
@@ -190,7 +190,7 @@ class DoubleBarrierWorkload(Workload):
     needs = (at_least(5, barrier_rounds.count_rounds, "rounds that were passed"),)
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """Nobody in before all had come, nobody out before all had left, and nobody sleeps on."""
+        """Nobody in before all had come, nobody out before all had left, nobody waits for ever."""
         history, holds, words = evidence.history, evidence.holds(self.holding), self.holding
         server = view_of_servers(replace(evidence, line=Line("pool", evidence.path)))
         ends = barrier_rounds.certain_ends(server)

@@ -63,7 +63,7 @@ class GroupMembership(Workload):
 
     @operation(timeout=PATIENCE_S)
     def register(self, registry: ServiceRegistry, address: str, timeout: float) -> Registered:
-        """Register and watch; a client that is registered already registers its address again."""
+        """Register and watch; a client that is registered already confirms its registration."""
         address = registry.address or address
         registry.register(address, timeout)
         registry.watch()

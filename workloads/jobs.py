@@ -207,7 +207,7 @@ class JobsWorkload(Workload):
         return []
 
     def load(self, client: Client) -> Steps:
-        """Submit jobs, wait for them and ask; in busy spells also do jobs, one's own and others'."""
+        """Submit jobs, wait for them and ask; in busy spells also do jobs of any client."""
         own, handed_in, draws = "", client.shared, client.draws
         names = (f"p{client.process}-{number}" for number in count())
         while not client.is_over:

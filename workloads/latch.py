@@ -23,26 +23,26 @@ class LatchWorkload(Workload):
     needs = (counted(5, "held_up", "latches", "waiters that were held up and passed"),)
 
     def open(self, recipe: type, context: ClientContext) -> partial[Latch]:
-        """What makes a latch at a path, with a count."""
+        """A function that makes a latch from its path and count."""
         return partial(recipe, context.kazoo, name=f"c{context.client}")
 
     @operation(timeout=1.5, overdue=3.0)
     def count_down(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:
-        """Count it down, once for each client."""
+        """Count a latch down, at most once for each client."""
         latch(f"{self.path}/{key}", count).count_down(timeout)
 
     @operation(timeout=10.0, overdue=3.0)
     def wait(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:
-        """Wait until it is open."""
+        """Wait until a latch is open."""
         if not latch(f"{self.path}/{key}", count).wait(timeout):
             raise Failed(TIMED_OUT)
 
     def shared(self) -> Counter[int]:
-        """Client -> how many latches it has counted down, as far as it was told."""
+        """Client -> how many latches it is known to have counted down: the key of the latest one."""
         return Counter()
 
     def load(self, client: Client) -> Steps:
-        """Wait for the latch counted last, some impatiently; count the next, some at leisure."""
+        """Wait for the latest latch, at times briefly; count the next down, at times after a rest."""
         while not client.is_over:
             if key := client.shared[client.number]:
                 patience = client.draws.weighted((3, 10.0), (1, 0.3))
@@ -52,7 +52,7 @@ class LatchWorkload(Workload):
             client.shared[client.number] += done.type == "ok"
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody counts one more latch down and passes it."""
+        """Every client counts one more latch down and passes it."""
         counts = until_ok(lambda client: self.count_down(key=0, count=client.clients), 5)
         return [counts, until_ok(lambda client: self.wait(key=0, count=client.clients), 5)]
 

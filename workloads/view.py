@@ -1,7 +1,8 @@
-"""Watched views: clients follow what stands in a folder while all of them change it.
+"""Watched views: clients follow the children of a znode while all of them change these.
 
-``look`` tells which change of each node a view shows, by its zxid; ``converge`` waits until the
-view shows what a fresh read of the servers does, and tells both.
+A view is a local copy that watches keep up to date. ``look`` tells which change of each node a view
+shows, by zxid; ``converge`` waits until the view is what a fresh read of the servers returns, and
+tells both. The znode with the children is called the folder.
 """
 
 from collections.abc import Sequence
@@ -33,11 +34,12 @@ PATIENCE_S = 3.0
 """How long a request may take."""
 
 ROUNDS, BURST = 5, 6
-"""How often, in the final phase, every client makes how many changes, and all views converge."""
+"""How many rounds the final phase has, and how many changes each client makes in each before all
+views must converge."""
 
 
 class Looked(TypedDict):
-    """Which of the client's views it is, and name -> zxid, null where the view has none."""
+    """The number of the client's view, and name -> zxid, null where the view has none."""
 
     view: int
     nodes: dict[str, int | None] | None
@@ -52,7 +54,7 @@ class Converged(TypedDict):
 
 @dataclass
 class Follower:
-    """A client with a view of the folder, or with one of each node where views are of data."""
+    """A client with a view of the folder, or a view of each node if the recipe follows data."""
 
     recipe: Any
     kazoo: KazooClient
@@ -60,7 +62,7 @@ class Follower:
     number: int = 0
 
     def ask(self, request: str, *values: Any) -> Any:
-        """The answer to a request, in the present session."""
+        """The answer to a request that is sent in the present session."""
         method = getattr(self.kazoo, f"{request}_async")
         with closing(Session(self.kazoo)) as session:
             return session.ask(Deadline(PATIENCE_S), method, *values)
@@ -77,7 +79,7 @@ class Follower:
 
     def there(self, path: str) -> dict[str, str | None]:
         """Name -> data of the nodes on the servers, null where the view has names only."""
-        with suppress(NoNodeError):  # once a write is answered no earlier one is on its way
+        with suppress(NoNodeError):  # after this write no earlier one is pending
             self.ask("delete", f"{path}/none")
         names = self.ask("get_children", path)
         if self.recipe.follows == "children":
@@ -98,7 +100,7 @@ class ViewWorkload(Workload):
     requests = ("write", "delete", "create")
 
     def open(self, recipe: Any, context: ClientContext) -> Follower:
-        """Nothing is followed yet."""
+        """A follower without a view."""
         return Follower(recipe, context.kazoo)
 
     @operation(changes=False)
@@ -114,7 +116,7 @@ class ViewWorkload(Workload):
 
     @operation()
     def unfollow(self, client: Follower) -> None:
-        """End it."""
+        """Close the view."""
         while client.views:
             client.views.popitem()[1].close()
 
@@ -129,7 +131,7 @@ class ViewWorkload(Workload):
         refusals={NodeExistsError: "made by somebody else", NoNodeError: "gone"},
     )
     def write(self, client: Follower, name: str, data: str) -> None:
-        """Write a node, or make it."""
+        """Write a node, or create it if it is not there."""
         path, value = f"{self.path}/{name}", data.encode()
         try:
             client.ask("set", path, value)
@@ -143,7 +145,7 @@ class ViewWorkload(Workload):
 
     @operation(changes=False)
     def converge(self, client: Follower, patience: float) -> Converged:
-        """Wait until the view shows what is there; if it never does, tell what both were last."""
+        """Wait until view and servers agree; if they never do, tell what both were last."""
 
         def look() -> Converged:
             there, shown = client.there(self.path), client.shown()
@@ -153,7 +155,7 @@ class ViewWorkload(Workload):
         return look_until(lambda both: both["seen"] == both["there"], look, patience)
 
     def load(self, client: Client) -> Steps:
-        """Follow, look and change by turns; now and then begin another view."""
+        """Follow, then look and change at random; now and then begin another view."""
         while not client.is_over:
             if (yield self.follow()).type != "ok":
                 continue
@@ -165,7 +167,7 @@ class ViewWorkload(Workload):
             yield self.unfollow()
 
     def _change(self, client: Client) -> Invocation:
-        """Three writes to one removal; what is written is written once."""
+        """A change: three writes to one removal; every value is written once only."""
         name = client.draws.choose(NAMES)
         if client.draws.one_in(4):
             return self.remove(name=name)
@@ -187,7 +189,7 @@ class ViewWorkload(Workload):
     expired = "sessions of followers that expired"
 
     def expiries(self, evidence: Evidence, _: Sequence[CheckResult]) -> int:
-        """Of the clients' own sessions: those of the harness follow nothing."""
+        """How many of the clients' own sessions expired: the harness's sessions follow nothing."""
         return count_expiries(evidence.history, evidence.truth)
 
 
