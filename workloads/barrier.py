@@ -1,8 +1,8 @@
 """Barriers: each keeper sets up and removes one, round after round; the other clients wait at them.
 
 ``create`` {key}; ``remove`` {key}; ``wait`` {key, value}: pass once the barrier is not there. The
-recipe's call has no timeout in a wait with the value ``endless``: the client abandons the call after
-``timeout`` seconds, and it goes on in the background. ``left-over`` {patience} -> {waiting}: how
+recipe's call has no timeout in a wait with the value ``endless``: the client abandons the call
+after ``timeout`` seconds, and it goes on in the background. ``left-over`` {patience} -> {waiting}: how
 many abandoned calls still wait.
 """
 
@@ -103,7 +103,7 @@ class BarrierWorkload(Workload):
 
     @operation(name="left-over", changes=False)
     def left_over(self, opened: Opened, patience: float) -> LeftOver:
-        """Give the abandoned calls ``patience`` seconds to pass, and count those that still wait."""
+        """Give abandoned calls ``patience`` seconds to pass, and count those that still wait."""
         asleep = until_nothing_is_left(
             lambda: [call for call in opened.left if call.running], patience
         )

@@ -1,7 +1,8 @@
 """A database with a primary and replicas: clients write and read while roles change hands.
 
 Every client's process is a member of the database, and a user of it. ``append`` writes a value at
-the primary, which acknowledges it once a majority has it; ``read`` reads all values in order.
+the primary, which acknowledges it once a majority of members has it; ``read`` reads all values in
+order.
 """
 
 import time
@@ -28,30 +29,30 @@ from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
 
 PATIENCE_S, FINAL_PATIENCE_S = 0.5, 2.0
-"""How long a user waits for its write or read: not so long that everybody waits for a primary that
-is cut off, and nobody writes at its successor. Longer, to see at the end what the primary has."""
+"""How long a user waits for its write or read: short, or all users would wait for a primary that is
+cut off, and none would write at its successor. In the final phase reads may take longer."""
 
 NEXT_S, TERM_S = 1.0, 0.1
-"""How long who is to hand the role back waits until it has it, and how long it has it then: long
-enough to acknowledge something, and not much."""
+"""In a ``hand-back``: how long the member waits to become primary, and how long it stays primary then:
+long enough to acknowledge some writes, but not many."""
 
 ISOLATED_S = (0.2, 0.6, 1.0)
 """For how long a member is cut off from the others."""
 
 AFTER_S = (0.0, 0.4)
-"""How long a primary is cut off before it hands the role back: not at all, so that users whom it
-answered just now ask it again; or so long that it has writes that nobody else has."""
+"""How many seconds a primary is cut off before it hands the role back: none, so that users which it
+has just answered ask it again; or so many that it has writes that no other member has."""
 
 FINAL_TRIES, FINAL_BOUND_S = 30, 15.0
-"""Writes, of ``PATIENCE_S`` each, until everybody has succeeded once more; and seconds until every
-copy is the same."""
+"""In the final phase: tries, of ``PATIENCE_S`` each, that a client has to write once more; and seconds
+until every copy must be the same."""
 
 FINAL_VALUES = 1_000_000
-"""What is written in the final phase begins here: the load does not come so far."""
+"""The first value of the final phase: the load does not reach it."""
 
 
 class Written(TypedDict):
-    """In which primary's term, and at which position."""
+    """The epoch of the primary that took a write, and the write's position."""
 
     epoch: int
     at: int
@@ -81,12 +82,12 @@ class Member:
         )
 
     def isolate(self, seconds: float) -> None:
-        """Let nothing pass between it and the other members for so long. Returns at once."""
+        """Cut the member off from the other members for ``seconds``. Returns at once."""
         self._isolated_until = max(self._isolated_until, time.monotonic() + seconds)
 
 
 def check_primary(evidence: Evidence) -> CheckResult:
-    """Nobody asks for the role: whoever believes that it is the primary holds it."""
+    """Check that there is one primary at a time; a member that believes to be it counts as holder."""
     return check_exclusion(
         evidence.history,
         unasked_holds(evidence.history),
@@ -107,7 +108,7 @@ class FailoverWorkload(Workload):
     _former: Member | None = None
 
     def open(self, recipe: type[FailoverDatabase], context: ClientContext) -> Member:
-        """The client's member; a former one's session was given up, not its process."""
+        """The client's member; closes the one of this process's former session, if any."""
         if self._former is not None:
             self._former.database.close()
         self._former = Member(recipe, context, self.path, self.clients)
@@ -139,9 +140,9 @@ class FailoverWorkload(Workload):
 
     @operation(name="hand-back")
     def hand_back(self, member: Member, after: float, seconds: float) -> None:
-        """Give the appointment back, and serve on, cut off from the others.
+        """Give the appointment back, but serve on, cut off from the other members.
 
-        So does a primary that is cut off from everybody, and does not know that it was deposed.
+        A primary acts like this if it is cut off from all and does not know that it was deposed.
         """
         if not look_until(bool, member.database.remaining, NEXT_S, TERM_S / 10):
             raise NotDone("not the primary")
@@ -164,7 +165,7 @@ class FailoverWorkload(Workload):
 
     @operation(changes=False)
     def converge(self, member: Member, patience: float) -> Copy:
-        """Wait until the own copy is what a read returns."""
+        """Wait until the member's own copy is what a read returns."""
         read, own = look_until(
             lambda both: both[0] == both[1],
             lambda: (member.user.read(FINAL_PATIENCE_S), member.database.values()),
@@ -175,11 +176,11 @@ class FailoverWorkload(Workload):
         return {"values": own}
 
     def load(self, client: Client) -> Steps:
-        """Everybody writes half of the time.
+        """Half of the operations are writes.
 
-        Of ``hand-back`` and ``step-down`` some meet the primary. Members are cut off from the
-        others, so that the role passes from those who have the latest writes to those who have
-        not; and those who wait for it leave the line, from its middle mostly.
+        Some ``hand-back`` and ``step-down`` are called at the primary. Members are cut off from the
+        others, so that the role passes from members with the latest writes to members without them.
+        By ``leave`` members leave the queue for the role, mostly from its middle.
         """
         draws = client.draws
         while not client.is_over:
@@ -195,7 +196,7 @@ class FailoverWorkload(Workload):
             )
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody writes once more, something new with each try; then looks at its own copy."""
+        """Every client writes once more, a new value with each try; then checks its own copy."""
         write = until_ok(
             lambda client: self.append(FINAL_VALUES + next(client.shared)), FINAL_TRIES, pause=0.1
         )
@@ -211,7 +212,7 @@ class FailoverWorkload(Workload):
     expired = "fail-overs"
 
     def expiries(self, _: Evidence, results: Sequence[CheckResult]) -> int:
-        """Primaries after the first one."""
+        """How many primaries there were after the first one."""
         return int(stats_of(results, "replication")["primaries"]) - 1
 
 

@@ -87,8 +87,10 @@ class _Audit(TypedDict):
 
 @dataclass
 class Worker:
-    """One client: ``claim`` is the job that it works at, ``submitted`` the recipe's name of each job
-    that it submitted, by the job's key."""
+    """One client.
+
+    ``claim`` is the job that it works at; ``submitted`` maps each key to the recipe's job name.
+    """
 
     name: str
     kazoo: KazooClient

@@ -38,11 +38,11 @@ class LatchWorkload(Workload):
             raise Failed(TIMED_OUT)
 
     def shared(self) -> Counter[int]:
-        """Client -> how many latches it is known to have counted down: the key of the latest one."""
+        """Client -> how many latches it knows to have counted down, the latest one's key."""
         return Counter()
 
     def load(self, client: Client) -> Steps:
-        """Wait for the latest latch, at times briefly; count the next down, at times after a rest."""
+        """Wait for the latest latch, some briefly; count the next down, some after a long rest."""
         while not client.is_over:
             if key := client.shared[client.number]:
                 patience = client.draws.weighted((3, 10.0), (1, 0.3))

@@ -1,16 +1,16 @@
 """Two-phase commit: every client coordinates transactions of its own, and votes in those of others.
 
-- ``begin`` {key, participants, coordinator, site, writes}: create a transaction as the site of
-  that name; with ``writes`` the site dies on purpose at that write, and then the outcome is
+- ``begin`` {key, participants, coordinator, site, writes}: create a transaction as the site named
+  ``site``; with ``writes`` this site dies on purpose at the write of that number, and the outcome is
   unknown (`harness.clients.mortal_client`);
-- ``vote`` {key, value: yes or no}: a participant's vote; every other transaction is joined first;
+- ``vote`` {key, value: yes or no}: a participant's vote; it joins every second transaction before;
 - ``decide`` {key} -> {key, value: commit or abort}: the decision, learned or made;
-- ``abandon`` {key, site, writes}: the coordinating site sets out to decide and dies at that write;
-- ``outcomes`` {patience} -> {outcomes: {key: decision}, blocked: [key]}: in the end, all of them.
+- ``abandon`` {key, site, writes}: the coordinating site begins to decide and dies at that write;
+- ``outcomes`` {patience} -> {outcomes: {key: decision}, blocked: [key]}: in the final phase, how all
+  transactions ended, and which are not decided.
 
-A site that died on purpose stays dead to the end: it is a site of its own, named after its client
-and its transaction, and no operation is called under its name again. A site that waits for it waits
-for ever.
+A site that dies on purpose stays dead to the end. It has a name of its own, made of its client's and
+its transaction's, and no later operation uses that name. A site that waits for it waits for ever.
 """
 
 import time
@@ -36,21 +36,21 @@ from rumpus.workloads.framework.operation import Failed, Unknown, operation
 from rumpus.workloads.framework.workload import Workload
 
 PARTICIPANTS: Final = 3
-"""How many sites vote on each transaction at least, if there are so many clients. More than half of
-the clients do, so that the cost of a transaction can be measured by the number of clients."""
+"""The least number of sites that vote on a transaction, if there are that many clients. More than half
+of the clients vote, so that a transaction's cost can be measured against the number of clients."""
 
 MOST_OPEN: Final = 3
-"""How many transactions clients are at work on at a time: more would wait for each other."""
+"""How many transactions run at a time: more would wait for each other."""
 
 OPEN_S: Final = 4.0
-"""Seconds after which a transaction whose sites are away no longer keeps others from beginning."""
+"""Seconds after which a transaction that has not ended no longer keeps others from beginning."""
 
 VOTE_TIMEOUT_S: Final = 0.8
 GRACE_S: Final = 0.3
 """Short, as are the timeouts, so that operations end while a fault that blocks them lasts."""
 
 PATIENCE_S: Final = 1.0
-"""How long those who decide wait for votes."""
+"""How long a site that decides waits for votes."""
 
 DECIDE_TIMEOUT_S: Final = 2.0
 FINAL_PATIENCE_S: Final = 0.2
@@ -58,7 +58,7 @@ FINAL_BOUND_S: Final = 15.0
 """How long a client may take to learn all outcomes once every fault is healed."""
 
 IDLE_S: Final = 0.005
-"""From one look at the board to the next, while there is nothing to do."""
+"""Seconds from one look at the board to the next, while there is nothing to do."""
 
 ORPHANS: Final = "coordinators dead to the end"
 BY_OTHERS: Final = "decided without the coordinator"
@@ -68,27 +68,27 @@ Decision = Literal["commit", "abort"]
 
 
 class Outcomes(TypedDict):
-    """How transactions ended, and those of which that could not be learned."""
+    """The decisions that were learned, and the transactions whose decision could not be learned."""
 
     outcomes: dict[str, Decision]
     blocked: list[str]
 
 
 class Sites:
-    """What a client acts as: its own site, and others that die on purpose."""
+    """The sites that a client acts as: its own, and others that die on purpose."""
 
     def __init__(self, recipe: type[TwoPhaseCommit], context: ClientContext, path: str) -> None:
         self._recipe, self._kazoo, self._path = recipe, context.kazoo, path
         self.own = self.named(f"c{context.client}")
 
     def named(self, name: str, writes: int | None = None) -> TwoPhaseCommit:
-        """The site of a name, which dies at a write if that is said."""
+        """The site with this name; with ``writes`` it dies at the write of that number."""
         kazoo: Any = self._kazoo if writes is None else MortalClient(self._kazoo, writes)
         return self._recipe(kazoo, self._path, name=name, grace=GRACE_S)
 
 
 class Transactions(Board):
-    """What all are to do. ``running``: transaction -> when it began, while it holds others up."""
+    """Tasks of all clients. ``running``: transaction that has not ended -> when it began."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Transactions(Board):
         self.running: dict[str, int] = {}
 
     def are_enough(self, time: int) -> bool:
-        """Whether no other may begin; a transaction whose sites are away counts for a while."""
+        """Whether no other may begin: ``MOST_OPEN`` run that began less than ``OPEN_S`` ago."""
         return sum(time < began + OPEN_S * 1e9 for began in self.running.values()) >= MOST_OPEN
 
 
@@ -131,7 +131,7 @@ class TwoPhaseCommitWorkload(Workload):
 
     @operation()
     def vote(self, sites: Sites, key: str, value: Literal["yes", "no"]) -> None:
-        """Vote, after joining every other transaction."""
+        """Vote; join the transaction before if its number is odd."""
         if int(key.removeprefix("t")) % 2:
             with suppress(InDoubt):
                 sites.own.join(key, VOTE_TIMEOUT_S / 3)
@@ -147,7 +147,7 @@ class TwoPhaseCommitWorkload(Workload):
 
     @operation()
     def abandon(self, sites: Sites, key: str, site: str, writes: int) -> None:
-        """Set out to decide, and die of it."""
+        """Begin to decide, and die at a write."""
         sites.named(site, writes).decide(key, DECIDE_TIMEOUT_S, patience=PATIENCE_S)
         raise Unknown("lived to the end, and tells nobody")
 
@@ -167,11 +167,11 @@ class TwoPhaseCommitWorkload(Workload):
         return found
 
     def shared(self) -> Transactions:
-        """A board, on which who begins a transaction writes what others are to do."""
+        """A board, on which the client that begins a transaction writes the tasks of all sites."""
         return Transactions()
 
     def load(self, client: Client) -> Steps:
-        """Do what the board says, votes first; if it says nothing, begin a transaction."""
+        """Do the client's tasks on the board, votes first; if it has none, begin a transaction."""
         board: Transactions = client.shared
         if (lost := board.given_up(client)) is not None:
             self._ended(client, lost.step, "info")
@@ -186,7 +186,7 @@ class TwoPhaseCommitWorkload(Workload):
                 self._ended(client, task.step, came.type)
 
     def _beginning(self, client: Client) -> Invocation:
-        """A transaction. One coordinator in eight dies of its beginning, one while it decides."""
+        """Begin a transaction. One coordinator in eight dies during this, one in eight deciding."""
         board, draws = client.shared, client.draws
         key, name = f"t{board.begun:05d}", f"c{client.number}"
         board.begun += 1
@@ -209,10 +209,10 @@ class TwoPhaseCommitWorkload(Workload):
             self._ask(client, step.value)
 
     def _ask(self, client: Client, begun: dict[str, Any]) -> None:
-        """What a transaction asks of its sites.
+        """Put a transaction's votes and decisions on the board, as tasks of its sites.
 
-        Of eight votes one comes late, so that others lose their patience, and one is a no. Of
-        four transactions whose coordinator lives one is decided only when every vote was answered.
+        One vote in eight is late, so that other sites time out, and one in eight is a no. One in
+        four transactions whose coordinator lives is decided only after every vote was answered.
         """
         board, draws, key = client.shared, client.draws, begun["key"]
         sites = [int(name.removeprefix("c")) for name in begun["participants"]]
@@ -234,7 +234,7 @@ class TwoPhaseCommitWorkload(Workload):
             board.add(number, Task(self.decide(key=key, timeout=timeout), others=others))
 
     def final(self) -> list[ScriptFunction]:
-        """Everybody learns how every transaction ended."""
+        """Every client learns how every transaction ended."""
         return [until_ok(self.outcomes(patience=FINAL_BOUND_S), 3)]
 
     needs = (
@@ -245,7 +245,7 @@ class TwoPhaseCommitWorkload(Workload):
     )
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
-        """At most one decision, rightly made, and an end for all."""
+        """Each transaction has at most one decision, a right one, and every transaction ends."""
         history, truth, path = evidence.history, evidence.truth, evidence.path
         decided = commitments.decisions_in_logs(truth, path) if truth else None
         standing = commitments.votes_in_logs(truth, path) if truth else None
@@ -263,7 +263,7 @@ class TwoPhaseCommitWorkload(Workload):
 
 
 def _lateness(draws: Draws) -> float:
-    """Seconds after the beginning for a late vote: most come just as patience ends."""
+    """Seconds after its beginning for a late vote: most come just as ``PATIENCE_S`` ends."""
     share = draws.uniform()
     return PATIENCE_S * (1 + share / 30 if share < 0.75 else 0.5 + share)
 
