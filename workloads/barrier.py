@@ -2,8 +2,8 @@
 
 ``create`` {key}; ``remove`` {key}; ``wait`` {key, value}: pass once the barrier is not there. The
 recipe's call has no timeout in a wait with the value ``endless``: the client abandons the call
-after ``timeout`` seconds, and it goes on in the background. ``left-over`` {patience} -> {waiting}: how
-many abandoned calls still wait.
+after ``timeout`` seconds, and it goes on in the background. ``left-over`` {patience} -> {waiting}:
+how many abandoned calls still wait.
 """
 
 from typing import Annotated, Literal, NamedTuple, TypedDict

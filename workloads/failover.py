@@ -33,8 +33,8 @@ PATIENCE_S, FINAL_PATIENCE_S = 0.5, 2.0
 cut off, and none would write at its successor. In the final phase reads may take longer."""
 
 NEXT_S, TERM_S = 1.0, 0.1
-"""In a ``hand-back``: how long the member waits to become primary, and how long it stays primary then:
-long enough to acknowledge some writes, but not many."""
+"""In a ``hand-back``: how long the member waits to become primary, and how long it stays primary
+then: long enough to acknowledge some writes, but not many."""
 
 ISOLATED_S = (0.2, 0.6, 1.0)
 """For how long a member is cut off from the others."""
@@ -44,8 +44,8 @@ AFTER_S = (0.0, 0.4)
 has just answered ask it again; or so many that it has writes that no other member has."""
 
 FINAL_TRIES, FINAL_BOUND_S = 30, 15.0
-"""In the final phase: tries, of ``PATIENCE_S`` each, that a client has to write once more; and seconds
-until every copy must be the same."""
+"""In the final phase: tries, of ``PATIENCE_S`` each, that a client has to write once more; and
+seconds until every copy must be the same."""
 
 FINAL_VALUES = 1_000_000
 """The first value of the final phase: the load does not reach it."""
@@ -87,7 +87,7 @@ class Member:
 
 
 def check_primary(evidence: Evidence) -> CheckResult:
-    """Check that there is one primary at a time; a member that believes to be it counts as holder."""
+    """Check that there is one primary at a time. The holder is who believes to be the primary."""
     return check_exclusion(
         evidence.history,
         unasked_holds(evidence.history),

@@ -1,16 +1,17 @@
 """Two-phase commit: every client coordinates transactions of its own, and votes in those of others.
 
 - ``begin`` {key, participants, coordinator, site, writes}: create a transaction as the site named
-  ``site``; with ``writes`` this site dies on purpose at the write of that number, and the outcome is
-  unknown (`harness.clients.mortal_client`);
+  ``site``; with ``writes`` this site dies on purpose at the write of that number, and the outcome
+  is unknown (`harness.clients.mortal_client`);
 - ``vote`` {key, value: yes or no}: a participant's vote; it joins every second transaction before;
 - ``decide`` {key} -> {key, value: commit or abort}: the decision, learned or made;
 - ``abandon`` {key, site, writes}: the coordinating site begins to decide and dies at that write;
-- ``outcomes`` {patience} -> {outcomes: {key: decision}, blocked: [key]}: in the final phase, how all
-  transactions ended, and which are not decided.
+- ``outcomes`` {patience} -> {outcomes: {key: decision}, blocked: [key]}: in the final phase, how
+  all transactions ended, and which are not decided.
 
-A site that dies on purpose stays dead to the end. It has a name of its own, made of its client's and
-its transaction's, and no later operation uses that name. A site that waits for it waits for ever.
+A site that dies on purpose stays dead to the end. It has a name of its own, made of its client's
+and its transaction's, and no later operation uses that name. A site that waits for it waits for
+ever.
 """
 
 import time
@@ -36,8 +37,8 @@ from rumpus.workloads.framework.operation import Failed, Unknown, operation
 from rumpus.workloads.framework.workload import Workload
 
 PARTICIPANTS: Final = 3
-"""The least number of sites that vote on a transaction, if there are that many clients. More than half
-of the clients vote, so that a transaction's cost can be measured against the number of clients."""
+"""The least number of sites that vote on a transaction, if there are that many clients. More than
+half of the clients vote, so that a transaction's cost can be measured against the number of clients."""
 
 MOST_OPEN: Final = 3
 """How many transactions run at a time: more would wait for each other."""
