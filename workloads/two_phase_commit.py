@@ -38,7 +38,8 @@ from rumpus.workloads.framework.workload import Workload
 
 PARTICIPANTS: Final = 3
 """The least number of sites that vote on a transaction, if there are that many clients. More than
-half of the clients vote, so that a transaction's cost can be measured against the number of clients."""
+half of the clients vote, so that a transaction's cost can be measured against the number of
+clients."""
 
 MOST_OPEN: Final = 3
 """How many transactions run at a time: more would wait for each other."""
