@@ -13,7 +13,7 @@ from rumpus.nemesis.targets import CLIENT_ROLES, Targets, choose_clients
 class ClientFault(Fault[int]):
     """A fault of clients, chosen by name or by role.
 
-    In a random plan the first fault of each kind affects the holder.
+    By default the first fault of a kind in a random plan affects the holder.
     """
 
     stays_frozen: ClassVar[bool] = False

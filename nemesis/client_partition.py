@@ -41,7 +41,7 @@ class ClientPartition(ClientFault):
 
     @classmethod
     def form(cls, entry: Entry) -> type[Fault[Any]]:
-        """``LostReply`` is a class of its own."""
+        """``LostReply`` for ``lost-reply``, else this class."""
         return LostReply if entry.options.get("how") == "lost-reply" else cls
 
     @classmethod

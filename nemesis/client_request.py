@@ -1,7 +1,7 @@
 """The fault ``client-request``: the link fails at a client's n-th request of a kind.
 
 The reply is lost or held back, or the connection is reset just before or just after the request
-passes. Faults that begin at a given time hit such a moment only by luck.
+passes. Other faults hit such a moment only by luck.
 """
 
 from collections.abc import Sequence

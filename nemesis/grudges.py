@@ -29,7 +29,7 @@ def complete(*parts: Iterable[str]) -> dict[str, frozenset[str]]:
 def majorities_ring(nodes: Sequence[str]) -> dict[str, frozenset[str]]:
     """Every node sees a majority, and no two the same one.
 
-    Each sees its nearest neighbours on a ring, as few as make a majority with itself. Unlike
+    Each sees its nearest neighbours on a ring: just enough for a majority, itself included. Unlike
     Jepsen's it takes the same number on both sides: a TCP connection needs both directions. With
     three nodes that leaves nothing to cut; the shape needs four.
     """

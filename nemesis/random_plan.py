@@ -21,7 +21,7 @@ FIRST = 1.0
 TAIL = 0.3
 """Seconds between the last fault's end and the end of the load, at least."""
 ROOM = 1.4
-"""Seconds after a fault for healing, for verifying that, and for going on unharmed."""
+"""Seconds after a fault for healing, for verifying that, and for some load without faults."""
 MARGIN = 0.3
 """Seconds that a fault lasts beyond the time at which a session expires."""
 SPREAD = 0.4
@@ -33,7 +33,7 @@ Followers give up after syncLimit ticks (5 x 0.5 s), then elect: 3.1 to 4.3 s in
 on ZooKeeper 3.8. A killed leader is replaced within a second, because its connections break.
 """
 SHORTEST = 0.5
-"""Seconds below which a fault would be over before it is noticed."""
+"""Seconds that the longest fault must be able to last: shorter ones would go unnoticed."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def random_plan(
 
     Args:
         kinds: kinds of fault, in any order.
-        seed: decides everything that is left open.
+        seed: decides everything that is random.
         time_limit: seconds of load.
         interval: seconds from one fault's beginning to the next one's.
         nodes: number of servers.

@@ -13,7 +13,7 @@ from rumpus.nemesis.targets import SERVER_ROLES, Targets, choose_servers
 class ServerFault(Fault[str]):
     """A fault of servers, chosen by name or by role.
 
-    In a random plan the first fault of each kind affects the leader.
+    By default the first fault of a kind in a random plan affects the leader.
     """
 
     @classmethod

@@ -222,7 +222,7 @@ class DockerEnsemble:
         self._nodes[node].resume()
 
     def partition(self, grudge: Grudge) -> None:
-        """Let each node drop all packets from the nodes it bears a grudge against.
+        """Let each node drop all packets from the nodes that its grudge names.
 
         Raises:
             KeyError: there is no such node.

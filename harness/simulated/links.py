@@ -191,7 +191,7 @@ class SimLinks:
         return {link.node: link.cut for link in self._chosen(client) if link.cut is not None}
 
     def swallowed(self, client: int) -> int:
-        """Bytes and connections that a client's links have refused so far."""
+        """How many bytes and connections a client's links have refused so far."""
         self._chosen(client, ())
         return self._tallies[client].swallowed
 

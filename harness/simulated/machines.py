@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Task
 
 SLOWNESS = 50.0
-"""By how many times a slow disk's fsync takes longer."""
+"""The factor by which a slow disk's fsync takes longer."""
 
 
 class SimMachines:
