@@ -150,7 +150,7 @@ class DockerEnsemble:
             "ZOO_STANDALONE_ENABLED": str(len(self.nodes) == 1).lower(),
             "ZOO_ADMINSERVER_ENABLED": "false",
             # In an election a server connects to its peers one after the other. The default
-            # timeout of 5 s is ten ticks: for so long one cut-off peer would delay the others.
+            # timeout of 5 s is ten ticks: for so long one cut-off peer would delay an election.
             "JVMFLAGS": f"{JVM_FLAGS} -Dzookeeper.cnxTimeout={2 * self._tick_ms}",
         }
 

@@ -33,7 +33,7 @@ REPOSITORY = "rumpus/zookeeper"
 REGISTRY_BASE = "debian:bookworm-slim"
 OWN_BASE = "rumpus/debian:bookworm"
 MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
-"""The environment variable that names a Debian mirror for debootstrap; it has a default."""
+"""Environment variable for the Debian mirror; if unset, debootstrap uses its default mirror."""
 
 _PULL_SILENCE_S = 20
 _BUILD_SILENCE_S = 300
