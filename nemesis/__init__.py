@@ -1,1 +1,1 @@
-"""Faults: one class a kind, the plans that combine them, and what carries plans out."""
+"""Faults (a class for each kind), plans that combine them, and the runner of plans."""

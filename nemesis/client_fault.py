@@ -11,10 +11,13 @@ from rumpus.nemesis.targets import CLIENT_ROLES, Targets, choose_clients
 
 
 class ClientFault(Fault[int]):
-    """A fault of clients, given by name or by role. The first of a random plan is the holder's."""
+    """A fault of clients, chosen by name or by role.
+
+    By default the first fault of a kind in a random plan affects the holder.
+    """
 
     stays_frozen: ClassVar[bool] = False
-    """Whether a holder that was frozen to be chosen stays so until ``inject`` takes over."""
+    """Whether clients that ``choose`` froze in their role stay frozen until ``inject``."""
     _pinned: Sequence[int] = ()
     """The clients frozen by ``choose``."""
 
@@ -25,7 +28,7 @@ class ClientFault(Fault[int]):
 
     @staticmethod
     def draw_role(turn: Turn) -> str:
-        """Draw a role that leaves some clients alone."""
+        """Draw a role, any but ``all``."""
         return turn.rng.choice(("one", "holder", "next-in-line", "random"))
 
     @classmethod
@@ -44,7 +47,7 @@ class ClientFault(Fault[int]):
         return [f"c{client}" for client in self.chosen]
 
     def eligible(self) -> list[int]:
-        """The clients that it can affect now: those that run."""
+        """The clients that the fault can affect now: those that run."""
         return self.context.running_clients()
 
     def choose(self) -> None:
@@ -61,5 +64,5 @@ class ClientFault(Fault[int]):
             self.context.clients.resume(client)
 
     def healed(self, timeout: float) -> Finding:
-        """Wait until they run and are connected again."""
+        """Wait until the chosen clients run and are connected again."""
         return clients_back(self.chosen, self.context, timeout)

@@ -13,7 +13,7 @@ from rumpus.nemesis.targets import Targets
 CUTS: tuple[Cut, ...] = get_args(Cut)
 
 LEAD = 1.0
-"""Seconds for which lost replies are armed before the holder is cut off, at most."""
+"""At most so many seconds before the holder is cut off, ``lost-reply`` is armed (random plans)."""
 
 
 class CutOptions(LinkOptions, frozen=True, kw_only=True):
@@ -41,15 +41,15 @@ class ClientPartition(ClientFault):
 
     @classmethod
     def form(cls, entry: Entry) -> type[Fault[Any]]:
-        """``LostReply`` is a class of its own."""
+        """``LostReply`` for ``lost-reply``, else this class."""
         return LostReply if entry.options.get("how") == "lost-reply" else cls
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
-        """The first comes with lost replies, armed a little earlier.
+        """The first fault cuts the holder off; ``lost-reply`` of all clients begins a bit earlier.
 
-        While the holder is cut off no client creates anything until its session has expired. The
-        lead gives lost replies some load to act on.
+        While the holder is cut off no client creates anything until the holder's session has
+        expired. In the time before that there are requests whose replies can be lost.
         """
         if turn.first:
             return Draft(
@@ -64,7 +64,7 @@ class ClientPartition(ClientFault):
         )
 
     def eligible(self) -> list[int]:
-        """Living clients whose links are whole, or only wait for a change."""
+        """Clients that are not dead and whose links are not cut, or only by ``lost-reply``."""
         context = self.context
         return [
             client
@@ -77,7 +77,7 @@ class ClientPartition(ClientFault):
         return self.options.nodes or tuple(self.context.ensemble.nodes)
 
     def inject(self) -> None:
-        """Cut, then resume the clients that were frozen so as not to change roles meanwhile."""
+        """Cut the links, then resume the clients that ``choose`` froze in their role."""
         try:
             for client in self.chosen:
                 if release := self.context.armed.pop(client, None):
@@ -87,17 +87,17 @@ class ClientPartition(ClientFault):
             self.resume_pinned()
 
     def in_force(self) -> Finding:
-        """The links say that they are cut, in the way that was asked for."""
+        """Wait until the links report the cut that was asked for."""
         wanted = dict.fromkeys(self._nodes(), self.how)
         return self.wait_until_all(self.context.links.in_force, wanted, self.how)
 
     def heal(self) -> None:
-        """Mend their links."""
+        """Mend the chosen clients' links."""
         for client in self.chosen:
             self.context.links.heal(client)
 
     def healed(self, timeout: float) -> Finding:
-        """Their links are whole and they are connected again."""
+        """Wait until the links are whole and the clients are connected again."""
         look = self.context.links.in_force
         if not self.context.until(lambda: not self.still_wrong(look, {}), timeout):
             left = self.still_wrong(look, {})
@@ -112,9 +112,9 @@ class ClientPartition(ClientFault):
 class LostReply(ClientPartition):
     """The reply to a client's next create or set is lost, though it took effect.
 
-    It acts by itself when a client asks for such a change. So it is in force once links wait for
-    that, and it counts as healed only if at least one reply was lost. Until then it gives way to
-    other faults of links.
+    The link acts when the client sends such a request. So the fault is in force once the links are
+    armed, that is, wait for such a request. It counts as healed only if at least one reply was
+    lost. Another fault may take over links that are armed.
     """
 
     gives_way = True
@@ -132,12 +132,12 @@ class LostReply(ClientPartition):
             self.context.armed[client] = partial(self._release, client)
 
     def _release(self, client: int) -> None:
-        """See whether a client's reply was lost, before another fault takes its links over."""
+        """Note whether a client's reply was lost, before another fault takes its links over."""
         if self.context.links.swallowed(client) > self._refused.pop(client):
             self._struck.add(client)
 
     def in_force(self) -> Finding:
-        """The links wait for a change, or a reply was lost already."""
+        """Wait until the links are armed, or a reply was lost already."""
         links = self.context.links
         wanted = dict.fromkeys(self._nodes(), self.how)
 
@@ -149,7 +149,7 @@ class LostReply(ClientPartition):
         return self.wait_until_all(armed, wanted=True, detail="lost-reply armed")
 
     def heal(self) -> None:
-        """Disarm the links that still wait; another fault mends those that it has taken over."""
+        """Disarm the links, but for those taken over: the fault that did so mends them."""
         for client in list(self._refused):
             self._release(client)
             self.context.armed.pop(client, None)
@@ -157,7 +157,7 @@ class LostReply(ClientPartition):
                 self.context.links.heal(client)
 
     def healed(self, timeout: float) -> Finding:
-        """No link waits any more, and at least one reply was lost."""
+        """Wait until no link is armed any more; at least one reply must have been lost."""
         links = self.context.links
 
         def disarmed() -> bool:

@@ -1,7 +1,7 @@
-"""The fault ``client-request``: one request of a client, counted, meets a fault of its link.
+"""The fault ``client-request``: the link fails at a client's n-th request of a kind.
 
 The reply is lost or held back, or the connection is reset just before or just after the request
-passes: what random faults hit only by luck.
+passes. Other faults hit such a moment only by luck.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ class RequestOptions(LinkOptions, frozen=True, kw_only=True):
 class ClientRequest(ClientFault):
     """Arm a trigger for the n-th request of a kind of each client chosen.
 
-    It acts by itself when that request comes. So it is in force once all triggers are armed, and
-    it counts as healed only if at least one trigger has acted.
+    A trigger acts when that request comes. So the fault is in force once all triggers are armed,
+    and counts as healed only if at least one trigger has acted.
     """
 
     kind = "client-request"
@@ -66,9 +66,10 @@ class ClientRequest(ClientFault):
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
-        """Draw a request that every recipe makes, of every client, so that some do make it.
+        """Draw a kind of request that clients are sure to make, and arm it for all clients.
 
-        The first fault takes the next one of each client: a client may make few in its time.
+        In a plan's first fault it is each client's next such request: a client may make only
+        few while the fault lasts.
         """
         number = turn.rng.randint(1, 5)
         options = {

@@ -1,7 +1,7 @@
-"""The fault ``client-stall``: one thread of a client gets no processor, the others go on.
+"""The fault ``client-stall``: one thread of a client does not run, the others do.
 
-A busy machine, a lock of the interpreter held by somebody else, a page that is swapped in: the
-thread that hears of a lost session may be late while another one acts.
+This happens on a busy machine, when another thread holds the interpreter lock, or while a page is
+swapped in. The thread that learns of a lost session may then be late while another one acts.
 """
 
 from rumpus.nemesis.client_fault import ClientFault
@@ -18,18 +18,18 @@ class ClientStall(ClientFault):
     usual = False
 
     def inject(self) -> None:
-        """Stall a thread of each."""
+        """Stall a random thread of each client chosen."""
         for client in self.chosen:
             self.context.client_machines.stall(client, self.rng.random())
 
     def in_force(self) -> Finding:
-        """Each has a thread that does not run."""
+        """Whether each of the clients has a stalled thread."""
         threads = {c: self.context.client_machines.stalled(c) for c in self.chosen}
         seen = ", ".join(f"c{client}: {thread}" for client, thread in threads.items())
         return Finding(bool(threads) and all(threads.values()), seen or "nothing was chosen")
 
     def heal(self) -> None:
-        """Let them run."""
+        """Let the stalled threads run."""
         for client in self.chosen:
             self.context.client_machines.unstall(client)
 

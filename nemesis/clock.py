@@ -1,7 +1,7 @@
 """Faults of clocks: ``clock-skew`` on servers, ``client-clock-skew`` on clients.
 
-Wall clocks jump by up to a day. Both clocks drift by up to one part in a hundred: far more than
-quartz does, and less than any lease allows for.
+Wall clocks jump by up to a day. Wall clocks and monotonic clocks drift by up to one per cent: far
+more than quartz does, and less than any lease allows for.
 """
 
 from abc import abstractmethod
@@ -21,14 +21,14 @@ class Clocks(Protocol[Target_contra]):
     """The clocks of servers (``Machines``) or of clients (``ClientMachines``)."""
 
     def skew_clock(self, target: Target_contra, /, *, step: float, rate: float) -> None:
-        """Set the wall clock forward by seconds, and have both clocks run at this rate."""
+        """Set the wall clock ``step`` seconds forward; both clocks run at ``rate`` from now on."""
 
     def clock_rate(self, target: Target_contra, /) -> float:
-        """Return how fast the clocks run; 1: right."""
+        """Return how fast the clocks run; 1 is right."""
 
 
 class Skew(Fault[Target]):
-    """Clocks are set wrong and drift, all by the same."""
+    """Clocks are set wrong and drift; those of all targets by the same amounts."""
 
     needs = "simulation"
     usual = False
@@ -41,27 +41,27 @@ class Skew(Fault[Target]):
     @property
     @abstractmethod
     def clocks(self) -> Clocks[Target]:
-        """The clocks that it sets some of."""
+        """The clocks of all servers or of all clients."""
 
     def inject(self) -> None:
-        """Set them wrong."""
+        """Set the targets' clocks wrong."""
         for target in self.chosen:
             self.clocks.skew_clock(target, step=self._step, rate=1 + self._drift)
 
     def in_force(self) -> Finding:
-        """They run at the wrong rate."""
+        """Wait until the targets' clocks run at the wrong rate."""
         rate = 1 + self._drift
         detail = f"set by {self._step:.0f} s, running at {rate:.4f}"
         return self.wait_until_all(self.clocks.clock_rate, rate, detail)
 
     def heal(self) -> None:
-        """Set them right."""
+        """Set the targets' clocks right."""
         for target in self.chosen:
             if self.clocks.clock_rate(target) != 1:
                 self.clocks.skew_clock(target, step=-self._step, rate=1)
 
     def healed(self, timeout: float) -> Finding:
-        """They run right, and the servers or clients are of use."""
+        """The clocks run at the right rate; wait until their servers or clients work."""
         if wrong := self.still_wrong(self.clocks.clock_rate, 1):
             return Finding(False, f"clocks still wrong: {wrong}")
         return super().healed(timeout)  # type: ignore[safe-super] # that of servers or clients
@@ -76,7 +76,7 @@ class ClockSkew(Skew[str], ServerFault):
 
     @property
     def clocks(self) -> Clocks[str]:
-        """Those of the servers."""
+        """The servers' clocks."""
         return self.context.machines
 
 
@@ -89,5 +89,5 @@ class ClientClockSkew(Skew[int], ClientFault):
 
     @property
     def clocks(self) -> Clocks[int]:
-        """Those of the clients."""
+        """The clients' clocks."""
         return self.context.client_machines

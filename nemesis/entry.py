@@ -9,7 +9,7 @@ from rumpus.nemesis.targets import Targets
 
 
 class PlanError(ValueError):
-    """A fault plan is malformed, or asks for what cannot be.
+    """A fault plan is malformed, or asks for what is impossible.
 
     The message names the file, the entry, the field and what is allowed. The command line
     prints it without a traceback and exits with 2.
@@ -19,7 +19,7 @@ class PlanError(ValueError):
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One fault of a plan; ``nemesis.plan`` describes the fields.
 
-    ``options`` are plain data here: each kind of fault has its own (``Fault.takes``).
+    ``options`` are plain data here: ``Fault.takes`` is their type, another for each kind of fault.
     """
 
     id: int

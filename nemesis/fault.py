@@ -1,4 +1,4 @@
-"""What a kind of fault is: one class, listed in ``nemesis.registry``."""
+"""The base class of faults. Each kind of fault is a class, listed in ``nemesis.registry``."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +27,10 @@ Target_contra = TypeVar("Target_contra", contravariant=True)
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The options of a fault that takes none. Every field of another kind's has a default."""
+    """The options of a fault: none here. Subclasses have fields, each with a default."""
 
     def check(self, nodes: Sequence[str]) -> None:
-        """Raise PlanError for values that the types of the fields let pass."""
+        """Raise PlanError for values that are wrong though their types are right."""
 
 
 class LinkOptions(Options, frozen=True):
@@ -46,7 +46,7 @@ class LinkOptions(Options, frozen=True):
 
 @dataclass(frozen=True)
 class Turn:
-    """What a random plan draws a fault for.
+    """What ``Fault.draw`` must know to draw a fault for a random plan.
 
     Args:
         rng: makes every choice.
@@ -66,11 +66,11 @@ class Turn:
 
 
 class Draft(NamedTuple):
-    """A fault that was drawn, before it has a time.
+    """A fault that was drawn for a random plan, before its times are drawn.
 
     ``deposes``: it lasts until a leader is replaced, if there is time. ``lasting``: it fills most
-    of its slot. ``escort``: targets and options of a second fault of the kind, which begins
-    ``lead`` seconds earlier and ends with the first.
+    of its slot (the time until the next fault). ``escort``: targets and options of a second fault
+    of the kind, which begins ``lead`` seconds earlier and ends with the first.
     """
 
     targets: Targets
@@ -82,11 +82,11 @@ class Draft(NamedTuple):
 
 
 class Fault(ABC, Generic[Target]):
-    """One fault of a plan, from its beginning to its end. Made anew for every entry.
+    """One fault of a plan, from its beginning to its end; every entry has an object of its own.
 
     All calls block. They are made in the order ``choose``, ``inject``, ``in_force``, ``heal``,
-    ``healed``; any may raise what the parts of the run raise, and ``heal`` and ``healed`` must
-    make sense after an earlier one failed half-way.
+    ``healed``. Each may raise whatever servers, links and clients raise. ``heal`` and ``healed``
+    must work also after an earlier call failed half-way.
     """
 
     kind: ClassVar[str]
@@ -104,13 +104,13 @@ class Fault(ABC, Generic[Target]):
     usual: ClassVar[bool] = True
     """Whether random plans have it by default, wherever the ensemble offers what it needs."""
     sound: ClassVar[bool] = True
-    """Whether ZooKeeper keeps its own promises, however the fault is combined with others."""
+    """Whether ZooKeeper keeps its guarantees, however the fault is combined with others."""
     several_nodes: ClassVar[str] = ""
-    """Why random plans for a single server cannot have it; empty: they can."""
+    """Why random plans for a single server cannot have the fault; empty: they can."""
     causes: ClassVar[Effect | None] = None
-    """What random plans cause with it, so that it must have happened for the run to count."""
+    """The effect it has in random plans. A run counts only if that effect occurred."""
     takes: ClassVar[type[Options]] = Options
-    """Its options; a field that is a ``Literal`` lists the values allowed."""
+    """The type of its options; a field that is a ``Literal`` lists the values allowed."""
     target_fields: ClassVar[tuple[str, ...]] = ("names", "role")
     """The fields of ``Targets`` that can be given."""
 
@@ -122,7 +122,7 @@ class Fault(ABC, Generic[Target]):
         self.chosen: list[Target] = []
         """The servers or clients that were chosen; empty before ``choose``."""
         self.reason = ""
-        """Why these."""
+        """Why these were chosen, in words."""
         self.injected: float | None = None
 
     @classmethod
@@ -205,7 +205,7 @@ class Fault(ABC, Generic[Target]):
         """Wait until the fault is seen to be in force, at most ``FORCE_BOUND`` seconds."""
 
     def wait_until_all(self, look: Callable[[Target], Any], wanted: Any, detail: str) -> Finding:
-        """Wait until a look at each of its targets finds what a fault in force does there."""
+        """Wait until ``look`` returns ``wanted`` for every target; ``detail`` describes that."""
         chosen = self.chosen
         if chosen and self.context.until(
             lambda: all(look(target) == wanted for target in chosen), FORCE_BOUND
@@ -220,18 +220,18 @@ class Fault(ABC, Generic[Target]):
         )
 
     def still_wrong(self, look: Callable[[Target], Any], right: Any) -> str:
-        """Names of the targets at which a look finds another thing than what is right."""
+        """Names of the targets for which ``look`` does not return ``right``."""
         pairs = zip(self.targets, self.chosen, strict=True)
         return ", ".join(name for name, target in pairs if look(target) != right)
 
     @abstractmethod
     def heal(self) -> None:
-        """Undo what ``inject`` did, however far it came."""
+        """Undo what ``inject`` did, even if it failed half-way."""
 
     @abstractmethod
     def healed(self, timeout: float) -> Finding:
-        """Wait until its targets are of use again, at most ``timeout`` seconds."""
+        """Wait until its targets work again, at most ``timeout`` seconds."""
 
     def record(self) -> dict[str, Any]:
-        """What the history keeps of it beside kind and targets."""
+        """What the history says of the fault beside its kind and targets."""
         return {}

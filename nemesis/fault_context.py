@@ -1,4 +1,4 @@
-"""What faults act upon, and how they wait: the run's moving parts, its clock, its patience."""
+"""What faults act upon and how they wait: the parts of a run, its clock, its time limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from rumpus.harness.links.links import Links
 from rumpus.harness.simulated_faults import ClientMachines, Machines, TriggerLinks
 
 POLL = 0.05
-"""Seconds between two looks at a condition."""
+"""Seconds between two checks of a condition."""
 
 
 class Finding(NamedTuple):
@@ -25,9 +25,9 @@ class FaultContext:
     """The parts of a run that can be broken.
 
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
-    maps a client whose links wait for a change (``lost-reply``) to what must be called before
-    another fault takes those links over. ``hurried`` makes every wait end at its next look
-    once it says so.
+    maps a client whose links wait for a create or set (``lost-reply``) to what must be called
+    before another fault takes those links over. Once ``hurried`` returns true, every wait ends
+    at its next check.
     """
 
     ensemble: Ensemble
@@ -41,13 +41,13 @@ class FaultContext:
 
     @property
     def machines(self) -> Machines:
-        """The servers' machines, where they are simulated (``registry.require`` has seen to it)."""
+        """The servers' machines, which are simulated (``registry.require`` made sure of that)."""
         assert self.ensemble.machines is not None
         return self.ensemble.machines
 
     @property
     def client_machines(self) -> ClientMachines:
-        """The insides of client processes, where they are simulated."""
+        """Client processes' threads and clocks, where they are simulated."""
         assert self.clients.machines is not None
         return self.clients.machines
 

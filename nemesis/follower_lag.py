@@ -2,8 +2,8 @@
 
 ZooKeeper lets a follower be behind: its clients read what was true a while ago. In a quiet network
 that is a millisecond, and a recipe that forgets ``sync`` passes every test. Here everything that
-other servers send to one follower arrives late, proposals and commits among it, by less than what
-would make the follower give its leader up (``syncLimit``).
+other servers send to one follower arrives late, proposals and commits included. The delay is too
+short to make the follower give up its leader (``syncLimit``).
 """
 
 from typing import Any
@@ -36,12 +36,12 @@ class FollowerLag(ServerFault):
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
-        """Always the busiest follower, for as long as there is time: load goes on meanwhile."""
+        """Always the follower with most clients, for most of its slot: load goes on meanwhile."""
         del turn
         return Draft(Targets(role="follower"), lasting=True)
 
     def choose(self) -> None:
-        """Choose among the servers that run; the leader is behind nobody."""
+        """Choose among the running servers, without the leader: it cannot be behind."""
         super().choose()
         leads = leader(self.context)
         self.chosen = [node for node in self.chosen if node != leads]
@@ -54,7 +54,7 @@ class FollowerLag(ServerFault):
             self.context.machines.delay_replication(node, self._seconds)
 
     def in_force(self) -> Finding:
-        """They serve, and lack what the leader had applied half the delay ago."""
+        """Wait until they serve, but lack what the leader had applied half the delay ago."""
         machines = self.context.machines
         seen: list[tuple[float, int]] = []
 
@@ -79,12 +79,12 @@ class FollowerLag(ServerFault):
         return Finding(False, f"not seen to be behind within {FORCE_BOUND:g} s")
 
     def heal(self) -> None:
-        """Let packets pass as ever."""
+        """Let packets pass without delay."""
         for node in self.chosen:
             self.context.machines.delay_replication(node, 0.0)
 
     def healed(self, timeout: float) -> Finding:
-        """Nothing is delayed, and they have applied all that the leader has applied by now."""
+        """No delay is left; wait until they have applied all that the leader has applied by now."""
         machines = self.context.machines
         if late := self.still_wrong(machines.replication_delay, 0):
             return Finding(False, f"still reached late: {late}")

@@ -29,9 +29,9 @@ def complete(*parts: Iterable[str]) -> dict[str, frozenset[str]]:
 def majorities_ring(nodes: Sequence[str]) -> dict[str, frozenset[str]]:
     """Every node sees a majority, and no two the same one.
 
-    Each sees its nearest neighbours on a ring, as few as make a majority with itself. Unlike
-    Jepsen's it takes the same number on both sides: over TCP a one-sided view is no view. With
-    three nodes that leaves nothing to cut; it needs four.
+    Each sees its nearest neighbours on a ring: just enough for a majority, itself included. Unlike
+    Jepsen's it takes the same number on both sides: a TCP connection needs both directions. With
+    three nodes that leaves nothing to cut; the shape needs four.
     """
     count = len(nodes)
     reach = majority(count) // 2
@@ -54,14 +54,14 @@ def bridge(nodes: Sequence[str]) -> dict[str, frozenset[str]]:
 
 
 def one_way(victim: str, others: Iterable[str], *, deaf: bool) -> dict[str, frozenset[str]]:
-    """Packets are lost in one direction only: the victim is deaf, or else mute."""
+    """Packets are lost in one direction: those to the victim if ``deaf``, else those from it."""
     if deaf:
         return {victim: frozenset(others)}
     return {other: frozenset({victim}) for other in others}
 
 
 def normal(grudge: Grudge) -> dict[str, frozenset[str]]:
-    """The same grudge without nodes that refuse nobody, so that two can be compared."""
+    """The same grudge without nodes that refuse nobody, so that grudges can be compared."""
     return {node: frozenset(others) for node, others in sorted(grudge.items()) if others}
 
 

@@ -27,12 +27,12 @@ from rumpus.nemesis.targets import SHAPES, Targets, holder_server, leader, serve
 def shape_grudge(
     shape: str, nodes: Sequence[str], victim: str, rng: Random
 ) -> dict[str, frozenset[str]]:
-    """The grudge of a shape; who stands where in it is drawn.
+    """The grudge of a shape; which server has which place in it is drawn.
 
     Args:
         shape: one of ``nemesis.targets.SHAPES``.
         nodes: all servers.
-        victim: the server to isolate, for the shapes that isolate one.
+        victim: the server to isolate, for shapes that isolate a single one.
         rng: decides the rest.
     """
     order = rng.sample(list(nodes), len(nodes))
@@ -58,7 +58,7 @@ def shape_needs(shape: str) -> int:
 
 
 def harmless(shape: str, nodes: int) -> bool:
-    """Whether a shape leaves a majority connected, whichever server stands where in it."""
+    """Whether a shape leaves a majority connected, whichever server has which place in it."""
     names = [f"n{i}" for i in range(1, nodes + 1)]
     return nodes >= shape_needs(shape) and keeps_majority(
         names, shape_grudge(shape, names, names[0], Random(0))
@@ -113,11 +113,11 @@ class Partition(ServerFault):
 
     @property
     def targets(self) -> list[str]:
-        """Those without a majority; if there are none, all that lost a connection."""
+        """The servers without a majority; if there are none, all that lost a connection."""
         return cut_off(self.context.ensemble.nodes, self.grudge)
 
     def choose(self) -> None:
-        """A grudge from names, from a shape or as it is given."""
+        """Take the grudge as it is planned, or make it from names or from a shape."""
         wanted, nodes = self.entry.targets, list(self.context.ensemble.nodes)
         if wanted.grudge is not None:
             self.grudge = {node: frozenset(others) for node, others in wanted.grudge.items()}
@@ -143,11 +143,11 @@ class Partition(ServerFault):
         return chosen.names[0], f" ({chosen.words})" if chosen.words else ""
 
     def inject(self) -> None:
-        """Put the grudge in place of whatever was there."""
+        """Put the grudge in force, in place of any other."""
         self.context.ensemble.partition(self.grudge)
 
     def in_force(self) -> Finding:
-        """The grudge reads back, cut pairs cannot connect, and a pair that is not cut can."""
+        """Wait until the grudge is read back, cut pairs cannot connect and a whole pair can."""
         ensemble, cut = self.context.ensemble, self._cut_pairs()
         whole = self._whole_pair()
 
@@ -171,7 +171,7 @@ class Partition(ServerFault):
         return [pair for pair in pairs if frozenset(pair) in cut]
 
     def _cut_pairs(self) -> list[tuple[str, str]]:
-        """The cut pairs that can be tried: a stopped server answers nobody anyhow."""
+        """The cut pairs whose connections can be tried: both servers must run."""
         running = self.context.running_servers()
         return [(a, b) for a, b in self._pairs() if a in running and b in running]
 
@@ -186,7 +186,7 @@ class Partition(ServerFault):
         self.context.ensemble.heal()
 
     def healed(self, timeout: float) -> Finding:
-        """No grudge is left, those who were cut reach each other, and all serve."""
+        """Wait until no grudge is left, pairs that were cut connect, and running servers serve."""
         ensemble, start = self.context.ensemble, self.context.monotonic()
 
         def mended() -> bool:

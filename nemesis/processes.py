@@ -34,28 +34,28 @@ class StoppedProcess(Fault[Target]):
     stopped: ClassVar[Literal["paused", "dead"]]
     """The state in which it leaves them."""
     silent: ClassVar[str] = ""
-    """How ``condition`` ends for a process that is stopped."""
+    """What ``condition`` adds to the state of a process that is stopped."""
 
     @property
     @abstractmethod
     def processes(self) -> Processes[Target]:
-        """The processes that it stops some of."""
+        """The processes of all servers or of all clients."""
 
     def inject(self) -> None:
-        """Stop them one after the other."""
+        """Stop the chosen processes one after the other."""
         for target in self.chosen:
             if self.processes.state(target) != self.stopped:
                 self.stop(target)
 
     def stop(self, target: Target) -> None:
-        """Stop one."""
+        """Stop a target's process."""
         if self.stopped == "paused":
             self.processes.pause(target)
         else:
             self.processes.kill(target)
 
     def condition(self, target: Target) -> str:
-        """The state of one."""
+        """The state of a target's process."""
         return self.processes.state(target)
 
     def in_force(self) -> Finding:
@@ -64,12 +64,12 @@ class StoppedProcess(Fault[Target]):
         return self.wait_until_all(self.condition, wanted, wanted)
 
     def heal(self) -> None:
-        """Set those going again that are stopped."""
+        """Resume or restart the chosen processes that are stopped."""
         for target in self.chosen:
             self.set_going(target, self.processes.state(target))
 
     def set_going(self, target: Target, state: str) -> None:
-        """Set one going again that is in this state."""
+        """Resume or restart a process that is in this state."""
         if state == "paused":
             self.processes.resume(target)
         elif state == "dead":
@@ -93,7 +93,7 @@ class ServerProcess(StoppedProcess[str], ServerFault):
         return super().condition(target) + (" and serving" if serves else self.silent)
 
     def set_going(self, target: str, state: str) -> None:
-        """Leave servers alone that somebody else has stopped in another way."""
+        """Resume or restart a server, unless somebody else has stopped it in another way."""
         if state == self.stopped:
             super().set_going(target, state)
 
@@ -133,7 +133,7 @@ class PowerOff(ServerProcess):
     stopped = "dead"
 
     def stop(self, target: str) -> None:
-        """Cut one's power."""
+        """Cut the power of a server's machine."""
         self.context.machines.power_off(target)
 
 

@@ -1,8 +1,8 @@
 """Random fault plans: a pure function of a seed and of the run it is meant for.
 
-Kinds come in shuffled rounds, one fault a slot. The first fault of a kind has the targets that show
-most: the leader, or the holder for longer than its session lives. Later ones are drawn
-(``Fault.draw``).
+Time is divided into slots of equal length, with one fault in each. Kinds come in rounds: every kind
+once, in random order. The first fault of a kind has the targets with most effect: the leader, or
+the holder for longer than its session timeout. Later faults' targets are drawn (``Fault.draw``).
 """
 
 import math
@@ -21,11 +21,11 @@ FIRST = 1.0
 TAIL = 0.3
 """Seconds between the last fault's end and the end of the load, at least."""
 ROOM = 1.4
-"""Seconds after a fault for healing, for verifying that, and for going on unharmed."""
+"""Seconds after a fault for healing, for verifying that, and for some load without faults."""
 MARGIN = 0.3
-"""Seconds by which a fault outlasts what it is meant to outlast."""
+"""Seconds that a fault lasts beyond the time at which a session expires."""
 SPREAD = 0.4
-"""Seconds by which durations vary, at least."""
+"""Seconds between the shortest and the longest duration drawn, at least."""
 DEPOSE = 4.5
 """Seconds that a leader must be silent for another to be elected and serve.
 
@@ -33,7 +33,7 @@ Followers give up after syncLimit ticks (5 x 0.5 s), then elect: 3.1 to 4.3 s in
 on ZooKeeper 3.8. A killed leader is replaced within a second, because its connections break.
 """
 SHORTEST = 0.5
-"""Seconds below which a fault would be over before it is noticed."""
+"""Seconds that the longest fault must be able to last: shorter ones would go unnoticed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Timetable:
     slot: float
     count: int
     longest: float
-    """How long a fault may last: a slot less the room to recover."""
+    """How long a fault may last: a slot without the time to recover (``ROOM``)."""
     end: float
     """When the last fault must be over."""
     notes: tuple[str, ...]
@@ -69,7 +69,7 @@ def random_plan(
 
     Args:
         kinds: kinds of fault, in any order.
-        seed: decides everything that is left open.
+        seed: decides everything that is random.
         time_limit: seconds of load.
         interval: seconds from one fault's beginning to the next one's.
         nodes: number of servers.
@@ -131,7 +131,7 @@ def random_plan(
 def timetable(kinds: int, *, time_limit: float, interval: float, needed: float) -> Timetable:
     """Fit at least ``kinds`` slots into the time limit.
 
-    Each is long enough for a fault of ``needed`` seconds if there is any way.
+    Each is long enough for a fault of ``needed`` seconds if that is possible.
 
     Raises:
         PlanError: there is too little time for even the shortest faults.
@@ -171,7 +171,10 @@ def timetable(kinds: int, *, time_limit: float, interval: float, needed: float) 
 
 
 def _squeezed(kinds: int, time_limit: float) -> tuple[float, float]:
-    """Slot and room for exactly ``kinds`` slots; the last one needs no room."""
+    """Length of a slot, and of the time to recover in it, for ``kinds`` slots.
+
+    The last slot needs no time to recover.
+    """
     load = time_limit - FIRST - TAIL
     slot = (load + ROOM) / kinds
     if 0.4 * slot >= ROOM:

@@ -1,4 +1,4 @@
-"""When servers and clients count as well again."""
+"""When servers and clients count as recovered."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from rumpus.nemesis.fault_context import FaultContext, Finding
 from rumpus.nemesis.grudges import majority, normal
 
 HEAL_BOUND = 15.0
-"""Seconds within which a healed server or client must be of use again."""
+"""Seconds within which a healed server or client must work again."""
 
 
 def can_serve(context: FaultContext) -> bool:
-    """Whether nothing stands in the way of a quorum that every running server is part of."""
+    """Whether every running server can be in a quorum: enough run, and none are partitioned."""
     ensemble = context.ensemble
     return len(context.running_servers()) >= majority(len(ensemble.nodes)) and not normal(
         ensemble.grudge()
@@ -45,7 +45,7 @@ def servers_back(
 def clients_back(
     clients: Sequence[int], context: FaultContext, timeout: float = HEAL_BOUND
 ) -> Finding:
-    """Wait until clients run, and are connected if nothing stands in their way now."""
+    """Wait until clients run, and are connected if links and servers allow that now."""
     waiting, links = list(clients), context.links
 
     def back() -> bool:

@@ -38,20 +38,20 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientRequest,
     )
 }
-"""Every kind of fault by name. Random plans draw from the seed in this order."""
+"""Every kind of fault by name. What random plans draw from a seed depends on this order."""
 
 SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
-"""The kinds of random plans for simulated servers, unless told otherwise."""
+"""The kinds of fault in random plans for simulated servers, by default."""
 
 EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
-"""The kinds of random plans for real servers, unless told otherwise."""
+"""The kinds of fault in random plans for real servers, by default."""
 
 SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound)
-"""The kinds with which ZooKeeper keeps its own promises, however they are combined."""
+"""The kinds of fault under which ZooKeeper keeps its guarantees, however they are combined."""
 
 
 def effects(kinds: Iterable[str]) -> set[Effect]:
-    """What random plans with these kinds must cause. Kinds of other versions demand nothing."""
+    """What random plans with these kinds must cause. Kinds unknown to this version are ignored."""
     found = {FAULTS[kind].causes for kind in kinds if kind in FAULTS}
     return {effect for effect in found if effect is not None}
 

@@ -1,4 +1,4 @@
-"""The nemesis: carries out a fault plan, and says of every fault whether it was in force.
+"""The nemesis: carries out a fault plan, and reports of every fault whether it was in force.
 
 The harness dispatches the actions of ``schedule`` to ``invoke`` one at a time, on a thread of
 their own, records what comes back, and calls ``heal_all`` when the load has ended for whatever
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 ACTION_BOUND = 30.0
 """Seconds that ``heal_all`` waits for an action under way."""
 WAIT = 0.1
-"""Seconds between two looks while a fault lasts."""
+"""Seconds between two checks whether a fault's duration is over."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Nemesis:
         ensemble: the servers.
         links: the clients' connections.
         clients: the client processes.
-        roles: who holds, and who is next.
-        seed: decides what the plan leaves open, each entry apart from the others.
+        roles: which client is the holder, and which is next in line.
+        seed: decides what the plan leaves open, for each entry independently.
         sleep: waits for seconds.
         monotonic: seconds, on the clock that ``sleep`` follows.
         stop_requested: once true, no action waits any longer and no fault starts.
@@ -84,7 +84,7 @@ class Nemesis:
         self._healing = False
         self._actions = 0
         self._unhealed: set[str] = set()
-        """Targets of faults of the plan that were not verified healed."""
+        """Targets of faults that were not seen to be healed."""
 
     def schedule(self) -> list[ScheduledAction]:
         """Every entry's start and stop, in order of time; at the same time stops go first."""
@@ -111,7 +111,7 @@ class Nemesis:
         Returns:
             ``id``, ``kind``, ``targets`` (names), ``verified`` (in force after ``start``, healed
             after ``stop``), ``detail`` in words; ``grudge`` of partitions, ``how`` of client
-            partitions, ``struck`` of lost replies. What goes wrong is told there, not raised.
+            partitions, ``struck`` of lost replies. What goes wrong is in ``detail``, not raised.
 
         Raises:
             ValueError: no such action, or no such entry in the plan.
@@ -127,9 +127,9 @@ class Nemesis:
             self._acting = False
 
     def outside(self) -> dict[str, str] | None:
-        """Servers that somebody else has troubled: name -> in words how it is.
+        """Servers that do not run, though no fault of the plan is the cause: name -> why, in words.
 
-        None if that cannot be told now: an action is under way, or the engine does not answer.
+        None if that cannot be known now: an action is under way, or the Docker engine fails.
         May be called from another thread.
         """
         before, ensemble = self._actions, self._context.ensemble
@@ -184,7 +184,7 @@ class Nemesis:
 
         finding = _told(mend, "could not be healed")
         if not finding.ok and self._hurried():
-            return _report(fault, finding)  # still open: ``heal_all`` comes and takes its time
+            return _report(fault, finding)  # still open: ``heal_all`` will heal it and wait longer
         return self._close(entry.id, finding)
 
     def _close(self, number: int, finding: Finding) -> dict[str, Any]:
@@ -197,14 +197,14 @@ class Nemesis:
     def heal_all(self) -> dict[str, Any]:
         """Mend everything that is broken, and verify it; no fault starts after this.
 
-        Safe to call from another thread while an action is under way: that one is hurried to
-        its end first. All is mended before any of it is verified, within one common bound.
+        Safe to call from another thread while an action is under way: that action is made to end
+        early first. Everything is mended, then everything is verified, within ``HEAL_BOUND``.
 
         Returns:
             ``verified`` (all servers serve, all clients run and are connected, nothing is cut),
             ``detail`` in words, and ``healed``: as from ``invoke`` for ``stop``, one for each
-            fault that was in force, then one for each thing that was broken though no such
-            fault had broken it, with kind ``stray`` and ``id`` None.
+            fault that was in force, then one for each server or client (or the network) that was
+            broken by something else, with kind ``stray`` and ``id`` None.
         """
         context = self._context
         self._ending = True
@@ -235,7 +235,7 @@ class Nemesis:
         }
 
     def _mend_strays(self) -> dict[str, list[str]]:
-        """Mend whatever is still broken: who -> what was wrong with them, in words."""
+        """Mend whatever is still broken: name -> what was wrong, in words."""
         found: dict[str, list[str]] = {}
 
         def mend_each() -> None:
@@ -248,7 +248,7 @@ class Nemesis:
         return found
 
     def _verify_rest(self, found: dict[str, list[str]], deadline: float) -> list[dict[str, Any]]:
-        """See that all servers serve, all clients connect, and nothing is broken any more."""
+        """Verify that all servers serve, all clients connect, and nothing is broken any more."""
         context = self._context
         parts = {node: partial(servers_back, [node]) for node in context.ensemble.nodes}
         parts |= {f"c{c}": partial(clients_back, [c]) for c in range(context.clients.count)}
@@ -279,7 +279,7 @@ class Nemesis:
 
 
 def _told(action: Callable[[], Finding], failure: str) -> Finding:
-    """What an action finds; if it raises, that it failed, and how."""
+    """What an action returns; if it raises, a finding that says how it failed."""
     try:
         return action()
     except Exception as error:

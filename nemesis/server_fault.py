@@ -11,11 +11,14 @@ from rumpus.nemesis.targets import SERVER_ROLES, Targets, choose_servers
 
 
 class ServerFault(Fault[str]):
-    """A fault of servers, given by name or by role. The first of a random plan is the leader's."""
+    """A fault of servers, chosen by name or by role.
+
+    By default the first fault of a kind in a random plan affects the leader.
+    """
 
     @classmethod
     def draw(cls, turn: Turn) -> Draft:
-        """Draw a role; the minority only if that leaves a majority."""
+        """Draw a role; ``minority`` only if a server can be lost."""
         if turn.first:
             return Draft(Targets(role="leader"))
         if minority(turn.nodes):
@@ -51,5 +54,5 @@ class ServerFault(Fault[str]):
         self.chosen, self.reason = choose_servers(self.entry.targets, self.context, self.rng)
 
     def healed(self, timeout: float) -> Finding:
-        """Wait until they run and serve again."""
+        """Wait until the chosen servers run and serve again."""
         return servers_back(self.chosen, self.context, timeout)

@@ -13,7 +13,7 @@ from rumpus.nemesis.grudges import normal
 
 
 class Stray(NamedTuple):
-    """Who is broken, in words what is wrong, and what mends it."""
+    """A broken server or client, or the network: name, what is wrong in words, what mends it."""
 
     name: str
     words: str

@@ -39,10 +39,10 @@ SHAPES = (
 LEADER_BOUND = 5.0
 """Seconds to wait for a leader before another server is chosen."""
 PIN_BOUND = 2.0
-"""Seconds to try to catch a client in its role."""
+"""Seconds to try to freeze a client while it has its role."""
 PIN_TRIES = 100
 SETTLE = 0.008
-"""Seconds after a client is frozen until everything it had said by then has been heard."""
+"""Seconds after a client is frozen until all messages that it had sent have arrived."""
 
 
 class TargetError(Exception):
@@ -76,14 +76,14 @@ class Targets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 class Servers(NamedTuple):
-    """Chosen servers, and in words why these."""
+    """Chosen servers, and why these were chosen, in words."""
 
     names: list[str]
     words: str
 
 
 class Caught(NamedTuple):
-    """Chosen clients; those of ``pinned`` were frozen so that they stay in their role."""
+    """Chosen clients, and why, in words; ``pinned`` are frozen so that they stay in their role."""
 
     clients: list[int]
     pinned: list[int]
@@ -121,7 +121,7 @@ def choose_servers(targets: Targets, context: FaultContext, rng: Random) -> Serv
 def server_or_any(
     wanted: str | None, running: Sequence[str], rng: Random, role: str, missing: str
 ) -> Servers:
-    """The server wanted, or any running one if there is none such."""
+    """The server wanted if it runs, else any that does."""
     if wanted is not None and wanted in running:
         return Servers([wanted], role)
     return Servers([rng.choice(running)], f"any: {missing}")
@@ -158,7 +158,7 @@ _SINGLE_SERVERS = {
     "holder-server": (holder_server, "the holder's server", "nobody held connected"),
     "follower": (busiest_follower, "the busiest follower", "no follower ran"),
 }
-"""Role -> what finds its server, what it is called, and why there may be none."""
+"""Role -> the function that finds its server, words for it, and words for why there is none."""
 
 
 def choose_clients(
@@ -166,7 +166,7 @@ def choose_clients(
 ) -> Caught:
     """Resolve targets to clients among those that the fault can affect now (``eligible``).
 
-    A holder or next in line comes back pinned: frozen, and seen to be in its role after that.
+    The holder or the next in line is pinned: frozen, and seen to have its role after that.
 
     Raises:
         TargetError: a named client is not eligible, or none is.
@@ -198,11 +198,11 @@ def pin(
     rng: Random,
     eligible: Callable[[], list[int]],
 ) -> Caught:
-    """Freeze the client that plays a role, so that it cannot leave it before the fault begins.
+    """Freeze the client that has a role, so that it cannot leave the role before the fault begins.
 
     Between the look and the freeze it may have left the role. So look again once all messages
     that it had sent have arrived; if it has left the role, resume it and try again. A client that
-    another fault has frozen is in its role for certain and is not pinned.
+    another fault has frozen cannot leave its role and is not pinned.
     """
     deadline = context.monotonic() + PIN_BOUND
     tries = 0

@@ -1,4 +1,4 @@
-"""The Docker engine: reaching it, and saying in plain words what it refuses and what to do."""
+"""The Docker engine: connecting to it, and turning its errors into plain words with a remedy."""
 
 import os
 import re
@@ -53,12 +53,12 @@ def connect(*, timeout: float = TIMEOUT_S) -> DockerClient:
         timeout: seconds that any single request may take.
 
     Raises:
-        EnvironmentRefusal: no engine answers there, or we may not use it.
+        EnvironmentRefusal: no engine answers there, or this user may not use it.
     """
     host = os.environ.get("DOCKER_HOST") or LOCAL_ENGINE
     try:
         if host.startswith(_UNIX):
-            # The SDK buries the reason for a failure, and leaks the socket.
+            # Try first: if the SDK fails to connect, it hides the reason and leaks the socket.
             with socket.socket(socket.AF_UNIX) as trial:
                 trial.connect(host.removeprefix(_UNIX))
         return docker.from_env(timeout=int(timeout))
@@ -76,7 +76,7 @@ def connect(*, timeout: float = TIMEOUT_S) -> DockerClient:
 
 @contextmanager
 def refusals(doing: str) -> Iterator[None]:
-    """Turn what the engine refuses inside the block into an `EnvironmentRefusal`.
+    """Turn the engine's errors inside the block into an `EnvironmentRefusal`.
 
     Args:
         doing: what was being done, as in "starting node n1".

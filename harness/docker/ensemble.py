@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 JVM_FLAGS = (
     # Small servers that are up quickly.
     "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData "
-    # Transaction logs grow by 256 KB instead of 64 MB at a time: they are all gathered.
+    # Transaction logs grow by 256 KB instead of 64 MB at a time: each run's logs are copied.
     "-Dzookeeper.preAllocSize=256"
 )
 FOUR_LETTER_WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,isro,conf"
@@ -44,12 +44,12 @@ class DockerEnsemble:
     """Servers ``n1`` to ``n<nodes>``, each in a container; see `harness.ensemble.Ensemble`.
 
     Args:
-        run_id: the run's id: names and labels of all that is made carry it.
+        run_id: the run's id, part of the names and labels of containers and networks.
         nodes: how many servers.
-        image: their image, any that reads the environment of the official ``zookeeper``
-            image; the project's own by default.
-        tick_ms: the servers' ``tickTime`` in milliseconds; a leader gives up on followers
-            after 5, sessions can be between 2 and 20 ticks long.
+        image: the servers' image, any that is configured by the same environment variables as the
+            official ``zookeeper`` image; the project's own by default.
+        tick_ms: the servers' ``tickTime`` in milliseconds; a leader gives up a
+            follower after 5 ticks, session timeouts can be between 2 and 20 ticks.
         report: told of every step, in a few words.
 
     Raises:
@@ -82,8 +82,8 @@ class DockerEnsemble:
         self._client: DockerClient | None = None
         self._made = False
         self._nodes: dict[str, DockerNode] = {}
-        # Everything that concerns several nodes is done at them all at once; twice over,
-        # because a nemesis and a status display ask at the same time.
+        # What concerns several nodes is done at all of them in parallel. There are two threads
+        # a node, because a nemesis and a status display may ask at the same time.
         self._pool = ThreadPoolExecutor(max_workers=2 * nodes, thread_name_prefix="ensemble")
         self._probed: dict[Capability, Availability] | None = None
 
@@ -149,8 +149,8 @@ class DockerEnsemble:
             "ZOO_4LW_COMMANDS_WHITELIST": FOUR_LETTER_WORDS,
             "ZOO_STANDALONE_ENABLED": str(len(self.nodes) == 1).lower(),
             "ZOO_ADMINSERVER_ENABLED": "false",
-            # An election tries its peers one after the other: the default of 5 s a peer is
-            # ten ticks, in which a cut-off peer keeps those who could elect from doing so.
+            # In an election a server connects to its peers one after the other. The default
+            # timeout of 5 s is ten ticks: for so long one cut-off peer would delay an election.
             "JVMFLAGS": f"{JVM_FLAGS} -Dzookeeper.cnxTimeout={2 * self._tick_ms}",
         }
 
@@ -180,13 +180,13 @@ class DockerEnsemble:
         )
 
     def tear_down(self) -> None:
-        """Remove all containers and the network of this run, and end the engine's client.
+        """Remove all containers and the network of this run, and disconnect from the engine.
 
         Raises:
             EnvironmentRefusal: the engine did not remove something; `rumpus clean` tries again.
         """
         self._nodes = {}
-        # What is being made right now is made first, or it would be left.
+        # Wait for containers that are being made right now, or they would not be removed.
         self._pool.shutdown(wait=True, cancel_futures=True)
         if self._client is None:
             return
@@ -222,7 +222,7 @@ class DockerEnsemble:
         self._nodes[node].resume()
 
     def partition(self, grudge: Grudge) -> None:
-        """Let each node drop all packets from the nodes it bears a grudge against.
+        """Let each node drop all packets from the nodes that its grudge names.
 
         Raises:
             KeyError: there is no such node.
@@ -259,7 +259,7 @@ class DockerEnsemble:
 
         def read(node: DockerNode) -> frozenset[str]:
             if node.state() in ("removed", "unplugged"):
-                return frozenset()  # nothing passes there, whatever it bears
+                return frozenset()  # nothing passes there, whatever its filter says
             code, said = node.run_in_network(packet_filter.READ_SCRIPT)
             if code:
                 raise EnvironmentRefusal(
@@ -283,7 +283,7 @@ class DockerEnsemble:
         return _serving(self._ask(self._nodes[node]))
 
     def leader(self) -> str | None:
-        """The node that leads, of the highest epoch where several claim to; None if none does.
+        """The node that leads; if several claim to, that of the highest zxid; None if none does.
 
         Takes a second if some node does not answer.
         """
@@ -307,7 +307,7 @@ class DockerEnsemble:
     def gather(self, destination: Path) -> None:
         """Copy every node's output and data files to ``destination/<node>/``, in any state.
 
-        A node whose containers somebody has removed has nothing left to copy.
+        Of a node whose containers somebody else has removed, nothing is copied.
 
         Raises:
             OSError: the destination cannot be written.
@@ -332,7 +332,7 @@ class DockerEnsemble:
         return self._probed
 
     def _everywhere(self, do: Callable[[DockerNode], T]) -> dict[str, T]:
-        """Do something at all nodes at once and wait for all; the first failure is raised."""
+        """Do something at all nodes in parallel and wait for all; the first failure is raised."""
         running = {name: self._pool.submit(do, node) for name, node in self._nodes.items()}
         wait(running.values())
         return {name: done.result() for name, done in running.items()}

@@ -1,7 +1,7 @@
 """The node image: built once from ``docker/``, and again only when that folder has changed.
 
-Its tag is the hash of the folder, so whoever finds the tag has the right image. The base is
-Debian's from a registry; where none answers, it is made with debootstrap. Also a command,
+Its tag is the hash of the folder, so an image with the right tag is up to date. The base image is
+Debian's from a registry; where none answers, it is made with debootstrap. This is also a command,
 ``python -m rumpus.harness.docker.image``, that makes the image when it is missing.
 """
 
@@ -33,13 +33,13 @@ REPOSITORY = "rumpus/zookeeper"
 REGISTRY_BASE = "debian:bookworm-slim"
 OWN_BASE = "rumpus/debian:bookworm"
 MIRROR_VARIABLE = "RUMPUS_DEBIAN_MIRROR"
-"""Names a Debian mirror for debootstrap, which has one of its own by default."""
+"""Environment variable for the Debian mirror; if unset, debootstrap uses its default mirror."""
 
 _PULL_SILENCE_S = 20
 _BUILD_SILENCE_S = 300
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# Debian's base is for servers here; the build drops these from its own layers too.
+# Left out of the base image: servers do not need it. The Dockerfile removes it as well.
 _NOT_IN_BASE = (
     "var/cache/apt/archives/*.deb",
     "var/lib/apt/lists/*",
@@ -50,7 +50,7 @@ _NOT_IN_BASE = (
 
 
 def build_context() -> Path:
-    """The folder that the image is built from: the checkout's, or the one installed with us.
+    """The folder that the image is built from: the checkout's, or the installed package's.
 
     Raises:
         EnvironmentRefusal: neither is there.
@@ -86,7 +86,7 @@ def image_tag() -> str:
 
 
 def ensure_node_image(client: DockerClient, report: Report = lambda _: None) -> str:
-    """Build the node image unless it is there; its name.
+    """Build the node image unless the engine has it; return its name.
 
     Several processes may do this at once: one builds, the others wait for it.
 
@@ -107,7 +107,7 @@ def ensure_node_image(client: DockerClient, report: Report = lambda _: None) -> 
 
 
 def ensure_image(client: DockerClient, name: str, report: Report = lambda _: None) -> str:
-    """Pull an image unless it is there; its name.
+    """Pull an image unless the engine has it; return its name.
 
     Raises:
         EnvironmentRefusal: it is neither here nor can it be pulled.
@@ -217,7 +217,7 @@ def _install_debootstrap(why: str, report: Report) -> None:
 
 
 def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = False) -> None:
-    """Run a command and report its lines. When we are interrupted, it ends with us.
+    """Run a command and report its lines. If this process is interrupted, the command is ended.
 
     Raises:
         EnvironmentRefusal: it failed; the message is ``failing`` and its last lines.
@@ -240,7 +240,7 @@ def _watched(command: list[str], report: Report, failing: str, *, quiet: bool = 
                 if not quiet:
                     report(lines[-1])
         except BaseException:
-            # Politely: debootstrap takes down what it has mounted.
+            # SIGTERM, not SIGKILL: so debootstrap unmounts what it has mounted.
             os.killpg(process.pid, signal.SIGTERM)
             raise
     if process.returncode:
@@ -254,7 +254,7 @@ def _build(client: DockerClient, tag: str, base: str, report: Report) -> None:
         events: Iterator[dict[str, Any]] = client.api.build(
             path=str(build_context()),
             tag=tag,
-            # Name resolution and proxies as on this host.
+            # The build uses this host's name resolution and proxies.
             network_mode="host",
             buildargs={"BASE": base, **{p: os.environ[p] for p in _PROXIES if p in os.environ}},
             rm=True,
@@ -279,10 +279,10 @@ IF_ENGINE = "--if-engine"
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Make the node image when it is missing; 4 when that cannot be done here.
+    """Make the node image if it is missing; return the exit code, 4 if it cannot be made here.
 
     Args:
-        arguments: with ``IF_ENGINE``, a host on which no engine answers needs no image.
+        arguments: with ``IF_ENGINE``, it is no failure if no engine answers on this host.
     """
 
     def report(line: str) -> None:

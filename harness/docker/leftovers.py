@@ -1,9 +1,9 @@
-"""What runs leave on a Docker engine: whose it is, finding it, removing it.
+"""What runs leave on a Docker engine: finding out whose it is, and removing it.
 
-Containers, networks and volumes carry the run's id and their owner: the control process, told
-from others by its boot, its PID namespace, its PID and its start. So what a killed run left can be
-told from what a living one uses, even when the PID has been given to another process since.
-Volumes go with their containers, unless somebody else has removed these.
+Containers, networks and volumes have labels with the run's id and their owner: the control process,
+identified by the host's boot id, its PID namespace, its PID and its start time. So what a killed
+run left can be told from what a living run uses, even if another process has the same PID by now.
+Volumes are removed with their containers, unless somebody else has removed the containers.
 """
 
 import os
@@ -24,7 +24,7 @@ OWNER_LABEL = "rumpus.owner"
 
 
 def owner(pid: int | None = None) -> str:
-    """The name of a process (this one by default) that no other process will ever have.
+    """A name for a process (this one by default); no other process ever has the same name.
 
     Raises:
         ProcessLookupError: there is no such process.
@@ -47,11 +47,11 @@ class Leftovers:
 
     run_id: str
     alive: bool
-    """Whether its control process still runs (or may: it cannot be seen from here)."""
+    """Whether its control process runs; True also if that cannot be known from here."""
     containers: tuple[Container, ...]
     networks: tuple[Network, ...]
     volumes: tuple[Volume, ...] = ()
-    """Those whose containers are gone."""
+    """The volumes whose containers are gone."""
 
     def __str__(self) -> str:
         parts = [
@@ -75,9 +75,9 @@ def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[Le
 
 
 def remove_leftovers(leftovers: Iterable[Leftovers]) -> None:
-    """Remove what was found: containers with their volumes, in parallel; then the rest.
+    """Remove what was found: containers with their volumes, in parallel; then networks and volumes.
 
-    What somebody else removes meanwhile is as good as removed.
+    It is no error if somebody else removes something meanwhile.
 
     Raises:
         docker.errors.APIError: the engine could not remove something.
@@ -140,7 +140,7 @@ def _alive(who: str, *, local_engine: bool) -> bool:
         return False
     boot, namespace, pid, start = parts
     if boot != _boot():
-        # A local engine's labels were written on this host, before it was started anew.
+        # A local engine's labels were written on this host: it was rebooted since.
         return not local_engine
     if namespace != _pid_namespace():
         return True
@@ -153,7 +153,7 @@ def _shares_network(container: Container) -> bool:
 
 
 def _remove_container(container: Container) -> None:
-    # Somebody else may be removing it, and be ready at any moment.
+    # Somebody else may be removing it, or may just have removed it.
     with suppress(NotFound):
         try:
             container.remove(force=True, v=True)
@@ -177,6 +177,6 @@ def _start_of(pid: int) -> str | None:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The command's name stands in brackets and may hold anything, brackets included.
+    # The command's name is in brackets and may contain any characters, even brackets.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else fields[19]

@@ -1,8 +1,8 @@
-"""One ZooKeeper server in Docker: a sidecar that owns its network, and the server itself.
+"""One ZooKeeper server in Docker: a sidecar container for its network, and the server's.
 
-The sidecar holds the network namespace, with the node's name, address, packet filter and
-published port; the server's container joins it. So the server can be killed and started again
-and finds its network as it was, and its image need not bring any network tool.
+The sidecar has the network namespace, with the node's name, address, packet filter and published
+port; the server's container joins that namespace. So a server that is killed and started again
+finds its network unchanged, and its image needs no network tools.
 """
 
 import tarfile
@@ -29,7 +29,7 @@ _LAST_WORD = "rumpus-end-of-output"
 
 
 class DockerNode:
-    """One node. Its containers are made by `create`; all else needs them.
+    """One node. `create` makes its containers and must be called before any other method.
 
     Args:
         client: the engine.
@@ -69,7 +69,7 @@ class DockerNode:
         self._network = network
         self._sidecar = self._client.containers.create(
             tools_image,
-            # In memory, in place of volumes that would outlive it where others remove it.
+            # In memory: volumes would be left over if somebody else removed the container.
             mounts=[
                 Mount(target=place, source=None, type="tmpfs")
                 for place in self._places(tools_image)
@@ -96,7 +96,7 @@ class DockerNode:
         self.address = (published["HostIp"], int(published["HostPort"]))
         self._server = self._client.containers.create(
             server_image,
-            # Anonymous volumes, as the image declares them, but with labels to find them by.
+            # Anonymous volumes, as the image declares them, with labels by which to find them.
             mounts=[
                 Mount(target=place, source=None, type="volume", labels=self._labels)
                 for place in self._places(server_image)
@@ -105,12 +105,12 @@ class DockerNode:
             labels=self._labels,
             network_mode=f"container:{self._sidecar.id}",
             environment=dict(environment),
-            # Whatever the engine's default: the whole output, readable by the engine.
+            # Keep the whole output, readable through the engine, whatever the engine's default.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "1g"}),
         )
 
     def _places(self, image: str) -> list[str]:
-        """Where containers of an image have volumes, unless they are given something else."""
+        """The paths at which an image declares volumes."""
         return sorted(self._client.images.get(image).attrs["Config"]["Volumes"] or {})
 
     def state(self) -> NodeState:
@@ -165,9 +165,9 @@ class DockerNode:
     def run_in_network(self, script: str) -> tuple[int, str]:
         """Run a bash script in the node's network; its exit code and all that it printed.
 
-        A busy engine can lose the end of what a command printed. So the script's last word is
-        one of ours, and a script whose last word is missing is run again: scripts have to be such
-        that this does no harm.
+        A busy engine can lose the end of what a command printed. So a marker is printed last, and
+        a script whose marker is missing is run again: scripts must be such that running them
+        twice does no harm.
 
         Raises:
             EnvironmentRefusal: the engine lost the output every time.
@@ -178,13 +178,13 @@ class DockerNode:
             try:
                 command = api.exec_create(self._sidecar.id, ["bash", "-c", marked])["Id"]
             except APIError as error:
-                # Somebody else may have paused it; we never do.
+                # Somebody else must have paused the sidecar; this program never does.
                 if error.status_code != HTTPStatus.CONFLICT or not _unpause(self._sidecar):
                     raise
                 continue
             said = api.exec_start(command).decode(errors="replace")
             output, last_word, errors = said.rpartition(f"{_LAST_WORD}\n")
-            if last_word:  # errors come through another pipe, and so perhaps after it
+            if last_word:  # stderr comes through another pipe, so perhaps after the marker
                 return int(api.exec_inspect(command)["ExitCode"]), output + errors
         raise EnvironmentRefusal(
             f"the Docker engine lost the output of a command in {self.name} {_EXEC_TRIES} times in "
@@ -196,18 +196,18 @@ class DockerNode:
         return self._server.logs(tail=lines).decode(errors="replace").strip()
 
     def copy_log(self, destination: Path) -> None:
-        """Write all that the server printed, over all its lives, to a file."""
+        """Write all that the server printed, before and after restarts, to a file."""
         with destination.open("wb") as file:
             file.writelines(self._server.logs(stream=True, follow=False))
 
     def copy_data(self, destination: Path) -> None:
         """Copy the server's ``version-2`` directories into a directory, as one.
 
-        Works in every state of the server. Where it keeps its data is taken from the
-        environment of its image, in the words of the official one.
+        Works in every state of the server. The directories are taken from the environment
+        variables of its container, which have the same names as in the official image.
 
         Raises:
-            tarfile.ReadError: files went on growing while they were copied, several times over.
+            tarfile.ReadError: at every try, a file grew while it was copied.
         """
         environment = dict(
             entry.partition("=")[::2] for entry in self._server.attrs["Config"]["Env"]
@@ -221,8 +221,8 @@ class DockerNode:
             self._copy_version_2(f"{place}/version-2", destination)
 
     def _copy_version_2(self, place: str, destination: Path) -> None:
-        # The engine notes a file's size, then reads it: an archive breaks off where a running
-        # server's file has grown in between.
+        # The engine notes a file's size, then reads the file. If a running server's file has grown
+        # in between, the archive ends there, incomplete.
         for attempt in range(_COPY_TRIES):
             try:
                 chunks, _ = self._server.get_archive(place)

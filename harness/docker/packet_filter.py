@@ -1,7 +1,7 @@
-"""The packet filter of a node's network, as iptables text: what to load, and what was read back.
+"""The packet filter of a node's network, as iptables text: rules to load, and rules read back.
 
-All rules stand in one chain of their own, to which ``INPUT`` jumps first. So a partition
-replaces another in one atomic load, healing empties the chain, and nothing else is touched.
+All rules are in a chain of their own, to which ``INPUT`` jumps first. So a partition replaces
+another in one atomic load, healing empties the chain, and no other rules are changed.
 """
 
 import re
@@ -13,7 +13,7 @@ _DROP = re.compile(rf"-A {CHAIN} -s (\S+?)(?:/32)? -j DROP")
 
 
 def drop_script(sources: Iterable[str]) -> str:
-    """A bash script that makes the chain drop every packet from these IPv4 addresses, only.
+    """A bash script that makes the chain drop all packets from these IPv4 addresses and no others.
 
     No addresses: the chain is emptied. Run it in the node's network with NET_ADMIN.
     """
@@ -27,7 +27,7 @@ def drop_script(sources: Iterable[str]) -> str:
 
 
 READ_SCRIPT = "iptables -w -S"
-"""Prints the filter in force, for `dropped`."""
+"""A script that prints the rules in force, for `dropped` to read."""
 
 
 def dropped(listing: str) -> frozenset[str]:
@@ -44,9 +44,9 @@ def dropped(listing: str) -> frozenset[str]:
 def reach_script(address: str) -> str:
     """A bash script that tries to connect to an address, for one second at most; see `reached`.
 
-    It knocks where nobody listens. Packets that pass both ways bring a refusal back from the
-    target's kernel at once, so neither a dead server nor a paused one with a full queue of
-    connections is taken for a partition.
+    It connects to a port where nobody listens. If packets pass both ways, the target's kernel
+    refuses the connection at once, whatever its server does. So neither a dead server nor a
+    paused one with a full queue of connections is taken for a partition.
     """
     return f"LC_ALL=C timeout 1 bash -c 'exec 3<>/dev/tcp/{address}/1' 2>&1"
 

@@ -1,4 +1,4 @@
-"""What a Docker host allows to be done to servers, tried on a throw-away container."""
+"""Which faults of servers a Docker host allows, tried on a throw-away container."""
 
 import uuid
 from contextlib import closing
@@ -26,16 +26,16 @@ _TRIALS: dict[Capability, tuple[str, str]] = {
         "a kernel with netfilter's statistic match (`modprobe xt_statistic` where it is a module)",
     ),
 }
-"""Capability -> the command that shows it, and what it needs."""
+"""Capability -> the command that succeeds if the host has it, and what it needs."""
 
 CAPABILITIES: tuple[Capability, ...] = ("kill", "pause", *_TRIALS)
 
 
 def probe_engine() -> dict[Capability, Availability]:
-    """What servers in containers can suffer -> whether this engine allows it, and if not, why.
+    """Capability -> whether this engine allows it for servers in containers, and if not, why.
 
     Never raises: an engine or image that is missing makes everything unavailable. The image is
-    not built for this. Takes under a second.
+    not built if it is missing. Takes under a second.
     """
     try:
         with closing(connect()) as client, refusals("trying what can be broken here"):

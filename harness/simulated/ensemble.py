@@ -1,4 +1,4 @@
-"""An ensemble of simulated ZooKeeper servers; what blocks elsewhere sleeps virtual time here."""
+"""An ensemble of simulated ZooKeeper servers. Calls that block wait in virtual time."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +27,8 @@ class SimEnsemble:
 
     Args:
         cluster: the servers, not started.
-        network: of their world.
-        sleep: lets virtual seconds pass for the task that asks.
+        network: the network of the servers' simulated world.
+        sleep: lets the task that calls it wait for virtual seconds.
         report: told of every step, in a few words.
     """
 
@@ -55,7 +55,7 @@ class SimEnsemble:
         """Bring all servers up and return once a leader is there and every node serves.
 
         Raises:
-            EnvironmentRefusal: they do not come to an agreement in time.
+            EnvironmentRefusal: they do not all serve, with a leader, in time.
         """
         self._report(f"starting {len(self.nodes)} servers")
         self._started = True
@@ -73,7 +73,7 @@ class SimEnsemble:
             left -= _POLL_S
 
     def tear_down(self) -> None:
-        """End all servers; their disks and the world go with the run."""
+        """End all servers. Their disks exist until the simulated world ends with the run."""
         if self._started:
             self._started = False
             for node in self.nodes:
@@ -108,7 +108,7 @@ class SimEnsemble:
             self.cluster.resume(node)
 
     def partition(self, grudge: Grudge) -> None:
-        """Let each node drop all packets from the nodes it bears a grudge against.
+        """Let each node drop all packets from the nodes that its grudge names.
 
         Raises:
             KeyError: there is no such node.
@@ -133,7 +133,7 @@ class SimEnsemble:
         return "paused" if self.cluster.paused(node) else "running"
 
     def grudge(self) -> dict[str, frozenset[str]]:
-        """The partition in force, as the network has it; only nodes with a grudge."""
+        """The partition in force, read from the network; only nodes with a grudge."""
         refused = {
             node: frozenset(other for other in self.nodes if self._refuses(node, other))
             for node in self.nodes
@@ -149,7 +149,7 @@ class SimEnsemble:
         return self.cluster.serves(node) and self.cluster.mode(node) != "read-only"
 
     def leader(self) -> str | None:
-        """The node that leads and serves; of several that think so the one of the latest epoch."""
+        """The node that leads and serves; if several claim to, the one with the highest zxid."""
         leaders = [
             node
             for node in self.nodes
@@ -160,7 +160,7 @@ class SimEnsemble:
     def gather(self, destination: Path) -> None:
         """Write every node's data files to ``destination/<node>/version-2``, in any state.
 
-        Where clocks of servers were wrong, ``true-times.json`` has the true ones of transactions.
+        Where servers' clocks were wrong, ``true-times.json`` has the true times of transactions.
 
         Raises:
             OSError: the destination cannot be written.
@@ -176,5 +176,5 @@ class SimEnsemble:
         return self._network.path(source, node).cut
 
     def probe(self) -> dict[Capability, Availability]:
-        """Everything that a fault needs can be had here."""
+        """Simulated servers offer all that any fault needs."""
         return dict.fromkeys(("kill", "pause", "partition", "simulation"), Availability(True))

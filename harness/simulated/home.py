@@ -9,11 +9,11 @@ from rumpus.simulation.kernel.process import Process
 
 
 class SimHome:
-    """Fulfils ``clients.home.Home``. An append takes the time of a sync, as it does outside.
+    """Implements ``clients.home.Home``. An append takes as long as a sync, as on a real disk.
 
     Args:
-        disk: of the client's host.
-        process: that uses it now; only its tasks may.
+        disk: the disk of the client's host.
+        process: the process that uses the disk now; only its tasks may call the methods.
     """
 
     def __init__(self, disk: Disk, process: Process) -> None:
@@ -25,9 +25,9 @@ class SimHome:
         return self._disk.read(name) if self._disk.exists(name) else b""
 
     def append(self, name: str, data: bytes) -> None:
-        """Write at the end, and wait until it is safe."""
+        """Write at the end, and wait until it is synced."""
         process, disk = self._process, self._disk
-        if process.dead:  # a task that unwinds writes nothing any more
+        if process.dead:  # a task of a killed process, while its stack unwinds, writes nothing
             raise ProcessKilled
         file = disk.open(name) if disk.exists(name) else disk.create(name)
         file.append(data)
@@ -47,7 +47,7 @@ class SimHome:
 
 
 def write_out(disk: Disk, directory: Path) -> None:
-    """Make real files of a disk's, where those of a real client would be."""
+    """Copy a simulated disk's files to a real directory, where a real client has its files."""
     for name in disk.list():
         directory.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(disk.read(name))

@@ -1,4 +1,4 @@
-"""One client's connection through a gate of the simulated network, and what is wrong with it."""
+"""One client's connection through a gate of the simulated network, and its faults."""
 
 from collections import deque
 
@@ -31,19 +31,19 @@ class ArmedTrigger:
         """When it acted, in monotonic nanoseconds; None: not yet."""
 
     def meant(self, frame: bytes) -> bool:
-        """Whether this request is the one, counting it if it is of its kind."""
+        """Count the request if it is of the trigger's kind; whether it is the one to act on."""
         if not zookeeper_frames.asks_for(self.trigger.request, frame):
             return False
         self.left -= 1
         return self.left == 0
 
     def act(self, now: int) -> None:
-        """It is over, on all its links."""
+        """Note that the trigger has acted, and take it off all its links."""
         self.acted = now
         self.withdraw()
 
     def withdraw(self) -> None:
-        """Take it away, struck or not."""
+        """Take the trigger off all its links, whether it has acted or not."""
         for link in self.links:
             link.armed_triggers.remove(self)
             if link.lost_reply is self:
@@ -52,7 +52,7 @@ class ArmedTrigger:
 
 
 class Link:
-    """The way from one client to one server, and what is wrong with it now."""
+    """The way from one client to one server, with the cut and the triggers that it has now."""
 
     __slots__ = (
         "armed_triggers",
@@ -78,12 +78,12 @@ class Link:
         self.simulator = simulator
         self.cut: Cut | None = None
         self.lost_reply: ArmedTrigger | None = None
-        """That of a ``lost-reply`` cut."""
+        """The trigger of a ``lost-reply`` cut."""
         self.armed_triggers: list[ArmedTrigger] = []
         self.connections: dict[Passage, LinkConnection] = {}
 
     def monotonic(self) -> int:
-        """Nanoseconds, as the control process's clock has them."""
+        """Nanoseconds on the monotonic clock of the control process."""
         return BOOT + self.simulator.now
 
 
@@ -126,8 +126,8 @@ class LinkConnection:
         self._welcomed = False  # the answer to the ConnectRequest has come
         self._trigger: ArmedTrigger | None = None
         self._awaited: int | None = None  # xid of the reply that the trigger is about
-        self._held = b""  # what of the server's bytes is held back
-        self._holding: ArmedTrigger | None = None  # for which all of them are
+        self._held = b""  # bytes from the server that are held back
+        self._holding: ArmedTrigger | None = None  # the trigger for which all of them are held back
 
     @property
     def open(self) -> bool:
@@ -203,20 +203,20 @@ class LinkConnection:
     # -- what is done to it -----------------------------------------------------------------
 
     def apply_cut(self) -> None:
-        """Let what the link's cut says be so from now on."""
+        """Apply the link's cut to this connection."""
         if self.link.cut == "half-open":
             self.spoilt = self.server_ended = True
             self.passage.close_server_side()
 
     def mend(self) -> None:
-        """Whole again: what was held back passes; what can never be used again is reset."""
+        """Pass on what was held back; if the connection is spoilt, reset it instead."""
         if self.spoilt:
             self.abort()
         else:
             self.release()
 
     def release(self) -> None:
-        """Hold nothing back, and await nothing, any more."""
+        """Pass on what was held back, and await no reply any more."""
         self._holding = None
         self._awaited = None
         self._drop_trigger()
@@ -233,7 +233,7 @@ class LinkConnection:
     # -- within -----------------------------------------------------------------------------
 
     def _look_at_requests(self, chunk: bytes, frames: list[bytes]) -> bytes:
-        """Find the request for which a trigger is armed."""
+        """Let armed triggers count these requests and act; what passes of ``chunk``."""
         passed = 0
         for number, frame in enumerate(frames):
             for armed in list(self.link.armed_triggers):
@@ -254,7 +254,7 @@ class LinkConnection:
         return chunk
 
     def _meet(self, before: bytes, behind: bytes, frame: bytes) -> bytes:
-        """The awaited reply is here; what comes before it may pass."""
+        """Act on the awaited reply, which ``behind`` begins with; what comes before it may pass."""
         armed, self._trigger = self._trigger, None
         self._awaited = None
         if armed is None or armed.acted is not None:
@@ -283,7 +283,7 @@ class LinkConnection:
         self._drop_trigger()
 
     def _drop_trigger(self) -> None:
-        """The reply will not come on this connection: the next such request is waited for."""
+        """No reply will come on this connection: let the trigger wait for the next such request."""
         armed, self._trigger = self._trigger, None
         if armed is not None and armed.acted is None:
             armed.connection = None

@@ -1,7 +1,7 @@
-"""The clients' links in a simulated world: gates in the network, broken exactly and at once.
+"""The clients' links in a simulated world: gates in the network, cut exactly and at once.
 
-Fulfils ``harness.links.links.Links``. Besides, ``arm`` breaks them at one request, counted:
-what can only be hoped for with real processes.
+Implements ``harness.links.links.Links``. Besides, ``arm`` breaks a link at a client's n-th request
+of a kind; with real processes that happens only by luck.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ _LOST_REPLY = RequestTrigger("drop-reply", request="change")
 
 
 class _Gate:
-    """What a gate of the network asks: one for each (client, server)."""
+    """The callbacks of a network gate, which decide what passes: one for each (client, server)."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -35,7 +35,7 @@ class _Gate:
         return False
 
     def opened(self, passage: Passage) -> None:
-        """A connection is there."""
+        """A connection was opened."""
         if self._link.cut == "reset":
             self._link.tally.swallowed += 1
             passage.reset()
@@ -45,17 +45,17 @@ class _Gate:
             connection.spoilt = connection.server_ended = True
 
     def to_server(self, passage: Passage, chunk: bytes) -> bytes:
-        """What passes of what comes from the client."""
+        """What passes to the server of the bytes that a client has sent."""
         connection = self._connections.get(passage)
         return b"" if connection is None else connection.to_server(chunk)
 
     def to_client(self, passage: Passage, chunk: bytes) -> bytes:
-        """What passes of what comes from the server."""
+        """What passes to the client of the bytes that a server has sent."""
         connection = self._connections.get(passage)
         return b"" if connection is None else connection.to_client(chunk)
 
     def hung_up(self, passage: Passage, *, by_client: bool) -> bool:
-        """Whether the other side learns of it."""
+        """Whether the other side learns that one side has hung up."""
         connection = self._connections.get(passage)
         return connection is None or connection.hung_up(by_client=by_client)
 
@@ -64,8 +64,8 @@ class SimLinks:
     """All links of a simulated run: a gate for each (client, server).
 
     Args:
-        simulator: the world.
-        network: of the world.
+        simulator: the simulated world.
+        network: the world's network.
         servers: node -> host and port.
         clients: how many clients, numbered from 0.
 
@@ -101,7 +101,7 @@ class SimLinks:
                 gate.hung_up = wishes.hung_up
 
     def address(self, client: int, node: str) -> tuple[str, int]:
-        """Host and port on which a client finds a server: its own, for the gate is unseen."""
+        """Host and port at which a client finds a server: the server's own; gates have none."""
         self._chosen(client, [node])
         return self._servers[node]
 
@@ -160,7 +160,7 @@ class SimLinks:
         return armed
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
-        """Have every packet, each way, take longer by so much."""
+        """Delay every packet, in both directions."""
         if milliseconds < 0:
             raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
         host, extra = client_host(client), round(milliseconds * MILLISECOND)
@@ -191,7 +191,7 @@ class SimLinks:
         return {link.node: link.cut for link in self._chosen(client) if link.cut is not None}
 
     def swallowed(self, client: int) -> int:
-        """Bytes and connections that a client's links have refused so far."""
+        """How many bytes and connections a client's links have refused so far."""
         self._chosen(client, ())
         return self._tallies[client].swallowed
 
@@ -231,7 +231,7 @@ class SimLinks:
         return events
 
     def close(self) -> None:
-        """Reset every connection; the gates go."""
+        """Reset every connection and remove the gates."""
         for client, links in enumerate(self._links):
             for node, link in links.items():
                 self._network.remove_gate(client_host(client), self._servers[node])

@@ -1,4 +1,4 @@
-"""Troubles of simulated machines: of servers and of clients."""
+"""Faults of simulated machines, of servers and of clients: disks, clocks, delays, threads."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rumpus.simulation.kernel.process import Task
 
 SLOWNESS = 50.0
-"""How much longer a slow disk's fsync takes."""
+"""The factor by which a slow disk's fsync takes longer."""
 
 
 class SimMachines:
-    """The machines of a cluster; fulfils ``harness.simulated_faults.Machines``."""
+    """The machines of a cluster; implements ``harness.simulated_faults.Machines``."""
 
     def __init__(self, cluster: Cluster, network: Network) -> None:
         self._cluster = cluster
@@ -26,11 +26,11 @@ class SimMachines:
         self._troubles: dict[str, DiskTrouble] = {}
 
     def power_off(self, node: str) -> None:
-        """Cut the power."""
+        """Cut the power of a server's machine."""
         self._cluster.power_off(node)
 
     def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
-        """Let a disk have this trouble, in place of any earlier one."""
+        """Give a server's disk this fault, in place of any earlier one."""
         self.mend_disk(node)
         self._troubles[node] = trouble
         disk = self._cluster.disks[node]
@@ -46,12 +46,12 @@ class SimMachines:
         return self._troubles.get(node)
 
     def mend_disk(self, node: str) -> None:
-        """End it."""
+        """End the fault of a server's disk."""
         if self._troubles.pop(node, None) is not None:
             self._cluster.disks[node].heal()
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
-        """Set the clocks of a server's process; it has right ones again when it is restarted."""
+        """Set the clocks of a server's process wrong; a restarted process has right ones."""
         process = self._cluster.programs[node].process
         if process is not None:
             _skew(process.clock, step, rate)
@@ -80,12 +80,12 @@ class SimMachines:
 
 
 class SimClientMachines:
-    """The insides of clients; fulfils ``harness.simulated_faults.ClientMachines``.
+    """Threads and clocks of clients; implements ``harness.simulated_faults.ClientMachines``.
 
     Args:
-        process: a client's present process.
-        told: called with a client and ``paused`` or ``resumed``: judges must know that what
-            such a client believes may be late.
+        process: returns a client's present process.
+        told: called with a client and ``paused`` or ``resumed``, for the history: a checker must
+            know that such a client may learn late that its state has changed.
     """
 
     def __init__(self, process: Callable[[int], Process], told: Callable[[int, str], None]) -> None:
@@ -94,7 +94,7 @@ class SimClientMachines:
         self._stalled: dict[int, Task] = {}
 
     def stall(self, client: int, choice: float) -> str:
-        """Keep one of its threads from running; the main one may be it."""
+        """Keep one of a client's threads from running, perhaps the main thread; return its name."""
         tasks = list(self._process(client).tasks)
         task = tasks[int(choice * len(tasks))]
         self.unstall(client)
@@ -104,19 +104,19 @@ class SimClientMachines:
         return task.name
 
     def unstall(self, client: int) -> None:
-        """Let all its threads run again."""
+        """Let all threads of a client run again."""
         task = self._stalled.pop(client, None)
         if task is not None and not task.process.dead:
             task.unstall()
             self._told(client, "resumed")
 
     def stalled(self, client: int) -> str | None:
-        """Which of its threads does not run."""
+        """The name of a client's thread that does not run; None if all do."""
         task = self._stalled.get(client)
         return None if task is None or task.process.dead else task.name
 
     def skew_clock(self, client: int, *, step: float, rate: float) -> None:
-        """Set the clocks of a client's process; it has right ones again when it is restarted."""
+        """Set the clocks of a client's process wrong; a restarted process has right ones."""
         _skew(self._process(client).clock, step, rate)
 
     def clock_rate(self, client: int) -> float:

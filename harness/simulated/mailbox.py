@@ -1,4 +1,4 @@
-"""The driver's mailbox in a simulated world: it waits on virtual time."""
+"""The driver's mailbox in a simulated world: waiting takes virtual time."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SimMailbox:
-    """Fulfils ``clients.mailbox.Mailbox``; messages are handed over as the objects they are."""
+    """Implements ``clients.mailbox.Mailbox``; messages are passed as objects, not serialised."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -27,27 +27,31 @@ class SimMailbox:
         self._wake()
 
     def watch(self, client: int, stream: Any) -> None:  # noqa: ARG002 - there are no streams here
-        """Wait for what this client says, too."""
+        """Let ``wait`` return also when this client has said something."""
         self._watched[client] = None
         if client in self._speakers:
             self._wake()
 
     def unwatch(self, client: int) -> None:
-        """Not any more; what it has said is forgotten."""
+        """Stop watching this client; that it has said something is forgotten."""
         del self._watched[client]
         self._speakers.pop(client, None)
 
     def heard(self, client: int, *, urgent: bool = True) -> None:
-        """A client has said something, or its channel has ended; told by ``SimWorkers``.
+        """Note that a client has said something or its channel has ended; called by ``SimWorkers``.
 
-        What is not urgent wakes nobody: it is found when the driver next stops waiting.
+        Unless it is urgent, the driver is not woken: it finds out when it next stops waiting.
         """
         self._speakers[client] = None
         if urgent and client in self._watched:
             self._wake()
 
     def wait(self, seconds: float) -> list[int]:
-        """The clients that have said something, at the latest after so many virtual seconds."""
+        """Wait until a watched client or a message is there, at most so many virtual seconds.
+
+        Returns:
+            The watched clients that have said something.
+        """
         if seconds > 0 and not self._messages and self._speakers.keys().isdisjoint(self._watched):
             self._reader = self._simulator.current
             try:
@@ -60,12 +64,12 @@ class SimMailbox:
         return speakers
 
     def messages(self) -> Iterator[Any]:
-        """What has been put, in order, until nothing is left."""
+        """Take out all messages that were put, in order."""
         while self._messages:
             yield self._messages.popleft()
 
     def close(self) -> None:
-        """Nothing was lent."""
+        """Do nothing: there is nothing to release."""
 
     def _wake(self) -> None:
         if self._reader is not None:

@@ -1,12 +1,12 @@
 """A run in one process, on virtual time: the simulated counterpart of processes and containers.
 
-The world has a process for each server (``n1`` ...), for each client (``c0`` ...), and one named
-``control``, in which ``harness.run`` performs the run as it does anywhere. What of it uses
-threads and clocks (``harness.run``, ``harness.driver``: ``CONTROL_PRIVATE``) is loaded anew for
-that process, so that its threads are tasks of the world and its clock is the world's; all else is
-shared with the real program, above all every class that both sides name: messages, refusals,
-``WorkerCrash``, the interpreter. What is given to it (ensemble, links, workers, nemesis) lives in
-the real program and waits on the world's time by itself.
+The simulated world has a process for each server (``n1`` ...) and for each client (``c0`` ...), and
+one named ``control``, in which ``harness.run`` performs the run as it does with real servers.
+Modules that use threads and clocks (``harness.run``, ``harness.driver``: ``CONTROL_PRIVATE``) are
+loaded anew for that process, so that its threads are tasks of the world and its clock is the
+world's. All other modules are shared with the real program, above all classes that both use:
+messages, refusals, ``WorkerCrash``, the interpreter. Ensemble, links, workers and nemesis are
+objects of the real program; they wait in the world's virtual time by themselves.
 """
 
 import contextlib
@@ -45,8 +45,8 @@ from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.simulation.zookeeper.settings import Settings
 
 CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver")
-"""What the control process has its own copies of. No class of these is known to anyone else, but
-for ``Run`` and ``Status``, of which only attributes are used."""
+"""Modules of which the control process has its own copies. No other module uses their classes,
+except ``Run`` and ``Status``, of which only attributes are used."""
 
 ORIGIN = BOOT
 """What monotonic clocks say when a world, and with it the run's clock, begins."""
@@ -61,7 +61,7 @@ HANG_PATIENCE_S = 20.0
 
 
 class MakeNemesis(Protocol):
-    """Makes the nemesis of a run, given the parts that it breaks and the time it waits on."""
+    """Makes the nemesis of a run, given the parts that it breaks and the clock that it uses."""
 
     def __call__(
         self,
@@ -90,7 +90,7 @@ class SimulatedRun:
 
 
 class _TracedSink:
-    """Has the history in the world's hash, too."""
+    """Adds the history's records to the trace from which the world's digest is computed."""
 
     def __init__(self, sink: Sink, simulator: Simulator) -> None:
         self._append = sink.append
@@ -104,9 +104,9 @@ class _TracedSink:
         return self._append(op)
 
     def flush(self) -> None:
-        """Do nothing at the driver's turns: so little real time lies between two of them.
+        """Do nothing when the driver asks: it asks again after very little real time.
 
-        The sink hands over by itself what has waited long, and the rest at the end of the run.
+        The sink writes by itself what has waited long, and the rest at the end of the run.
         """
 
 
@@ -130,36 +130,36 @@ def perform_simulated(
 ) -> SimulatedRun:
     """Perform a run in a world of its own, which is gone when this returns.
 
-    When the cyclic garbage collector runs by itself is no function of the seed (weak references
-    tell). So it rests meanwhile, and is called every ``GARBAGE_PERIOD`` of the world's time; what
-    the world leaves is collected at the end.
+    When Python's cyclic garbage collector runs by itself does not depend on the seed alone, and
+    programs can notice it (weak references). So it is disabled in the run, and called every
+    ``GARBAGE_PERIOD`` of virtual time; what the world leaves is collected at the end.
 
     Args:
         run: what to do.
-        seed: of the world; whatever ``run`` and ``nemesis`` draw they draw from seeds of theirs.
+        seed: the world's; ``run`` and ``nemesis`` have seeds of their own.
         nodes: how many servers.
         nemesis: makes the nemesis.
-        sink: the history.
+        sink: takes the history's records.
         logs: directory for the clients' logs.
         node_files: directory into which the servers' data files are written at the end.
-        epoch: what wall clocks show when it begins, in nanoseconds since 1970.
+        epoch: what wall clocks show when the run begins, in nanoseconds since 1970.
         tick_ms: the servers' ``tickTime``.
-        check_invariants: whether a breach of Zab by the servers is an error of the simulation;
-            not where disks lie.
+        check_invariants: whether servers that violate Zab are an error of the simulation; False
+            where disks lie.
         preemption: when threads may be preempted; None: drawn from the seed
             (``mode_of_seed``).
-        mutant: a mistake that the servers have; nobody watches over Zab then.
+        mutant: a mistake built into the servers; Zab's invariants are not checked then.
         status: kept up to date.
-        step: told in words what is being done now. This and the next are called in the world, but
-            belong to the real program.
+        step: told in words what is being done now. ``step`` and ``stop_requested`` are called from
+            the world, but are functions of the real program.
         stop_requested: asked often; once true the run heals, gathers and ends.
 
     Raises:
         EnvironmentRefusal: the servers do not come up.
         WorkerCrash: a client's process failed by itself.
-        Forbidden: something real was used in the world, a clock say: the message names by whom.
+        Forbidden: code in the world used something real, such as a clock; the message says who.
         SimulationError: the world is stuck, or a task never comes to its end.
-        InvariantViolation: the simulated servers broke a promise of ZAB.
+        InvariantViolation: the simulated servers violated an invariant of Zab.
     """
     with _garbage_collector_at_rest():
         simulator = Simulator(seed, epoch=epoch)
@@ -253,16 +253,16 @@ def _perform(
         sink.hand_over()
     for _, _, error in simulator.failures:
         if isinstance(error, SimulationError):
-            raise error  # no verdict can stand on such a world
+            raise error  # a run in such a world cannot be judged
     if failure is not None:
         raise failure
     return SimulatedRun(simulator.digest(), simulator.now / SECOND)
 
 
 def _collecting(simulator: Simulator) -> Callable[[], None]:
-    """Collects cyclic garbage when it is time for that; to be called often.
+    """A function, to be called often, that collects cyclic garbage when that is due.
 
-    kazoo leaves some 2,000 objects in cycles with each second of a lock's load.
+    kazoo leaves some 2,000 objects in cycles for each second of a lock workload.
     """
     due = GARBAGE_PERIOD
 
@@ -276,7 +276,7 @@ def _collecting(simulator: Simulator) -> Callable[[], None]:
 
 
 def _collect() -> None:
-    """Collect cyclic garbage, dead processes with their modules among it."""
+    """Collect cyclic garbage, including dead processes with their modules."""
     for clear in typing._cleanups:  # type: ignore[attr-defined]  # noqa: SLF001 - see below
         clear()  # caches of ``Generic[...]`` keep classes, and with them whole worlds
     gc.collect()
@@ -284,10 +284,10 @@ def _collect() -> None:
 
 @contextlib.contextmanager
 def _garbage_collector_at_rest() -> Iterator[None]:
-    """Let the collector not run by itself in the block, and collect all garbage afterwards."""
+    """Disable the garbage collector in the block, and collect all garbage afterwards."""
     enabled = gc.isenabled()
     gc.disable()
-    gc.freeze()  # what is there already is not looked through
+    gc.freeze()  # objects that exist already are not examined
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
-"""Waiting on virtual time, for what belongs to the harness and not to a simulated program.
+"""Waiting in virtual time, for parts of the harness that run in a simulated world.
 
-Everything here is called by tasks of one world, of which one runs at a time: there is nothing to
-lock.
+Everything here is called by tasks of one world. Only one of them runs at a time, so no locks are
+needed.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def park(simulator: "World", seconds: float | None, waits_for: str) -> bool:
-    """Let the current task wait until it is woken; False if the time (virtual) is over first.
+    """Let the current task wait until it is woken; False if the virtual time is over first.
 
     Raises:
         SimulationError: no task runs.
@@ -27,7 +27,7 @@ def park(simulator: "World", seconds: float | None, waits_for: str) -> bool:
 
 
 def sleeper(simulator: "World") -> Callable[[float], None]:
-    """``time.sleep`` of a world."""
+    """A function like ``time.sleep`` that waits in a world's virtual time."""
 
     def sleep(seconds: float) -> None:
         park(simulator, seconds, "time to pass")
@@ -36,7 +36,7 @@ def sleeper(simulator: "World") -> Callable[[float], None]:
 
 
 class Flag:
-    """``threading.Event``, but for what it does not need: it is set once."""
+    """Like ``threading.Event``, but it can be set only once and never cleared."""
 
     __slots__ = ("_set", "_simulator", "_waiting")
 
@@ -46,14 +46,14 @@ class Flag:
         self._waiting: list[Task] = []
 
     def set(self) -> None:
-        """Let all go on that wait, and all that will."""
+        """Wake all tasks that wait; later calls of ``wait`` return at once."""
         self._set = True
         waiting, self._waiting = self._waiting, []
         for task in waiting:
             task.wake()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until it is set, at most so long; whether it is."""
+        """Wait until it is set, at most so many virtual seconds; whether it is set."""
         if not self._set:
             task = self._simulator.current
             if task is not None:

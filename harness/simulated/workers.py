@@ -1,7 +1,7 @@
 """The clients of a simulated run: each a simulated process with its own copies of its modules.
 
-The body is the very same as in a real process (``harness.clients.client_body``); commands and
-reports are handed over as objects, at once, in order.
+A client runs the same code as in a real process (``harness.clients.client_body``). Commands and
+reports are passed as objects, at once and in order.
 """
 
 import traceback
@@ -41,9 +41,9 @@ PRIVATE = (
     "rumpus.harness.clients.mortal_client",
     "rumpus.harness.clients.patient_call",
 )
-"""What each client has its own copy of, beside the module that it was told to build from: all
-that runs on threads, tells the time or draws lots. The rest of what these import is shared:
-messages, ``checker``, generators, which are data and pure functions."""
+"""Modules of which each client has its own copy, beside the module of its factory
+(``ClientSpec.build``): all that use threads, clocks or random numbers. Other modules that these
+import are shared: messages, ``checker``, generators. They are data and pure functions."""
 
 SHARED = (
     "kazoo.exceptions",
@@ -53,7 +53,8 @@ SHARED = (
     "rumpus.recipes.promises",
     "rumpus.workloads.framework.judgement",
 )
-"""What is data and pure functions among these. Classes take long to make."""
+"""Modules within the above packages that are shared all the same: they are data and pure functions,
+and to create their classes anew for each client would take long."""
 
 
 def client_host(client: int) -> str:
@@ -62,7 +63,7 @@ def client_host(client: int) -> str:
 
 
 class _Worker:
-    """One process and its channel, both ways."""
+    """A client's process, with commands to it and reports from it."""
 
     def __init__(self, process: Process, mailbox: SimMailbox, client: int) -> None:
         self.process = process
@@ -85,17 +86,17 @@ class _Worker:
             self._readers.popleft().wake()
 
     def take(self) -> list[Report] | None:
-        """What has been reported; None when nothing is left and nothing will come."""
+        """Take out what has been reported; None if there is nothing."""
         reports, self.reports = self.reports, []
         return reports or None
 
     # -- called by tasks of the client -----------------------------------------------------
 
     def report(self, report: Report) -> None:
-        """``ClientBody``'s ``send``. What a dead process does reaches nobody."""
+        """``ClientBody``'s ``send``. Reports of a dead process are dropped."""
         if not self.process.dead:
             self.reports.append(report)
-            # That an operation was called asks for nothing: it is read with what comes next.
+            # The driver need not react to an invocation: it reads that with the next report.
             urgent = type(report) is not Record or report.type != "invoke"
             self._mailbox.heard(self._client, urgent=urgent)
 
@@ -110,7 +111,7 @@ class _Worker:
 
 
 class SimWorkers(RestartableWorkers[_Worker]):
-    """Fulfils ``harness.clients.workers.Workers`` with simulated processes ``c0``, ``c1`` ...
+    """Implements ``harness.clients.workers.Workers`` with simulated processes ``c0``, ``c1`` ...
 
     Args:
         count: how many clients.
@@ -119,9 +120,9 @@ class SimWorkers(RestartableWorkers[_Worker]):
         logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
         notify: called with a message for the driver.
         origin: what monotonic clocks said when the run's clock was 0, in ns.
-        simulator: the world.
-        network: of the world.
-        mailbox: where the driver waits.
+        simulator: the simulated world.
+        network: the world's network.
+        mailbox: the mailbox at which the driver waits.
     """
 
     def __init__(
@@ -157,20 +158,20 @@ class SimWorkers(RestartableWorkers[_Worker]):
     # -- the driver's side ----------------------------------------------------------------
 
     def start(self) -> None:
-        """Start every process. They wait for ``Open``."""
+        """Start every process. They wait for the command ``Open``."""
         for client in range(self.count):
             self._start(client)
 
     def stream(self, client: int) -> int:
-        """The client itself: the mailbox is told of what it says."""
+        """The client's number, in place of a stream: the mailbox is told when a client reports."""
         return client
 
     def send(self, client: int, command: Command) -> None:
-        """Hand a command over. A dead client's is dropped: its end is noticed by itself."""
+        """Hand a command over. A dead client never reads it; its death is noticed elsewhere."""
         self._workers[client].command(command)
 
     def receive(self, client: int) -> list[Report] | None:
-        """Messages that have arrived; None when there are none and will be none."""
+        """Reports that have arrived; None if there are none and the process is dead."""
         worker = self._workers[client]
         reports = worker.take()
         if reports is None and not worker.process.dead:
@@ -198,14 +199,14 @@ class SimWorkers(RestartableWorkers[_Worker]):
         self._workers[client].process.freeze()
 
     def resume(self, client: int) -> None:
-        """Let it run again."""
+        """Let a client's process run again."""
         process = self._workers[client].process
         if process.frozen:
             process.thaw()
             self._session_record(client, "resumed")
 
     def kill(self, client: int) -> None:
-        """Kill it: its sockets are closed by the system, its session lingers."""
+        """Kill a client's process: its sockets are closed, its session lives until it expires."""
         worker = self._workers[client]
         if not worker.killed:
             worker.killed = True
@@ -214,7 +215,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
             self._notify(Exited(client))
 
     def state(self, client: int) -> ClientState:
-        """What its process is doing."""
+        """What a client's process is doing."""
         process = self._workers[client].process
         if process.dead:
             return "dead"
@@ -244,7 +245,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
             self._body(worker, client, space)
         except ProcessKilled:
             raise
-        except Exception:  # as a real process: its last words go to its log, and it ends
+        except Exception:  # as in a real process: the traceback goes to the log, and it ends
             self._log(client).write(traceback.format_exc())
             worker.process.kill()
             self._mailbox.heard(client)
@@ -260,7 +261,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
             build=build,
             send=worker.report,
             receive=worker.receive,
-            # Of the world, even where the client's own clock is wrong: records are for the judge.
+            # The world's clock, even if the client's is wrong: records are for the checker.
             clock=self._clock,
             home=SimHome(self._disks[client], worker.process),
             host=client_host(client),
@@ -268,7 +269,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
         body.run()
 
     def _log(self, client: int) -> TextIO:
-        """Where all processes of a client write, one after the other."""
+        """The log of a client, shared by all processes that it has one after the other."""
         if client not in self._open_logs:
             self._open_logs[client] = (self._logs / f"c{client}.log").open("a")
         return self._open_logs[client]
