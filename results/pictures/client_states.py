@@ -1,4 +1,4 @@
-"""The states of sessions, client processes and the leader over time, as the history records them."""
+"""The states of sessions, client processes and the leader over time, as a history records them."""
 
 from collections.abc import Iterable
 

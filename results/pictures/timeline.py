@@ -187,7 +187,7 @@ def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
 
 
 def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
-    """SVG elements of a row, wide spans one by one and narrow ones as density, and their number."""
+    """A row's SVG elements (narrow spans are drawn as density), and how many spans are narrow."""
     parts = []
     narrow: dict[str, dict[int, float]] = {}
     thinned = 0
