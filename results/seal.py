@@ -109,7 +109,7 @@ def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
         here = waiting.pop()
         try:
             entries = list(os.scandir(here))
-        except OSError:  # unreadable, so it counts as a file that cannot be read
+        except OSError:  # a directory that cannot be read counts as such a file
             yield in_utf8(here.relative_to(directory)), here
             continue
         for entry in entries:

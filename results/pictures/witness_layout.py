@@ -6,8 +6,8 @@ returned is a column, and columns are placed so that each operation has room for
 and a return at the same moment are concurrent, so the call's column is the first. Columns that do
 not fit into the width go on in further panels. Lanes are rows, one or more for each process.
 
-The *prefix* of a witness is an order in which operations before the contradiction can have taken
-effect.
+The *prefix* of a witness is an order in which operations can have taken effect, as far as a search
+found one.
 """
 
 from bisect import bisect_left
@@ -271,7 +271,7 @@ def fitting(words: str, columns: int) -> str:
 
 
 def folded(words: str, columns: int, most: int) -> list[str]:
-    """Words in at most ``most`` lines of ``columns`` each; an ellipsis replaces what is left out."""
+    """Words in at most ``most`` lines of ``columns`` each; an ellipsis replaces what is cut off."""
     lines: list[str] = []
     indent = ""
     while words:
