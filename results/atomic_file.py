@@ -7,12 +7,12 @@ from rumpus.results.store_error import StoreError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write a file in one step: either its old content stands or all of the new.
+    """Write a file in one step: a reader sees either the old content or all of the new.
 
     Text is written as UTF-8; what cannot be encoded becomes a question mark.
 
     Raises:
-        StoreError: it cannot be written; nothing is left beside it.
+        StoreError: it cannot be written; no temporary file is left.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -28,7 +28,7 @@ def link_atomically(link: Path, target: Path) -> None:
     """Point a symbolic link at a target (relative to the link), replacing an earlier link.
 
     Raises:
-        StoreError: it cannot be made, or something that is no link stands in its place.
+        StoreError: it cannot be made, or something that is not a link has its name.
     """
     if not link.is_symlink() and link.exists():
         raise StoreError(

@@ -19,9 +19,9 @@ _HEADLINES = {
 class DecisionDocument(msgspec.Struct, kw_only=True):
     """The answer, as ``rumpus check --model M --json`` prints it.
 
-    Operations are named by the index of the record of their call. ``seconds`` is the time of the
-    decision, ``read_seconds`` that of reading the file. See `checker.deciders.decision` for the
-    rest.
+    Operations are named by the index of the record of their call. ``seconds`` is the time that the
+    decision took, ``read_seconds`` the time that reading the file took. The other fields are those
+    of `checker.deciders.decision`.
     """
 
     file: str
@@ -42,7 +42,7 @@ class DecisionDocument(msgspec.Struct, kw_only=True):
     unknown: list[str]
 
     def to_json(self) -> bytes:
-        """As JSON in UTF-8, for people's eyes, too."""
+        """As JSON in UTF-8, indented so that people can read it."""
         return msgspec.json.format(msgspec.json.encode(self)) + b"\n"
 
     @property
@@ -51,7 +51,7 @@ class DecisionDocument(msgspec.Struct, kw_only=True):
         return _HEADLINES[self.valid]
 
     def remarks(self) -> list[str]:
-        """Why it is not valid, in words; what is hostile in a history stands as escapes."""
+        """Why it is not valid, in words; control characters from the history are escaped."""
         return self.unknown if self.description is None else [escaped(self.description)]
 
     def facts(self) -> list[str]:
@@ -73,15 +73,15 @@ def decision_document(
     seconds: float,
     read_seconds: float,
 ) -> DecisionDocument:
-    """Everything that there is to say of a decision.
+    """The document of a decision.
 
     Args:
-        file: what was judged.
+        file: the history that was judged.
         name: its format.
         table: its operations.
         decision: what was found; its rows are the table's.
-        seconds: what the decision took.
-        read_seconds: what reading took.
+        seconds: how long the decision took.
+        read_seconds: how long reading took.
     """
     witness = decision.witness
 

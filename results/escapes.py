@@ -1,17 +1,17 @@
-"""Strangers' text made harmless, once for each kind of output and at its border.
+"""Escaping of untrusted text: one function for each kind of output, called just before writing.
 
-Histories, descriptions and names of files come from strangers. Control characters give orders to
-terminals, overrides of the direction of writing show text as what it is not, and marks of Markdown
-become links. What is printed or written passes one of these functions as a whole, so that no piece
-of it can be forgotten. HTML is escaped by its templates, XML by its writer; what both leave in,
-`escaped_lines` takes out.
+Histories, descriptions and names of files are untrusted. Control characters steer terminals,
+overrides of the writing direction make text look like other text, and Markdown's special characters
+make links. Whatever is printed or written passes one of these functions as a whole, so that no
+piece of it can be forgotten. HTML is escaped by its templates and XML by its writer;
+`escaped_lines` then escapes the control characters that both leave in.
 """
 
 import json
 import re
 
 LONGEST_IN_MARKDOWN = 2000
-"""Characters of one text that stand in a page of Markdown."""
+"""Characters of one text that a page of Markdown shows; the rest is cut off."""
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&|~]|:(?=//)|(?<=www)\.")
 _BEGINS_A_BLOCK = re.compile(r"^([0-9]{0,9})([#=]|[-+.)](?=[ -]|$))")
@@ -19,16 +19,16 @@ _IN_HTML = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 class Markdown(str):
-    """Text that is Markdown already."""
+    """Text that is Markdown already, so that `in_markdown` leaves it as it is."""
 
     __slots__ = ()
 
 
 def escaped(words: str) -> str:
-    r"""Words in one line of nothing but glyphs: ``\x1b``, ``\u202e`` or ``\n`` for the rest.
+    r"""Words in one line, with escapes like ``\x1b``, ``\u202e`` or ``\n`` for the unprintable.
 
-    Control characters, overrides of direction, halves of surrogate pairs and what is invisible
-    are no glyphs (``str.isprintable``).
+    Unprintable (``str.isprintable``) are control characters, overrides of the writing direction,
+    halves of surrogate pairs and invisible characters.
     """
     if words.isprintable():
         return words
@@ -41,7 +41,10 @@ def escaped_lines(text: str) -> str:
 
 
 def in_json(document: bytes) -> bytes:
-    """A document in JSON for a terminal. What is escaped can only stand in its strings."""
+    """A document in JSON for a terminal, with JSON's escapes for unprintable characters.
+
+    Such characters can only be inside its strings, so it stays the same document.
+    """
     text = document.decode()
     if text.isprintable():
         return document
@@ -49,7 +52,7 @@ def in_json(document: bytes) -> bytes:
 
 
 def in_markdown(value: object) -> Markdown:
-    """Text in one line of a page of Markdown: no mark, link or HTML, and no block begins in it."""
+    """Text as one line of plain words in Markdown: no markup, link or HTML, no start of a block."""
     if isinstance(value, Markdown):
         return value
     words = " ".join(str(value).split())

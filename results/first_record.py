@@ -18,16 +18,16 @@ MOST_CLIENTS = 10_000
 
 
 class FirstRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """What a judge of the history alone has to know.
+    """What has to be known of a run to judge its history alone.
 
     Args:
         workload: name of the workload.
         recipe: name of the recipe within the workload.
-        promises: what the recipe promised at that time.
+        promises: what the recipe promised at the time of the run.
         clients: how many clients.
-        session_timeout: what clients asked for, in seconds.
+        session_timeout: the session timeout that clients asked for, in seconds.
         nemesis: kinds of fault that could be chosen.
-        directed: whether the fault plan was given by hand.
+        directed: whether the fault plan was given by the user.
         strict: whether hazards fail the run.
     """
 
@@ -41,18 +41,17 @@ class FirstRecord(msgspec.Struct, kw_only=True, frozen=True):
     strict: bool = False
 
     def value(self) -> Mapping[str, Any]:
-        """The record's value: the same for the same run, whatever the order of a set."""
+        """The record's value, with sets in sorted order: equal for equal fields."""
         value = msgspec.to_builtins(self, order="deterministic")
         assert isinstance(value, dict)
         return value
 
 
 def first_record(history: History) -> FirstRecord | None:
-    """What a history says of its run; None if it does not say it.
+    """The first record of a history; None if it has none.
 
     Raises:
-        ValueError: it says it twice, or in a way that cannot be read; the message names the
-            record.
+        ValueError: there are several, or its value is malformed; the message names the record.
     """
     found = history.events("control", FUNCTION)
     if not found:

@@ -25,24 +25,24 @@ MOST_MEMORY = 8 << 30
 _LONGEST_WAIT = 100_000_000  # ns that a record may wait in memory while others are appended
 _LARGEST_BATCH = 1024 * 1024  # bytes that may wait
 
-_PIECE = 256 * 1024  # bytes that are read at once: their records stay in the cache
+_PIECE = 256 * 1024  # bytes that are read at once: their records fit the CPU's cache
 _ENCODER = msgspec.json.Encoder()
 _TOO_LONG = f"longer than {MAX_LINE} bytes"
 _DECODING = msgspec.MsgspecError, UnicodeDecodeError, RecursionError
 
 
 class _Line(Op, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A record as it is written: without a value or an error that is null."""
+    """A record as it is written: a value or error that is null is left out."""
 
 
 class HistoryWriter:
     """Appends records to a new history file and numbers them.
 
     Records gather in memory and go to the operating system in whole batches: at ``flush``
-    (call it once a turn of the driver), and on an append when the oldest has waited for
-    100 ms. So a killed process loses at most its last batch.
+    (to be called once in each turn of the driver's loop), and on an append when the oldest record
+    has waited for 100 ms or the batch has 1 MiB. So a killed process loses at most its last batch.
 
-    When the disk refuses, one ``StoreError`` is raised, the file is cut back to its last whole
+    When writing fails, one ``StoreError`` is raised, the file is cut back to its last whole
     record, and ``broken`` is set; records appended afterwards are numbered and dropped, so that
     a run can still come to its orderly end.
 
@@ -51,7 +51,7 @@ class HistoryWriter:
         clock: nanoseconds, by which waiting is measured.
 
     Raises:
-        StoreError: it cannot be made.
+        StoreError: the file cannot be made.
     """
 
     def __init__(self, path: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
@@ -69,11 +69,11 @@ class HistoryWriter:
             raise StoreError.from_os_error(path, "begin a history", error) from error
 
     def append(self, op: Op) -> Op:
-        """Take in a record; returns it with its index.
+        """Append a record; returns it with its index.
 
         Raises:
-            StoreError: the disk refuses (once; see the class).
-            TypeError: its value is something that JSON has no word for.
+            StoreError: writing fails (raised once; see the class).
+            TypeError: its value cannot be written as JSON.
             ValueError: it is longer than ``MAX_LINE``.
         """
         op = msgspec.structs.replace(op, index=self.count)
@@ -95,7 +95,7 @@ class HistoryWriter:
         """Hand everything to the operating system.
 
         Raises:
-            StoreError: the disk refuses (once; see the class).
+            StoreError: writing fails (raised once; see the class).
         """
         if self._file is None or not self._batch or self.broken:
             return
@@ -111,7 +111,7 @@ class HistoryWriter:
             self._batch = bytearray()
 
     def _drop_torn_record(self, written: int) -> None:
-        """Cut the file after the last whole record of a batch of which a part was written."""
+        """Cut a partial record off the file, after ``written`` bytes of a batch were written."""
         torn = written - (self._batch.rfind(b"\n", 0, written) + 1)
         if self._file is not None and torn:
             os.ftruncate(self._file, os.fstat(self._file).st_size - torn)
@@ -133,10 +133,10 @@ class HistoryWriter:
 
 
 def encode_record(op: Op) -> bytes:
-    """A record as it stands in the file, without its newline; a value or error of null is left out.
+    """A record's line in the file, without its newline; a value or error of null is left out.
 
     Raises:
-        TypeError: its value is something that JSON has no word for.
+        TypeError: its value cannot be written as JSON.
     """
     return _ENCODER.encode(
         _Line(
@@ -152,29 +152,29 @@ def encode_record(op: Op) -> bytes:
 
 
 class PackedOp(Op, frozen=True, kw_only=True, gc=False):
-    """A record that keeps an object as bytes and decodes it whenever it is asked.
+    """A record whose value, if it is a JSON object, is kept as bytes and decoded at each access.
 
-    The bytes are MessagePack: the values, then the number of their names in ``_NAMES``. So a value
-    takes a quarter of the memory; those of a long run are most of what is kept of it.
+    The bytes are MessagePack: the object's values, then the index of its names in ``_NAMES``. A
+    value in this form takes a quarter of the memory, and values are most of a long history.
     """
 
-    @property  # type: ignore[misc] # as frozen as the field that it hides
+    @property  # type: ignore[misc] # it hides a field that is frozen, too
     def value(self) -> Any:
-        """As ``Op`` has it: a new object each time."""
+        """The value, as in ``Op``; where it was kept as bytes, a new object each time."""
         kept = _KEPT(self)
         if type(kept) is not bytes:
             return kept
         values = _DECODE(kept)
-        return dict(zip(_NAMES[values[-1]], values))  # noqa: B905 - the number is left over
+        return dict(zip(_NAMES[values[-1]], values))  # noqa: B905 - the index at the end is left over
 
     def __eq__(self, other: object) -> bool:
-        """Whether a record, kept in whichever way, says the same."""
+        """Whether another record, packed or not, has the same fields."""
         if not isinstance(other, Op):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in Op.__struct_fields__)
 
     def __hash__(self) -> int:
-        """As that of its index, which is its name."""
+        """The hash of its index, which identifies it in its history."""
         return hash(self.index)
 
 
@@ -183,12 +183,12 @@ _DECODE = msgspec.msgpack.Decoder().decode
 _MOST_SHARED = 1024
 _MOST_NAMES = 4096
 _NAMES: list[tuple[str, ...]] = []
-"""The names of objects' fields, in their order; the same few in all histories of a workload."""
+"""The lists of names that objects have; they are few, and the same in all of a workload."""
 _NUMBERS: dict[tuple[str, ...], int] = {}
 
 
 def _packed(path: Path) -> Iterator[Op]:
-    """The records of a history in little memory: equal words, and some equal values, are one."""
+    """The records of a history in little memory: packed, and with equal strings shared."""
     shared: dict[bytes, Any] = {}
     processes: dict[Process, Process] = {}
     encoder, buffer = msgspec.msgpack.Encoder(), bytearray()
@@ -196,9 +196,9 @@ def _packed(path: Path) -> Iterator[Op]:
         for op in piece:
             value = op.value
             if type(value) is dict and (number := _number(tuple(value))) is not None:
-                with contextlib.suppress(OverflowError):  # a number that no record may have
+                with contextlib.suppress(OverflowError):  # an integer too large for MessagePack
                     encoder.encode_into([*value.values(), number], buffer)
-                    kept = bytes(buffer)  # of its own size: ``encode`` cuts from a block
+                    kept = bytes(buffer)  # no larger than needed, as ``encode``'s are
                     if len(shared) < _MOST_SHARED:
                         shared.setdefault(kept, value)
                     value = shared.get(kept, kept)
@@ -215,7 +215,7 @@ def _packed(path: Path) -> Iterator[Op]:
 
 
 def _number(names: tuple[str, ...]) -> int | None:
-    """The number of an object's names; None where a history has too many that differ."""
+    """The index of an object's names in ``_NAMES``; None if they are new and there are too many."""
     number = _NUMBERS.get(names)
     if number is None and len(_NAMES) < _MOST_NAMES:
         number = _NUMBERS[names] = len(_NAMES)
@@ -224,7 +224,7 @@ def _number(names: tuple[str, ...]) -> int | None:
 
 
 def read_history(path: Path, *, clients: int | None = None) -> History:
-    """Load a history, up to its last whole record when it was cut off.
+    """Load a history; one that was cut off is read up to its last whole record.
 
     Args:
         path: a file of JSON Lines.
@@ -236,7 +236,7 @@ def read_history(path: Path, *, clients: int | None = None) -> History:
 
     Raises:
         UnreadableRun: it cannot be read, a line before the end is not a record, or it takes more
-            than `MOST_MEMORY`; the message names the line.
+            memory than `MOST_MEMORY`; the message names a malformed line.
     """
     ops = list(_packed(path))
     ended = bool(ops) and ops[-1].process == "control" and ops[-1].f == "end"
@@ -244,7 +244,7 @@ def read_history(path: Path, *, clients: int | None = None) -> History:
 
 
 def refuse_more_memory(path: Path) -> None:
-    """Many records with large nested values are a way to use up memory.
+    """Stop before a history uses up the memory, as large nested values in many records could.
 
     Raises:
         UnreadableRun: this process has taken more than `MOST_MEMORY`.
@@ -258,14 +258,14 @@ def refuse_more_memory(path: Path) -> None:
 
 
 def read_records(path: Path) -> Iterator[list[Op]]:
-    """The records of a history in pieces, in the order of the file, each under its index.
+    """The records of a history in pieces, in the order of the file, each with its index.
 
-    A file may be cut off anywhere: what follows the last newline counts if it is a record (a
-    part of one never is: its last brace is missing), and is left out if not.
+    A file may be cut off anywhere. What follows the last newline is used if it is a whole record
+    and left out if not; a part of a record is never taken for one, as its last brace is missing.
 
     Raises:
         UnreadableRun: it cannot be read, a line before the end is not a record, or a process is
-            neither a client nor one of those that are known; the message names the line.
+            neither a client nor has one of the known names; the message names the line.
     """
     decoder = msgspec.json.Decoder(Op)
     number, previous = 0, -1
@@ -306,10 +306,10 @@ def _whole_lines(path: Path) -> Iterator[tuple[bytes, int]]:
 def _decoded(
     path: Path, decoder: msgspec.json.Decoder[Op], lines: bytes, number: int, count: int
 ) -> list[Op]:
-    """The records of so many whole lines; ``number`` lines came before them."""
+    """The records of ``count`` whole lines and perhaps a rest; ``number`` lines came before."""
     with contextlib.suppress(*_DECODING):
         ops = decoder.decode_lines(lines)
-        if len(ops) == count:  # the decoder passes over empty lines
+        if len(ops) == count:  # else some were empty: the decoder skips them
             return ops
     ops = []
     *whole, rest = lines.split(b"\n")
@@ -325,7 +325,11 @@ def _decoded(
 
 
 def _with_indices(path: Path, ops: list[Op], number: int, previous: int) -> list[Op]:
-    """Records under their indices: their own, or their line's where they have none."""
+    """Records with their own indices, or where they have none, with those of their lines.
+
+    Raises:
+        UnreadableRun: an index is not above the one before it.
+    """
     named = []
     for line, op in enumerate(ops, number + 1):
         numbered = msgspec.structs.replace(op, index=line - 1) if op.index == -1 else op

@@ -13,7 +13,7 @@ from rumpus.checker.quantile import quantile
 
 @dataclass(frozen=True)
 class OperationStatistics:
-    """Figures of a group of operations; latencies are milliseconds of those that ended ok."""
+    """Figures of a group of operations; latencies are in milliseconds, of those that ended ok."""
 
     name: str
     ok: int
@@ -25,7 +25,7 @@ class OperationStatistics:
 
     @property
     def count(self) -> int:
-        """All of them."""
+        """The number of operations in the group."""
         return self.ok + self.fail + self.info
 
 
@@ -52,7 +52,7 @@ def by_function(operations: Iterable[Operation]) -> list[OperationStatistics]:
 def by_fault(
     operations: Iterable[Operation], windows: Sequence[FaultWindow]
 ) -> list[OperationStatistics]:
-    """Figures of operations called while a kind of fault was on, and while none was.
+    """Figures of the operations called while no fault was on, and under each kind of fault.
 
     An operation called under two kinds of fault counts for both.
     """
@@ -60,7 +60,7 @@ def by_fault(
     on = {kind: _Cover([w for w in windows if w.kind == kind]) for kind in kinds}
     begins = {window.begun for window in windows}
     changes = sorted(begins | {w.ended + 1 for w in windows if w.ended is not None})
-    # Which kinds are on from each change to the next; before the first none is.
+    # The kinds that are on before the first change (none), and from each change to the next.
     stretches = [[OUTSIDE]]
     stretches += [
         [kind for kind, cover in on.items() if time in cover] or [OUTSIDE] for time in changes
@@ -79,7 +79,7 @@ OUTSIDE = "no fault"
 
 
 class _Cover:
-    """The moments at which at least one of some windows is on; asks in logarithmic time."""
+    """The times at which at least one of the windows is on; a lookup takes logarithmic time."""
 
     def __init__(self, windows: Iterable[FaultWindow]) -> None:
         ordered = sorted(windows, key=lambda window: window.begun)

@@ -21,10 +21,10 @@ from rumpus.results.untrusted_file import read_regular
 FORMAT_VERSION = 1
 """Version of the files in a run's directory (docs/history-format.md)."""
 
-_LARGEST = 8 << 20  # bytes: a plan of thousands of faults, and a year of readings of the clocks
+_LARGEST = 8 << 20  # bytes: room for a plan of thousands of faults and a year of clock anchors
 
 
-# What a stranger's file says is bounded: lists are made as long as some of these numbers say.
+# Numbers in an untrusted file are bounded: some of them become the lengths of lists.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_CLIENTS)]
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 _Nanoseconds = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
@@ -45,12 +45,12 @@ class RunRecord(msgspec.Struct, kw_only=True):
     Args:
         run: the run's id, which also labels its containers and networks.
         rumpus: version of the program.
-        started: when, in UTC.
-        argv: the command line, from the program's name on; what to type to run it again.
+        started: the time of the start, in UTC.
+        argv: the command line, from the program's name on.
         workload: name of the workload, ``lock`` for example.
         recipe: name of the recipe within the workload.
-        promises: what the recipe promised at that time.
-        line: where its contenders stand on the server, if it has such a place.
+        promises: what the recipe promised at the time of the run.
+        line: where on the server its contenders queue, if the recipe has such a place.
         ensemble: ``docker`` or ``sim``.
         nodes: how many servers.
         clients: how many clients.
@@ -58,22 +58,22 @@ class RunRecord(msgspec.Struct, kw_only=True):
         nemesis: kinds of fault that could be chosen.
         nemesis_interval: seconds between two faults, on average.
         plan: the fault plan, as plain data; None when there is none.
-        seed: of every random choice.
+        seed: decides every random choice.
         image: the servers' container image, None where there is none.
         strict: whether hazards fail the run.
         fencing: whether the witness checks fencing tokens.
-        session_timeout: what clients ask for, in seconds.
+        session_timeout: the session timeout that clients ask for, in seconds.
         tick_ms: the servers' ``tickTime``.
         options: what else was chosen: ``directed``, whether a fault plan was given;
             ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
             ``server_mutant``, the mistake that its servers have (``simulation.zookeeper.mutants``).
-        clock_anchors: pairs of the two clocks, so that the wall-clock milliseconds in servers'
-            logs can be laid on the run's monotonic clock.
-        versions: of what the run stood on: ``python``, ``kazoo``, ``zookeeper`` ...
-        interrupted: whether somebody ended it before its time.
+        clock_anchors: readings of both clocks, to convert the wall-clock milliseconds in servers'
+            logs to the run's monotonic clock.
+        versions: of the software that was used: ``python``, ``kazoo``, ``zookeeper`` ...
+        interrupted: whether somebody ended the run before its time.
         digest: hash of everything that happened in a simulated run, the same for the same seed;
             None until it has ended, and on docker.
-        virtual_seconds: how long a simulated run took on its own clock; None as above.
+        virtual_seconds: how long a simulated run took on its own clock; None where digest is.
         format: version of this file's format.
     """
 
@@ -115,7 +115,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         return WallClock((anchor.monotonic, anchor.wall) for anchor in self.clock_anchors)
 
     def first_record(self) -> FirstRecord:
-        """What the run's history says of the run."""
+        """The first record of the run's history, as it should be."""
         return FirstRecord(
             workload=self.workload,
             recipe=self.recipe,
@@ -128,24 +128,25 @@ class RunRecord(msgspec.Struct, kw_only=True):
         )
 
     def differences(self, said: FirstRecord) -> list[str]:
-        """The fields in which the history's first record says something else."""
+        """The fields in which the history's first record differs from this record."""
         here = self.first_record()
         return [
             name for name in here.__struct_fields__ if getattr(here, name) != getattr(said, name)
         ]
 
     def planned(self) -> list[dict[str, Any]]:
-        """The entries of the fault plan; none where it has none."""
+        """The well-formed entries of the fault plan; none if there is no plan."""
         entries = self.plan.get("entries", []) if isinstance(self.plan, dict) else []
         return [e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), int | str)]
 
     def command_line(self) -> str:
-        """What to type to do it again; quoted for a shell.
+        """The command that repeats the run, or the check; quoted for a shell.
 
-        A run's seed is spelled out. A simulated run says that it was one, and by which schedule:
-        it can be had again to the last byte anywhere. A check needs none of that.
+        For a run it names the seed, also where that was drawn. For a simulated run it names
+        ``--ensemble sim`` and the mode of preemption, too, so that it repeats the run exactly on
+        any machine.
         """
-        # Whatever the record says: a stranger's command is not to be copied into a shell.
+        # It begins with rumpus whatever the record says: an untrusted program must not be run.
         _, *arguments = self.argv or ["rumpus", "run", self.workload]
         if arguments[:1] == ["check"]:
             return shlex.join(["rumpus", *arguments])

@@ -1,6 +1,6 @@
-"""What records carry as their values, by process and function (docs/history-format.md).
+"""The types of records' values, by process and function (docs/history-format.md).
 
-Checkers and pictures rely on these shapes, so a run's history is held to them before it is judged.
+Checkers and pictures rely on these types, so a run's history is checked before it is judged.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ class _Fault(msgspec.Struct):
 
 
 class _Mended(msgspec.Struct):
-    id: int | str | None  # null for what no fault of the plan had left
+    id: int | str | None  # null where no fault of the plan was the cause
     verified: bool
 
 
@@ -120,21 +120,21 @@ _OF_EVENTS: Final[Mapping[tuple[str, str | None], Any]] = {
     ("control", "phase"): _Phase | None,
     ("control", None): dict[str, Any] | None,
 }
-"""Process and function (None: any other) -> what the value is."""
+"""Process and function (None: any other function) -> type of the value."""
 
 _WHEN_OK: Final[Mapping[str, Any]] = {
     "acquire": _Grant | None,
     "campaign": _Grant | None,
     "inspect": _Look,
 }
-"""A client's operation -> the value of its ok."""
+"""A client's operation -> type of the value of its completion of type ``ok``."""
 
 
 def check_records(history: History) -> None:
-    """Hold a history to the format: each record's value, one first record, calls paired.
+    """Check that a history has the format: types of values, one first record, calls paired.
 
     Raises:
-        ValueError: it does not keep to it; the message names the record and the field.
+        ValueError: it has not; the message names the record and the field.
     """
     if not _all_fit(history):
         for op in history:
@@ -148,7 +148,7 @@ def check_records(history: History) -> None:
 
 
 def _all_fit(history: History) -> bool:
-    """Whether all records keep to it, looked at many at a time; which one does not is not told."""
+    """Whether all records have the right types: a fast check, many records at a time."""
     ops = iter(history)
     while many := list(islice(ops, MANY)):
         columns: dict[Any, list[Any]] = {

@@ -20,7 +20,7 @@ from rumpus.results.record import FORMAT_VERSION, RunRecord
 
 
 class AnomalyCount(msgspec.Struct, kw_only=True):
-    """Anomalies of one kind. ``longest_ms`` is None where length means nothing."""
+    """Anomalies of one kind. ``longest_ms`` is None for kinds without a duration."""
 
     kind: str
     promised: bool
@@ -64,12 +64,12 @@ class CheckFindings(msgspec.Struct, kw_only=True):
 
 
 class ResultsDocument(msgspec.Struct, kw_only=True):
-    """The outcome of a run. Lengths are milliseconds, times in ``checks`` nanoseconds.
+    """The outcome of a run. Durations are in milliseconds, times in ``checks`` in nanoseconds.
 
-    ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (those of
-    ZooKeeper itself). ``digest`` and ``virtual_seconds`` are those of a simulated run, None
-    elsewhere. ``measures`` are figures that nobody judges (``checker.measures``);
-    ``versions`` what the run stood on.
+    ``blamed`` says whose promises a violation breaks: the recipe's, or the servers' (ZooKeeper's
+    own). ``digest`` and ``virtual_seconds`` are None unless the run was simulated. ``measures`` are
+    figures that do not affect the verdict (``checker.measures``); ``versions`` are those of the
+    software that was used.
     """
 
     format: int = FORMAT_VERSION
@@ -108,16 +108,17 @@ class ResultsDocument(msgspec.Struct, kw_only=True):
 def results_document(
     directory: Path, record: RunRecord, history: History, verdict: Verdict
 ) -> ResultsDocument:
-    """Put together what a run came to.
+    """Put a run's results together.
 
     Args:
-        directory: where the run lies.
+        directory: the run's directory.
         record: what was run.
         history: what happened.
-        verdict: what was made of it.
+        verdict: the findings of the checkers.
 
     Raises:
-        ValueError: the history's records do not fit together; the message names the record.
+        ValueError: calls and completions, or starts and stops of faults, do not pair; the message
+            names the record.
     """
     operations = history.operations()
     return ResultsDocument(

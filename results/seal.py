@@ -1,7 +1,8 @@
-"""``seal.json``: a checksum of every file that a run is judged by, made when the run has ended.
+"""``seal.json``: a checksum of every file that is evidence of a run, made when the run has ended.
 
-What is made of a run (results, report) is not evidence and may be made again. A run that did not
-come to its end (killed, or the disk was full) has no seal.
+A run is judged by its evidence (history, logs and the like). Its results and report are made from
+the evidence and may be made again, so they are not sealed. A run that did not come to its end
+(killed, or the disk was full) has no seal.
 """
 
 import hashlib
@@ -23,12 +24,12 @@ MADE_OF_IT = frozenset({SEAL, "results.json", "report.html", "junit.xml", "summa
 """Files that are made from the evidence."""
 
 LOGGED_ON = frozenset({"harness.log"})
-"""Written to while the run is judged, and not judged by."""
+"""Files that are written to even while the run is judged, and are no evidence."""
 
 MOST_EVIDENCE = 8 << 30
-"""Bytes that the files of a run may have together; a sparse file may claim any size."""
+"""Bytes that the evidence of a run may have; a bound because a sparse file may have any size."""
 
-_LARGEST_SEAL = 8 << 20  # bytes: the names of tens of thousands of files
+_LARGEST_SEAL = 8 << 20  # bytes: room for the names of tens of thousands of files
 
 
 class _Sealed(msgspec.Struct):
@@ -63,9 +64,9 @@ def seal(directory: Path) -> None:
 
 
 def changes(directory: Path) -> list[str] | None:
-    """What is not as it was when the run was sealed, in words; None if it has no seal.
+    """What has changed since the run was sealed, in words; None if it has no seal.
 
-    A file of another size is not read, however large it is now.
+    A file whose size differs is not read, however large it is now.
 
     Raises:
         UnreadableRun: the seal is malformed.
@@ -102,17 +103,17 @@ def changes(directory: Path) -> list[str] | None:
 
 
 def _evidence(directory: Path) -> Iterator[tuple[str, Path]]:
-    """The files of a run that it is judged by, whatever they are: name within the run, path."""
+    """A run's evidence, of whatever type the files are: name within the run, path."""
     waiting = [directory]
     while waiting:
         here = waiting.pop()
         try:
             entries = list(os.scandir(here))
-        except OSError:  # what is in it nobody can tell, so it counts as a file that cannot be read
+        except OSError:  # a directory that cannot be read counts as such a file
             yield in_utf8(here.relative_to(directory)), here
             continue
         for entry in entries:
-            # A link in place of a directory is not followed: it is something that has come since.
+            # A link to a directory is not followed: no run makes one, so it is reported as new.
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(here / entry.name)
             elif here != directory or not (
@@ -134,8 +135,8 @@ def _sealed(path: Path, largest: int) -> _Sealed:
     """A file's size and checksum.
 
     Raises:
-        UnfitFile: it is no regular file, or larger.
-        OSError: it cannot be read, or is a link.
+        UnfitFile: it is a link or no regular file, or larger than ``largest``.
+        OSError: it cannot be read.
     """
     if path.is_symlink():
         raise UnfitFile(path, "it is a link", "remove it")

@@ -1,4 +1,4 @@
-"""What can go wrong with the files of a run, told so that a user knows what to do."""
+"""Errors about the files of a run; their messages say what the user can do."""
 
 import errno
 from pathlib import Path
@@ -25,7 +25,7 @@ class StoreError(Exception):
 
     @classmethod
     def from_os_error(cls, path: Path, doing: str, error: OSError) -> Self:
-        """Tell an operating system's error in words; ``doing`` is what was tried."""
+        """The error for an operating system's error; ``doing`` says what was tried."""
         reason = error.strerror or str(error)
         return cls(path, f"cannot {doing} ({reason})", _REMEDIES.get(error.errno or 0, _CHECK))
 

@@ -1,4 +1,4 @@
-"""Files that others made, read for the command line: every refusal in words."""
+"""Opening untrusted files for the command line; every error says in words what is wrong."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors put it before UTF-8; it means
 
 @contextlib.contextmanager
 def open_regular(path: Path, doing: str, largest: int | None = None) -> Iterator[BinaryIO]:
-    """A file to read bytes from; its own errors while it is read are told in words, too.
+    """Open a file to read bytes from; errors while it is read raise ``UnreadableRun``, too.
 
     Pipes and devices are refused: reading them may wait or go on for ever. A byte order mark at
-    the beginning is passed over.
+    the beginning is skipped.
 
     Args:
         path: the file.
         doing: what is tried, for messages: "read the history".
-        largest: how many bytes it may have; None where its reader keeps to a bound of its own.
+        largest: how many bytes it may have; None if the caller limits what it reads.
 
     Raises:
         UnreadableRun: it is not there, no regular file, too large, or cannot be read.
@@ -39,6 +39,6 @@ def open_regular(path: Path, doing: str, largest: int | None = None) -> Iterator
 
 
 def read_regular(path: Path, doing: str, largest: int) -> bytes:
-    """All of a file; as `open_regular`."""
+    """The content of a file; arguments and errors are those of `open_regular`."""
     with open_regular(path, doing, largest) as file:
         return file.read(largest)

@@ -40,7 +40,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def incompleteness(history: History) -> str | None:
-    """What to say of a history whose end is missing; None if it is whole."""
+    """A remark about a history whose end is missing; None if it is complete."""
     if not history.truncated:
         return None
     return (
@@ -50,12 +50,12 @@ def incompleteness(history: History) -> str | None:
 
 
 def seconds(nanoseconds: int, digits: int = 1) -> str:
-    """A length of time: ``12.3 s``."""
+    """A duration as text: ``12.3 s``."""
     return f"{nanoseconds / 1e9:.{digits}f} s"
 
 
 def milliseconds(length: float | None) -> str:
-    """A length of time given in milliseconds: ``0.42 ms``, ``12.3 ms``, ``6.2 s``; or ``-``."""
+    """A duration in milliseconds as text: ``0.42 ms``, ``12.3 ms``, ``6.2 s``; ``-`` for None."""
     if length is None:
         return "-"
     if length >= 1000:

@@ -1,4 +1,4 @@
-"""What words of the command line may be, each refusing in words what is not; and their options."""
+"""Types of command-line arguments, with errors in words; options that several commands have."""
 
 import argparse
 from collections.abc import Callable
@@ -12,21 +12,21 @@ Number = TypeVar("Number", int, float)
 
 
 def count(least: int, most: int) -> Callable[[str], int]:
-    """A whole number between two."""
+    """A parser of whole numbers from ``least`` to ``most``."""
     return _between(least, most, int, "a whole number", "{number} is not from {least} to {most}")
 
 
 def seconds(least: float = SHORTEST_S, most: float = LONGEST_S) -> Callable[[str], float]:
-    """A time in seconds between two."""
+    """A parser of times in seconds from ``least`` to ``most``."""
     outside = "{text} is not from {least:g} to {most:g} seconds"
     return _between(least, most, float, "a number of seconds", outside)
 
 
 def name(text: str) -> str:
-    """Anything but nothing.
+    """Any text that is not blank.
 
     Raises:
-        argparse.ArgumentTypeError: it is nothing.
+        argparse.ArgumentTypeError: it is blank.
     """
     if not text.strip():
         raise argparse.ArgumentTypeError("it is empty")
@@ -65,7 +65,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
-    """What a command reads."""
+    """The argument that names the run or the history to read."""
     words = "directory of a run (runs/latest, for example), or a history"
     parser.add_argument("path", type=Path, metavar="RUN_OR_HISTORY", help=words)
 

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(words)
     for word in words:
         if _surrogates(word):
-            # It goes into the run's record, its report and what is printed: all are UTF-8.
+            # The word goes into the run's record, its report and the output: all are UTF-8.
             parser.error(f"{word!a} is not UTF-8: give the file or directory another name")
     arguments = parser.parse_args(words)
     arguments.argv = words
@@ -47,8 +47,8 @@ def interrupted(words: Sequence[str], printed: int = 0) -> int:
     """Say that somebody has ended the command; the exit code.
 
     Args:
-        words: those of the command line.
-        printed: how many documents had been printed when the command began.
+        words: the command line's arguments.
+        printed: how many JSON documents had been printed when the command began.
     """
     _say("interrupted", style="yellow")
     if "--json" in words and documents_printed() == printed:
@@ -62,7 +62,7 @@ def _surrogates(word: str) -> bool:
 
 
 def _command(arguments: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
-    """What to call. It is imported only now: each command starts as fast as it can."""
+    """The function to call. Only its module is imported, so that each command starts fast."""
     name = arguments.command
     if name == "check_command" and arguments.model is not None:
         name = "check_model"
@@ -88,7 +88,7 @@ def _refused(arguments: argparse.Namespace, error: Exception) -> int:
 
 def _is_crash(error: Exception) -> bool:
     """Whether a client's process failed: perhaps by what a user's recipe did."""
-    # Not before something has failed: what runs need takes long to import.
+    # Imported only after a failure: the modules of runs are slow to import.
     crash = importlib.import_module("rumpus.harness.clients.workers").WorkerCrash
     return isinstance(error, crash)
 
@@ -103,14 +103,14 @@ def _words(error: Exception) -> str:
 
 
 def _answer(code: int, reason: str) -> None:
-    """Put a document on standard output for a command that has no other, if that can be done."""
+    """Print, if possible, a JSON document for a command that ended without one."""
     document = {"valid": "unknown", "outcome": "none", "exit_code": code, "reasons": [reason]}
     with contextlib.suppress(StoreError):
         print_json(json.dumps(document, indent=2).encode() + b"\n")
 
 
 def _say(words: str, style: str = "") -> None:
-    # One line, however long: what it names must stay in one piece to be copied.
+    # Never wrapped: paths and commands in it must stay in one piece to be copied.
     notices().print(Lines(f"rumpus: {words}", style), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Where people read: consoles that outlive their readers."""
+"""Standard output and standard error, as consoles that go on working when their reader has gone."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from rumpus.results.escapes import escaped_lines, in_json
 from rumpus.results.store_error import StoreError
 
 NEWLINE = "↵"
-"""Stands on a terminal for a newline in the middle of a line."""
+"""Printed in place of a newline that is part of a text and not the end of a line."""
 
 _printed: list[int] = []
 
@@ -24,22 +24,23 @@ _printed: list[int] = []
 def notices() -> Console:
     """Standard error, for everything that is not the answer itself.
 
-    When its reader has gone (a closed terminal, the end of a pipe) what is written is lost and
-    nothing fails: a run must come to its end all the same.
+    When its reader has gone (a closed terminal, the end of a pipe), what is written is discarded
+    and no error is raised: a run must come to its end all the same.
     """
     return _Escaping(file=cast("TextIO", _Unheeded(sys.stderr, OSError)))
 
 
 def answers() -> Console:
-    """Standard output, for commands whose answer is text. Its reader may have gone, too.
+    """Standard output, for commands whose answer is text.
 
-    Printing raises ``StoreError`` when it cannot be written for another reason.
+    When its reader has gone, what is written is discarded. Where writing fails for another
+    reason, printing raises ``StoreError``.
     """
     return _Escaping(file=cast("TextIO", _Unheeded(sys.stdout, BrokenPipeError)))
 
 
 def print_json(document: bytes) -> None:
-    """Put a JSON document on standard output; likewise."""
+    """Put a JSON document on standard output; errors are handled as by `answers`."""
     print_text([in_json(document).decode()])
     _printed.append(len(document))
 
@@ -50,7 +51,7 @@ def documents_printed() -> int:
 
 
 def print_text(pieces: Iterable[str]) -> None:
-    """Put text on standard output as it is; likewise."""
+    """Put text on standard output as it is; errors are handled as by `answers`."""
     stream = _Unheeded(sys.stdout, BrokenPipeError)
     for piece in pieces:
         stream.write(piece)
@@ -58,7 +59,7 @@ def print_text(pieces: Iterable[str]) -> None:
 
 
 def shown(path: Path) -> Path:
-    """A path as people read it: from here where it is below here."""
+    """A path for people to read: relative to the working directory if it is inside that."""
     try:
         here = Path.cwd()
     except OSError:  # it has been removed
@@ -67,11 +68,14 @@ def shown(path: Path) -> Path:
 
 
 class Lines:
-    """Text of several lines; any other is one, so that nothing in it looks like a line of ours.
+    """Text that is printed as several lines.
+
+    In any other text a newline is printed as `NEWLINE`, so that no part of a text from a file
+    looks like a line of rumpus's own.
 
     Args:
         text: the lines; a newline at the end makes no difference.
-        style: of all of them.
+        style: the style of all lines.
     """
 
     def __init__(self, text: str, style: str = "") -> None:
@@ -84,12 +88,12 @@ class Lines:
 
 
 class _Escaping(Console):
-    """A console on which nothing that is printed can give orders to the terminal."""
+    """A console that prints control characters as escapes, so that no text steers the terminal."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """The pieces that are printed; orders of the console's own are no text."""
+        """The segments to print; the console's own control codes are left as they are."""
         if type(renderable) is Text and "\n" in renderable.plain:
             renderable = renderable.copy()
             renderable.plain = renderable.plain.replace("\n", NEWLINE)
@@ -101,7 +105,10 @@ class _Escaping(Console):
 
 
 class _Unheeded(io.TextIOBase):
-    """A text stream that does not mind certain errors: all that follows goes nowhere."""
+    """A text stream that sends everything to the null device once a write has failed.
+
+    Errors of the type ``suffered`` are ignored; others raise ``StoreError``, once.
+    """
 
     def __init__(self, stream: TextIO, suffered: type[OSError]) -> None:
         self._stream = stream

@@ -21,11 +21,11 @@ MEANINGS: Final = {
 _OF_HOST: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS}
 )
-"""Errors of the operating system that are the host's wherever they come up."""
+"""Errors of the operating system that are the host's fault wherever they are raised."""
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code of a command that an exception ended."""
+    """The exit code of a command that was ended by an exception."""
     if isinstance(error, KeyboardInterrupt):
         return UNDECIDED
     if isinstance(error, (UsageError, UnreadableRun)):
@@ -34,7 +34,7 @@ def exit_code(error: BaseException) -> int:
         return ENVIRONMENT
     if isinstance(error, OSError) and error.errno in _OF_HOST:
         return ENVIRONMENT
-    # Not before something has failed: what runs need takes long to import.
+    # Imported only after a failure: the modules of runs are slow to import.
     if isinstance(error, importlib.import_module("rumpus.nemesis.entry").PlanError):
         return USAGE
     if isinstance(error, importlib.import_module("rumpus.harness.ensemble").EnvironmentRefusal):

@@ -1,4 +1,7 @@
-"""Ctrl-C and other signals to end, as a wish that is asked for, so that nothing is torn midway."""
+"""Ctrl-C and other signals that ask a run to end: noted in a flag that the run polls.
+
+So no step of the run is cut off in the middle.
+"""
 
 import queue
 import signal
@@ -8,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a polite kill, and the end of the terminal."""
+"""Ctrl-C, plain ``kill``, and the closing of the terminal."""
 
 FIRST = "interrupted: healing, gathering, checking what there is, tearing down"
 AGAIN = "already ending, in some seconds; nothing would be gained by force"
@@ -18,17 +21,17 @@ class Interruption:
     """Whether somebody has asked the run to end."""
 
     def __init__(self) -> None:
-        self._requested = bool(_wishes)  # one that an import has swallowed, say
+        self._requested = bool(_wishes)  # before now, and swallowed by an import, say
         _wishes.clear()
 
     def requested(self) -> bool:
-        """Whether it was asked for."""
+        """Whether a signal to end has come."""
         return self._requested
 
     @contextmanager
     def listening(self, say: Callable[[str], None]) -> Iterator[None]:
-        """Take the signals while the block runs; ``say`` is told what is done about them."""
-        # A signal comes in the middle of anything, a print too: another thread does the talking.
+        """Handle the signals while the block runs; ``say`` prints what is done about them."""
+        # A signal may come in the middle of a print, so another thread prints the messages.
         sayings: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
         def speak() -> None:
@@ -50,11 +53,11 @@ class Interruption:
 
 
 _wishes: list[int] = []
-"""Signals that came and have not ended anything yet: what runs at the time may swallow them."""
+"""Signals that have come and ended nothing yet: their ``KeyboardInterrupt`` may be swallowed."""
 
 
 def wish(number: int, *_: Any) -> None:
-    """A handler: notes that somebody wants an end, and raises ``KeyboardInterrupt``."""
+    """A signal handler: notes the signal and raises ``KeyboardInterrupt``."""
     _wishes.append(number)
     raise KeyboardInterrupt
 
@@ -73,9 +76,9 @@ def as_keyboard_interrupt() -> Iterator[None]:
 @contextmanager
 def _handling(handler: Callable[..., Any]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's alone
+        yield  # only the main thread can set signal handlers
         return
-    # One that is ignored was meant to be (nohup, a shell's background job).
+    # A signal that is ignored already stays ignored (nohup, a shell's background job).
     heeded = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
     earlier = {number: signal.signal(number, handler) for number in heeded}
     try:

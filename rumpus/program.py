@@ -1,4 +1,4 @@
-"""The program: what has to be seen to before anything else of it is imported, and after all."""
+"""The program's entry: sets up streams and signals before it imports the rest, and exits."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ from rumpus.interruption import ENDING, wish
 def main() -> int:
     """Run the command line; the exit code.
 
-    A signal that comes while modules are imported ends the program in order, as later on. So does
-    one that comes when all is done: it changes nothing then.
+    A signal that comes while modules are imported ends the program in order, as it does later. One
+    that comes after the command has ended is ignored.
     """
     _open_closed_streams()
     for number in ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:  # else it was meant to be (nohup)
+        if signal.getsignal(number) != signal.SIG_IGN:  # else it stays ignored (nohup)
             signal.signal(number, wish)
     try:
         from rumpus.command_line import main as command_line  # noqa: PLC0415 - see above
@@ -38,23 +38,27 @@ def main() -> int:
 
 
 def _leave(code: int) -> None:
-    """End now. An interruption that an ``exec`` saw in passing would end Python by its signal."""
+    """Exit at once, with the code.
+
+    Where a ``KeyboardInterrupt`` has passed through an ``exec``, even if it was caught later, a
+    regular exit of Python would kill the process by SIGINT instead.
+    """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # its reader has gone, or its disk is full: said before
+        with contextlib.suppress(OSError):  # its reader has gone, or its disk is full
             stream.flush()
     os._exit(code)
 
 
 def _open_closed_streams() -> None:
-    """Put nothing in the place of standard streams that are closed.
+    """Open the null device in place of standard streams that are closed.
 
-    Else the next file that is opened would take their place, and what is printed would go there.
+    Else the next file that is opened would get a stream's number, and receive what is printed.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
         stream: Any = getattr(sys, name)
         if stream is None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))

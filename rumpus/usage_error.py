@@ -1,5 +1,5 @@
-"""What a user asked for does not exist or cannot be."""
+"""The error for what a user asked for and what does not exist or cannot be done."""
 
 
 class UsageError(Exception):
-    """Said without a traceback; the command line exits with 2."""
+    """Its message is printed without a traceback, and the exit code is 2."""

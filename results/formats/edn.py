@@ -1,7 +1,7 @@
-r"""EDN, the notation of Clojure's data, read from files of strangers.
+r"""A reader of EDN, the notation of Clojure's data, for untrusted files.
 
-The grammar is that of <https://github.com/edn-format/edn>, with what Clojure's printer puts into
-histories besides: ``##Inf``, ``#"..."``, ``#<...>``, metadata, and namespaces of maps. Nothing is
+The grammar is that of <https://github.com/edn-format/edn>, and what else Clojure's printer puts
+into histories: ``##Inf``, ``#"..."``, ``#<...>``, metadata, and namespaces of maps. Nothing is
 evaluated: a tag, known or not, is dropped and its value kept.
 
 =====================================  ==========================================================
@@ -14,13 +14,13 @@ EDN                                    Python
 ``:keyword symbol``                    str; a keyword without its colon: ``:x`` and ``"x"`` are
                                        one value
 ``[1 2] (1 2)``                        list
-``{:a 1}``                             dict; a key that cannot be one is frozen
+``{:a 1}``                             dict; a key that is not hashable is frozen
 ``#{1 2}``                             frozenset
 =====================================  ==========================================================
 
-The reader keeps its own stack, so nesting costs no recursion. Of the outermost vector or list of
-a file it gives the elements one by one, so that a history costs the memory of one record,
-whether it is written as one vector or as one map a line.
+The reader keeps its own stack, so nesting costs no recursion. If a file is one vector or list, its
+elements are read one by one. So reading a history takes the memory of one record, whether the
+history is one vector or has one map a line.
 """
 
 import codecs
@@ -34,28 +34,28 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from rumpus.checker.deciders.operation_table import MAX_BITS, MAX_DEPTH, freeze
 
 MAX_FORM = 16 * 1024 * 1024
-"""Longest form that is read, in characters."""
+"""Longest form (EDN's word for a value, here a record) that is read, in characters."""
 
 MAX_DIGITS = 4300
 """Longest number that is read, in characters."""
 
 MAX_BITS_OF_RATIO = 30
 MAX_DECIMALS = 18
-"""Of each part of a ratio; digits and exponent of a decimal. `MAX_BITS` is that of an integer.
+"""Bits of each part of a ratio; digits and exponent of a decimal. `MAX_BITS` is for integers.
 
-Python's hash of a number is the number modulo 2^61 - 1: beyond these bounds any number of unequal
-ones can have one hash, and what looks them up takes quadratic time.
+Python's hash of a number is the number modulo 2^61 - 1. Beyond these bounds any number of unequal
+numbers can have the same hash, and looking them up in a dict takes quadratic time.
 """
 
 MAX_VALUES = 1_000_000
-"""Most values and brackets in one form: 16 MiB could be eight million, and take ten seconds."""
+"""Most values and brackets in one form: 16 MiB could hold eight million, and take ten seconds."""
 
 
 class MalformedEdn(ValueError):  # noqa: N818 - reads as what it is
     """A file is not EDN.
 
     Args:
-        line: where, counted from 1.
+        line: the line of the mistake, counted from 1.
         why: what is wrong there.
     """
 
@@ -66,10 +66,11 @@ class MalformedEdn(ValueError):  # noqa: N818 - reads as what it is
 
 
 def read_forms(file: BinaryIO) -> Iterator[tuple[int, Any]]:
-    """The forms of a file, or of the one vector or list that the file is, with their lines.
+    """The forms of a file, each with its line; for a file that is one vector or list, its elements.
 
     Raises:
-        MalformedEdn: it is not EDN in UTF-8, or beyond `MAX_FORM`, `MAX_DIGITS`, `MAX_VALUES` or
+        MalformedEdn: it is not EDN in UTF-8, or exceeds one of the bounds `MAX_FORM`,
+            `MAX_DIGITS`, `MAX_BITS`, `MAX_BITS_OF_RATIO`, `MAX_DECIMALS`, `MAX_VALUES` and
             `MAX_DEPTH`.
     """
     window = _Window(file)
@@ -94,7 +95,7 @@ def read_forms(file: BinaryIO) -> Iterator[tuple[int, Any]]:
 
 
 class _Window:
-    """The text of a file from a position on, as far as it has been read."""
+    """The part of a file that has been read and not passed yet, and the position in it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.text = ""
@@ -116,7 +117,7 @@ class _Window:
         return self._line
 
     def pass_blanks(self) -> None:
-        """Go to the next form, with all of it in the text; or to the end."""
+        """Go to the next form, or to the end, and read on until all of the form is in the text."""
         while True:
             blanks = _BLANKS.match(self.text, self.position)
             assert blanks
@@ -145,7 +146,7 @@ class _Window:
 
 
 class _Frame(NamedTuple):
-    """What is open: a collection by its bracket, or a prefix by its name."""
+    """A collection (its ``kind`` is its bracket) or a prefix (its name) that has not ended yet."""
 
     kind: str
     start: int
@@ -153,9 +154,9 @@ class _Frame(NamedTuple):
 
 
 def _read_form(window: _Window) -> list[Any]:
-    """The form at the position; none if it is a discarded one."""
+    """The form at the position, in a list; an empty list if the form is discarded (``#_``)."""
     text = window.text
-    cut = None if window.ended else len(text)  # what ends there may go on in the file
+    cut = None if window.ended else len(text)  # a token that ends there may go on in the file
     stack: list[_Frame] = []
     for _ in range(MAX_VALUES):
         token = _TOKEN.match(text, window.position)
@@ -175,8 +176,8 @@ def _read_form(window: _Window) -> list[Any]:
         if stack and stack[-1].kind not in _PREFIXES:
             stack[-1].items.append(value)
             continue
-        # A value ends the prefixes before it; a discarded one is none, and what is told of a
-        # value that is still to come leaves its prefix open.
+        # A value completes the prefixes before it. A discarded value completes only its ``#_``.
+        # The first value after ``^`` is metadata: its prefix stays open for the value proper.
         found = [value]
         while stack and found and stack[-1].kind in _PREFIXES:
             prefix = stack[-1]
@@ -193,7 +194,7 @@ def _read_form(window: _Window) -> list[Any]:
 
 
 def _not_a_token(window: _Window, stack: list[_Frame]) -> MalformedEdn:
-    """Why there is no token at the position, or none that certainly ends there."""
+    """The error where no token is at the position, or one that may be longer than what was read."""
     text = window.text
     blanks = _BLANKS.match(text, window.position)
     assert blanks
@@ -216,7 +217,7 @@ def _open(stack: list[_Frame], kind: str, position: int) -> None:
 
 
 def _close(stack: list[_Frame], bracket: str) -> Any:
-    """What is collected up to a closing bracket."""
+    """The collection that a closing bracket completes."""
     if not stack or _CLOSING.get(stack[-1].kind) != bracket:
         raise ValueError(f"{bracket!r} closes nothing that is open")
     frame = stack.pop()
@@ -339,9 +340,10 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 _MOST_ATOMS = 100_000
 _ATOMS: dict[str, Any] = {"nil": None, "true": True, "false": False}
-"""Atoms seen before: a history repeats itself."""
+"""Values of atoms read before: the same ones occur again and again in a history."""
 
-# All quantifiers that could meet their own likes are possessive: no text makes these go back.
+# Adjacent quantifiers that can match the same characters are possessive: no text causes
+# backtracking.
 _UNFIT = frozenset(map(chr, [*range(9), *range(14, 28), 127]))
 _BLANK = r"(?:[\s,]++|;[^\n]*+)*+"
 _END = r'\s,;"()\[\]{}\\\x00-\x1f\x7f'

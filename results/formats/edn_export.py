@@ -1,8 +1,8 @@
-"""Histories for Jepsen's and Knossos's checkers, and for Porcupine's.
+"""Export of histories for Jepsen's and Knossos's checkers, and for Porcupine's.
 
 Jepsen and Knossos take the order of the file for the order in time. So records are written in
-order of time, and at one moment calls before returns: what is concurrent to us must not become
-ordered, or an innocent history could be refused.
+order of time, and of records with the same time calls come before returns. Else operations that
+are concurrent here would become ordered there, and a correct history could be rejected.
 """
 
 import math
@@ -22,15 +22,16 @@ _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class NotExportable(ValueError):  # noqa: N818 - says what the history is
-    """A history has something that the other format has no word for."""
+    """A history has something that the other format cannot express."""
 
 
 def edn_history(history: History) -> Iterator[str]:
-    """A history as one vector of maps, a map a line.
+    """A history as one vector of maps, one map a line.
 
-    `results.formats.edn_history` and `checker.deciders.table_builder` make the same operations of
-    it again. What is no client's is of type ``:info``, as Jepsen's nemesis is. A failure without an
-    error is an answer to us, and to Jepsen none: ``:refused true`` keeps it.
+    `results.formats.edn_history` and `checker.deciders.table_builder` read the same operations from
+    it. Records of other processes than clients get the type ``:info``, as those of Jepsen's nemesis
+    have. A ``fail`` without an error means here that the server answered "no", which Jepsen cannot
+    express: ``:refused true`` keeps it.
     """
     before = "["
     for op in in_order(history):
@@ -40,12 +41,13 @@ def edn_history(history: History) -> Iterator[str]:
 
 
 def porcupine_kv(history: History) -> Iterator[str]:
-    """A history of get, put and append by key as a key-value log of Porcupine, a map a line.
+    """A history of get, put and append by key as a key-value log of Porcupine, one map a line.
 
-    What failed did not happen and is left out; what has no known outcome has no return.
+    Failed operations did not happen and are left out. Operations of unknown outcome have a call
+    but no return.
 
     Raises:
-        NotExportable: it has other operations, or other keys and values than strings; the
+        NotExportable: it has other operations, or keys or values that are not strings; the
             message names the record.
     """
     operations = history.operations()
@@ -69,9 +71,10 @@ def porcupine_kv(history: History) -> Iterator[str]:
 
 
 def in_order(records: Iterable[Op]) -> Iterator[Op]:
-    """Records in order of time, and at one moment calls before returns, as far as one order can.
+    """Records in order of time, and of records with the same time calls before returns.
 
-    (A process that returns and calls again at one moment does so in this order.)
+    The records of one process keep their order, so if it returns and calls again at the same time,
+    that return comes before that call.
 
     Args:
         records: in order of time.
@@ -113,7 +116,7 @@ def _record(op: Op) -> str:
 
 
 def _kv_line(call: Op, kind: str, told: Op | None) -> str:
-    """A record of a call, with the value that another one tells."""
+    """A line with the process and key of ``call`` and the value of ``told``."""
     return (
         f"{{:process {call.process}, :type :{kind}, :f :{call.f}, "
         f":key {_value(_text(call, 'key'))}, "
@@ -122,11 +125,11 @@ def _kv_line(call: Op, kind: str, told: Op | None) -> str:
 
 
 def _text(op: Op, name: str) -> str:
-    """The key of an operation, or its value."""
+    """The field ``name`` of an operation: ``key`` or ``value``."""
     parted = isinstance(op.value, dict) and FIELDS.issuperset(op.value)
     found = op.value.get(name) if parted else op.value if name == "value" else None
     if found is None and op.type == "ok":
-        return ""  # what was never put is empty
+        return ""  # a get of a key that was never put answers the empty string
     if not isinstance(found, str):
         raise NotExportable(f"record {op.index}: its {name} is {found!r:.60}, not a string")
     return found

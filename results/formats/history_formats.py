@@ -1,9 +1,9 @@
-"""Histories in every format that is read, as tables of operations.
+"""Reading histories in all formats as tables of operations.
 
 ==================  ===============================================================================
 format              what it is
 ==================  ===============================================================================
-``jsonl``           our own: one JSON object a line (``results.history_file``)
+``jsonl``           rumpus's own: one JSON object a line (``results.history_file``)
 ``edn``             Jepsen's and Knossos's: maps, one after the other or in one vector
                     (``results.formats.edn_history``)
 ``porcupine-etcd``  Jepsen's log of etcd's compare-and-set register (``formats.porcupine_log``)
@@ -33,12 +33,12 @@ FORMATS: Final[Mapping[str, Callable[[Path], Iterator[list[Op]]]]] = {
     "porcupine-etcd": read_etcd_records,
     "porcupine-kv": read_edn_records,
 }
-"""What reads a format: the records in pieces, in the order of the file."""
+"""Format -> its reader, which yields the records in pieces, in the order of the file."""
 
 KV_FUNCTIONS = frozenset({"get", "put", "append"})
-"""What the logs in ``porcupine-kv`` know."""
+"""The functions that logs in ``porcupine-kv`` may call."""
 
-_HEAD = 64 * 1024  # bytes that tell the format
+_HEAD = 64 * 1024  # bytes from which the format is detected
 _JSON = re.compile(rb"\s*\{\s*[\"}]")
 _BLANK = rb"(?:[\s,]++|;[^\n]*+)*+"
 _EDN = re.compile(rb"[\s,]*(?:;|\(|\[|\{|\#)")
@@ -49,9 +49,9 @@ _KV = re.compile(
 
 
 def detect_format(path: Path) -> str | None:
-    """Which format a file is in; None if it begins like none of them.
+    """The format of a file; None if it begins like none of them.
 
-    Its first bytes tell, and its name only where they fit two formats or none.
+    The first bytes decide. The file's name counts only if they fit none of the formats for certain.
 
     Raises:
         UnreadableRun: it cannot be read.
@@ -79,9 +79,9 @@ def read_table(path: Path, name: str) -> OperationTable:
         name: its format, one of `FORMATS`.
 
     Raises:
-        UnreadableRun: it cannot be read, is not in that format, its calls and completions do not
-            pair, it names keys or sessions in several ways, or it holds no operations; the message
-            names the line or the record.
+        UnreadableRun: the file cannot be read or is not in that format, its calls and completions
+            do not pair, it names keys or sessions in several ways, or it holds no operations; the
+            message names the line or the record.
     """
     builder = TableBuilder()
     with _without_collection():
@@ -110,7 +110,7 @@ def read_table(path: Path, name: str) -> OperationTable:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """No search for cycles: records have none, and there are millions of them."""
+    """Switch the cyclic garbage collector off: millions of records are made, none with cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,11 +1,11 @@
 """The logs of Jepsen's etcd test that Porcupine is tested with: a compare-and-set register.
 
 A line is ``INFO  jepsen.util - `` and then, with white space between, process, type, function and
-value: ``nil``, a number, two numbers in brackets, or ``:timed-out`` in place of a value. What other
-loggers said in between is passed over. The place in the file is the time.
+value: ``nil``, a number, two numbers in brackets, or ``:timed-out`` in place of a value. Lines of
+other loggers are skipped. A record's position in the file counts as its time.
 
-In this test a ``cas`` that failed with its value is an answer: etcd compared, and found another
-value. A failure by ``:timed-out`` is none.
+A ``cas`` that fails with a value was answered: etcd compared, and found another value. A ``cas``
+that fails with ``:timed-out`` was not answered.
 """
 
 import re
@@ -76,7 +76,7 @@ def _op(count: int, record: re.Match[bytes]) -> Op | None:
         index=count,
         time=count,
         process=int(process) if client else process[1:],
-        type=kind,  # type: ignore[arg-type] # one of them, says the pattern
+        type=kind,  # type: ignore[arg-type] # the pattern allows only these
         f=f,
         value=value,
         error=error,

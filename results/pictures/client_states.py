@@ -1,4 +1,4 @@
-"""From when to when sessions, processes and the leader were in which state, as recorded."""
+"""The states of sessions, client processes and the leader over time, as a history records them."""
 
 from collections.abc import Iterable
 
@@ -12,8 +12,8 @@ _PROCESS = {"paused": "paused", "exited": "dead", "resumed": "", "started": ""}
 def state_intervals(history: History) -> list[Interval]:
     """Intervals of the kinds ``session``, ``paused``, ``dead`` and ``leader``.
 
-    A state lasts until the next record of its sort, or to the history's end. A client whose
-    process exits has no session that it knows of until its next one connects.
+    A state lasts until the next record of the same sort, or to the history's end. A client whose
+    process exits has no session state until its next process connects.
     """
     changes: dict[tuple[str, int | None], list[tuple[int, str]]] = {}
     for op in history.events("session"):
@@ -40,7 +40,7 @@ def state_intervals(history: History) -> list[Interval]:
 
 
 def _stretches(changes: list[tuple[int, str]], end: int) -> Iterable[tuple[int, int, str]]:
-    """Each state with its start and end; a state that is repeated goes on."""
+    """Each state with its start and end; repeated records of a state are one stretch."""
     since, state = changes[0]
     for time, following in changes[1:]:
         if following != state:

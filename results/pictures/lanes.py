@@ -1,4 +1,4 @@
-"""Everything about a run that can be drawn, sorted into lanes."""
+"""Everything about a run that can be drawn, sorted into lanes (rows along the time axis)."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -20,7 +20,7 @@ ROWS = {"session": "session", "operation": "operations", "belief": "believes", "
 """Rows of a client, from top to bottom, with their labels."""
 
 OVERLAYS = ("paused", "dead")
-"""What the client's process suffers, drawn over all of its rows."""
+"""States of a client's process that are drawn over all of the client's rows."""
 
 
 Thing = TypeVar("Thing")
@@ -28,9 +28,9 @@ Key = tuple[int, int, str, int | None]
 
 
 class Span(NamedTuple):
-    """Something on a lane, from ``start`` to ``end`` in nanoseconds; ``style`` is its class.
+    """A bar on a lane, from ``start`` to ``end`` in nanoseconds; ``style`` is its CSS class.
 
-    ``title`` makes the words that tell what it is: of most spans nobody sees them.
+    ``title`` makes its tooltip; it is a function because most spans are never shown one by one.
     """
 
     start: int
@@ -41,12 +41,12 @@ class Span(NamedTuple):
 
 
 class Lane(Generic[Thing]):
-    """Things in order of their start, found by time in logarithmic time, as spans.
+    """Things in order of their start, which can be looked up by time, as spans.
 
     Args:
         things: what is on the lane.
-        extent: from when to when a thing lasts, in nanoseconds.
-        span: a thing as it is drawn; it is called only for those that are looked at.
+        extent: a thing's start and end, in nanoseconds.
+        span: makes the span of a thing; it is called only for things that are looked up.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Lanes:
         start: when the run began (its time 0), nanoseconds.
         end: when its last record was made.
         clients: numbers of the clients that were seen.
-        rows: spans by client and row (``ROWS``, ``OVERLAYS``).
+        rows: lanes by client and row (``ROWS``, ``OVERLAYS``).
         leaders: which server led.
-        faults: the nemesis's doings.
+        faults: the faults that the nemesis injected.
         anomalies: what the checkers found.
-        acts: the witness's records, by client.
+        acts: actions on the protected resource, as its witness recorded them, by client.
     """
 
     start: int
@@ -101,7 +101,7 @@ class Lanes:
         return self.rows.get((client, name), _EMPTY)
 
     def acts_between(self, client: int, start: int, end: int) -> list[Op]:
-        """The witness's records of a client in a stretch of time."""
+        """A client's actions on the protected resource in a stretch of time."""
         acts = self.acts.get(client, [])
         first = bisect_left(acts, start, key=lambda op: op.time)
         return acts[first : bisect_right(acts, end, key=lambda op: op.time)]
@@ -124,19 +124,19 @@ def fault_label(fault: FaultWindow) -> str:
 
 
 def lanes_of(history: History, operations: list[Operation], verdict: Verdict) -> Lanes:
-    """Lay a run out.
+    """Sort what is known of a run into lanes.
 
     Args:
-        history: what happened.
+        history: the run's history.
         operations: its clients' operations.
         verdict: the checkers' findings, whose intervals are drawn.
 
     Raises:
-        ValueError: the nemesis's records do not fit together.
+        ValueError: the nemesis's starts and stops of faults do not pair.
     """
     origin = history.start
     leaders: dict[Key, Interval] = {}
-    # Checkers may each bring the same interval; of equal ones one is kept.
+    # Several checkers may report the same interval; it is drawn once.
     drawn: dict[tuple[int, str], dict[Key, Interval]] = {}
     found = [interval for check in verdict.checks for interval in check.intervals]
     kinds = {interval.kind for interval in found}
@@ -173,7 +173,7 @@ def _acts_by_client(history: History) -> dict[int, list[Op]]:
 
 
 class _Lasting(NamedTuple):
-    """An operation, and until when it is drawn."""
+    """An operation, and the time to which its bar reaches."""
 
     operation: Operation
     end: int
@@ -182,7 +182,7 @@ class _Lasting(NamedTuple):
 def _operations_by_client(
     history: History, operations: list[Operation]
 ) -> dict[int, list[_Lasting]]:
-    """Each client's operations; an open one lasts until its client's next."""
+    """Each client's operations; one that never returned lasts until the client's next call."""
     next_call: dict[int, int] = {}
     found: dict[int, list[_Lasting]] = {}
     for operation in reversed(operations):
@@ -238,7 +238,7 @@ def _interval_span(origin: int, interval: Interval) -> Span:
 def _label(interval: Interval) -> str:
     if interval.token is not None:
         return f"token {interval.token}"
-    return interval.label.rpartition("/")[2]  # of a node the name is enough
+    return interval.label.rpartition("/")[2]  # of a znode's path, only the name
 
 
 def _interval_title(origin: int, interval: Interval, label: str) -> str:

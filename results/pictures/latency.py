@@ -1,4 +1,4 @@
-"""Pictures of speed: how long operations took, and how many there were a second."""
+"""Pictures of latency and throughput: how long operations took, and how many ended a second."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ _BINS = 120
 def draw_latency(lanes: Lanes, f: str, operations: Sequence[Operation]) -> Markup:
     """Latencies of one kind of operation over time, on a logarithmic scale.
 
-    Every operation is a dot at its call, dots on the same spot once; lines show the median and
-    the 99th percentile of those that ended ok.
+    Every operation is a dot at the time of its call; of dots on the same spot one is drawn. Lines
+    show the median and the 99th percentile of the operations that ended ok.
     """
     scale = TimeScale(lanes.start, lanes.end, lanes.start)
     labels, top = fault_labels(lanes, scale)
@@ -54,7 +54,7 @@ def draw_latency(lanes: Lanes, f: str, operations: Sequence[Operation]) -> Marku
 
 
 def draw_rate(lanes: Lanes, operations: Sequence[Operation]) -> Markup:
-    """Operations completed a second over time, by how they ended."""
+    """Operations completed per second over time, by how they ended."""
     scale = TimeScale(lanes.start, lanes.end, lanes.start)
     labels, top = fault_labels(lanes, scale)
     bottom = top + _RATE_HEIGHT
@@ -73,7 +73,7 @@ def draw_rate(lanes: Lanes, operations: Sequence[Operation]) -> Markup:
     for outcome, bins in counts.items():
         heights = [count / bin_seconds / peak * _RATE_HEIGHT for count in bins]
         if any(heights):
-            # What is seldom keeps a height at which it can be seen.
+            # Failures are rare: a low bar of them is made high enough to be seen.
             least = 0.0 if outcome == "ok" else 2.5
             heights = [max(height, least) if height else 0.0 for height in heights]
             parts.append(_steps(heights, scale, bottom, f"rate-{outcome}"))
@@ -98,7 +98,7 @@ def _quantile_lines(
         ]
         d = ""
         for (before, _), (number, height) in pairwise([(-2, 0.0), *points]):
-            # A bin without operations breaks the line: nothing was measured there.
+            # A bin without operations interrupts the line: nothing was measured there.
             x = scale.left + (number + 0.5) * width
             d += f"{'L' if number == before + 1 else 'M'}{x:.0f} {height:.1f}"
             d += "h1" if number != before + 1 else ""
@@ -131,7 +131,7 @@ def _bin(time: int, scale: TimeScale) -> int:
 
 
 def _decades(latencies: Sequence[float]) -> tuple[int, int]:
-    """Powers of ten (of a millisecond) between which all latencies lie, at least two apart."""
+    """Exponents of the powers of ten (of a ms) that enclose all latencies, at least two apart."""
     if not latencies:
         return -1, 2
     low = math.floor(math.log10(min(latencies)))
@@ -139,6 +139,6 @@ def _decades(latencies: Sequence[float]) -> tuple[int, int]:
 
 
 def _round_up(rate: float) -> float:
-    """The next of 1, 2, 5, 10, 20 ... above a rate."""
+    """The smallest of 1, 2, 5, 10, 20 ... that is not below a rate."""
     decade = 10.0 ** math.floor(math.log10(max(rate, 1.0)))
     return next(decade * step for step in (1, 2, 5, 10) if decade * step >= rate)

@@ -1,7 +1,7 @@
-"""The few words of SVG that the pictures are written in, and the axis of time they share.
+"""The SVG elements that the pictures are made of, and the time axis that they share.
 
-Pictures stand inline in the report, carry no style of their own (classes only, so that dark
-mode reaches them), and all text in them is escaped here.
+Pictures are inlined in the report. They have CSS classes and no styles of their own, so that they
+follow its dark mode. All text in them is escaped here.
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from functools import cached_property
 from markupsafe import Markup, escape
 
 WIDTH = 1100
-"""Width of every picture, in its own units; about a pixel each on a laptop."""
+"""Width of every picture, in SVG user units; on a laptop one is about a pixel."""
 
 
 def picture(height: float, parts: Iterable[str], description: str) -> Markup:
-    """A whole picture as wide as its place, with a description for those who cannot see it."""
+    """A whole picture, as wide as the element around it; screen readers read the description."""
     return Markup(  # noqa: S704 - every text in the parts was escaped by the functions below
         f'<svg viewBox="0 0 {WIDTH} {_n(height)}" role="img" aria-label="{escape(description)}">'
         f"{''.join(parts)}</svg>"
@@ -23,12 +23,12 @@ def picture(height: float, parts: Iterable[str], description: str) -> Markup:
 
 
 def document(drawn: Markup, height: float, style: str) -> str:
-    """A file of its own with a whole picture.
+    """A whole picture as the content of an SVG file.
 
     Args:
-        drawn: by `picture`.
-        height: the picture's.
-        style: CSS for it, of our own.
+        drawn: the picture, made by `picture`.
+        height: the picture's height.
+        style: trusted CSS for it; it is not escaped.
     """
     size = f'xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{_n(height)}"'
     opened, _, rest = str(drawn).partition(">")
@@ -64,14 +64,14 @@ def text(x: float, y: float, words: str, style: str = "", *, anchor: str = "star
 
 @dataclass(frozen=True)
 class TimeScale:
-    """Times of a stretch of the run (nanoseconds) as places from left to right.
+    """Maps times of a stretch of the run (nanoseconds) to x coordinates.
 
     Args:
         start: the time at the left edge.
         end: the time at the right edge.
         origin: the time that is called 0 s.
-        left: place of the left edge.
-        right: place of the right edge.
+        left: x coordinate of the left edge.
+        right: x coordinate of the right edge.
     """
 
     start: int
@@ -81,7 +81,7 @@ class TimeScale:
     right: float = WIDTH - 8
 
     def x(self, time: int) -> float:
-        """The place of a time; times outside the stretch lie on its edge."""
+        """The x coordinate of a time; times outside the stretch are moved to its edge."""
         share = (min(max(time, self.start), self.end) - self.start) / self.length
         return self.left + share * (self.right - self.left)
 
@@ -91,7 +91,7 @@ class TimeScale:
         return max(self.end - self.start, 1)
 
     def ticks(self, about: int = 10) -> list[tuple[float, str]]:
-        """Round times with their places and labels."""
+        """Round times: their x coordinates and labels."""
         step = _round_step(self.length / about)
         decimals = max(0, 9 - (len(str(step)) - 1))
         first = -((self.origin - self.start) // step)  # the first round time not before start

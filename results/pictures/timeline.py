@@ -1,9 +1,10 @@
-"""The picture over time: what each client did, believed and owned, and what was broken when.
+"""The picture over time: what each client did, believed and owned, and which faults were on.
 
-For a client there are four rows (session, operations, belief, server's grant), one beneath the
-other, so that the eye compares the three timelines of a lock. What is narrower than
-``NARROW`` units is not drawn one by one: its share of each unit of width is shown as one of four
-strengths, so that a picture's size is bound by its width and not by the run's length.
+Each client has four rows (session, operations, belief, server's grant), one beneath the other, so
+that a lock's operations, its holders' beliefs and the server's grants can be compared. Spans
+narrower than ``NARROW`` units are not drawn one by one: the share that they cover of each unit of
+width is shown by one of four opacities. So a picture's size is bounded by its width, not by the
+run's length.
 """
 
 import math
@@ -18,15 +19,15 @@ from rumpus.results.pictures.lanes import OVERLAYS, ROWS, Lanes, Span, fault_lab
 from rumpus.results.pictures.svg import TimeScale, line, path, picture, rect, text, time_axis
 
 NARROW = 3.0
-"""Spans narrower than this, in units of width, are drawn as density."""
+"""Spans narrower than this, in units of width, are drawn together, as density."""
 
 _ROW = 10
 _GAP = 10
 _LETTER = 5.8  # average width of a letter of a label
 _MOST_ACTS = 60
-_MANY_CLIENTS = 8  # above this an anomaly's picture shows only those who took part
+_MANY_CLIENTS = 8  # above this an anomaly's picture shows only the clients in it
 _LEVELS = 4
-# Seldom and telling: drawn at full strength however short.
+# Rare and important: drawn at full opacity, however short.
 _ALWAYS_SEEN = ("o-fail", "o-info", "s-suspended", "s-lost")
 
 
@@ -50,9 +51,9 @@ def draw_timeline(
         lanes: the run.
         start: left edge, nanoseconds.
         end: right edge.
-        description: what is seen, for those who cannot see it.
-        highlight: an anomaly whose time is marked across all lanes; of many clients only
-            those that took part in it are drawn.
+        description: what the picture shows, for screen readers.
+        highlight: an anomaly whose time is marked across all lanes; if there are many clients,
+            only those that took part in it are drawn.
     """
     scale = TimeScale(start, end, lanes.start)
     labels, top = fault_labels(lanes, scale)
@@ -88,7 +89,7 @@ def draw_timeline(
 
 
 def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> list[str]:
-    """Shaded bands: lighter while a fault is injected or healed, fuller while it is in force."""
+    """Shaded bands: light while a fault is injected or healed, darker while it is in force."""
     parts = []
     for fault, end in _faults_within(lanes, scale):
         left, right = scale.x(fault.begun), scale.x(end)
@@ -103,7 +104,7 @@ def fault_bands(lanes: Lanes, scale: TimeScale, top: float, bottom: float) -> li
 
 
 def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
-    """Names of the faults above their bands, in as many rows as they need, and their height."""
+    """Names of the faults above their bands, in up to four rows, and the height of the rows."""
     ends: list[float] = []
     parts = []
     for fault, _ in _faults_within(lanes, scale):
@@ -113,7 +114,7 @@ def fault_labels(lanes: Lanes, scale: TimeScale) -> tuple[list[str], float]:
         x = min(scale.x(fault.begun), scale.right - width)
         row = next((row for row, end in enumerate(ends) if end + 6 < x), len(ends))
         if row == 4:
-            continue  # its name is in the band's title and in the table
+            continue  # its name is in the band's tooltip and in the table
         ends[row:] = [x + width, *ends[row + 1 :]]
         parts.append(text(x, 11 + 13 * row, label, "fault"))
     return parts, 13.0 * len(ends) + 5
@@ -142,7 +143,7 @@ def _anomaly_marks(anomalies: list[Anomaly], scale: TimeScale, y: float, lanes: 
 
 
 def _client(lanes: Lanes, client: int, scale: TimeScale, y: float) -> tuple[list[str], float, int]:
-    """A client's rows: parts, height, how many spans were thinned."""
+    """A client's rows: SVG elements, height, how many spans are drawn as density."""
     rows = [name for name in ROWS if any(lanes.row(each, name) for each in lanes.clients)]
     height = len(rows) * (_ROW + 1)
     parts = [
@@ -170,7 +171,7 @@ def _client(lanes: Lanes, client: int, scale: TimeScale, y: float) -> tuple[list
 
 
 def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
-    """What reached the protected resource, where the picture has room for it."""
+    """A client's actions on the protected resource; none if there are more than ``_MOST_ACTS``."""
     acts = lanes.acts_between(client, scale.start, scale.end)
     parts = []
     for act in acts if len(acts) <= _MOST_ACTS else []:
@@ -186,7 +187,7 @@ def _acts(lanes: Lanes, client: int, scale: TimeScale, y: float) -> list[str]:
 
 
 def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tuple[list[str], int]:
-    """Spans side by side: wide ones one by one, narrow ones as density."""
+    """A row's SVG elements (narrow spans are drawn as density), and how many spans are narrow."""
     parts = []
     narrow: dict[str, dict[int, float]] = {}
     thinned = 0
@@ -199,7 +200,7 @@ def _row(spans: Iterable[Span], scale: TimeScale, y: float, height: float) -> tu
         parts.append(rect(left, y, right - left, height, span.style, span.title()))
         if span.label and len(span.label) * _LETTER + 6 < right - left:
             parts.append(text(left + 3, y + height / 2 + 3.5, span.label, "inside"))
-    # What is seldom is drawn last, so that nothing covers it.
+    # Rare and important spans are drawn last, so that nothing covers them.
     for style in sorted(narrow, key=lambda style: style in _ALWAYS_SEEN):
         parts += _density(style, narrow[style], y, height)
     return parts, thinned
@@ -213,7 +214,7 @@ def _add_share(shares: dict[int, float], left: float, right: float) -> None:
 
 
 def _density(style: str, shares: dict[int, float], y: float, height: float) -> list[str]:
-    """Units of width in one of four strengths, equal neighbours as one rectangle."""
+    """Units of width, each in one of four opacities; equal neighbours are one rectangle."""
     runs: dict[int, list[tuple[int, int]]] = {}
     for unit in sorted(shares):
         level = _LEVELS if style in _ALWAYS_SEEN else _level(shares[unit])

@@ -1,4 +1,4 @@
-"""A witness as a picture: a lane for each process, a bar for each operation."""
+"""A witness (operations that contradict a model) as SVG: lanes of processes, bars of operations."""
 
 import textwrap
 from functools import cache
@@ -24,7 +24,7 @@ from rumpus.results.pictures.witness_layout import (
 )
 
 MOST_OPERATIONS = 200
-"""How many operations are drawn at most: the last of the witness."""
+"""How many operations are drawn at most; of more the last ones are."""
 
 _LEFT = 108.0
 _RIGHT = WIDTH - 14.0
@@ -46,17 +46,17 @@ class _Drawing(NamedTuple):
 
 
 def draw_witness(table: OperationTable, witness: Witness) -> Markup:
-    """The picture of a witness, to stand in a page that has the style of ``witness.css``.
+    """The picture of a witness, for a page that includes the style sheet ``witness.css``.
 
     Args:
-        table: the operations of which the witness names rows.
-        witness: of a decision about the table.
+        table: the operations; the witness consists of rows of it.
+        witness: the witness of a decision about the table.
     """
     return _draw(table, witness, []).svg
 
 
 def witness_document(table: OperationTable, witness: Witness) -> str:
-    """The same as an SVG file of its own, with the contradiction in words above."""
+    """The picture of a witness as an SVG file, with the contradiction in words above it."""
     words = textwrap.wrap(escaped(witness.description), _WORDS_COLUMNS)
     drawing = _draw(table, witness, words)
     return document(drawing.svg, drawing.height, _style())
@@ -97,7 +97,7 @@ def _draw(table: OperationTable, witness: Witness, heading: list[str]) -> _Drawi
 def _panel(
     layout: WitnessLayout, panel: Panel, spans: list[Span], y: float
 ) -> tuple[float, list[str]]:
-    """Where the next panel begins, and what is in this one."""
+    """The y coordinate at which the next panel begins, and the SVG elements of this one."""
     lanes = sorted({span.bar.lane for span in spans})
     top = {lane: y + 8 + _LANE * number for number, lane in enumerate(lanes)}
     bottom = y + 8 + _LANE * len(lanes)
@@ -116,7 +116,7 @@ def _panel(
 
 
 def _bar(span: Span, y: float) -> list[str]:
-    """An operation; one that goes on in another panel reaches a little over the edge."""
+    """An operation's bar; where it continues in another panel it reaches a little over the edge."""
     bar = span.bar
     left = _LEFT + span.left - (0 if span.begins else _GAP / 2)
     right = _LEFT + span.right + (0 if span.ends else _GAP / 2)
@@ -136,7 +136,7 @@ def _bar(span: Span, y: float) -> list[str]:
 def _axis(
     layout: WitnessLayout, panel: Panel, top: float, bottom: float
 ) -> tuple[float, list[str]]:
-    """Where the axis ends, and a fine line at each column, with its time where there is room."""
+    """The axis's lower end, and a fine line at each column, with its time if there is room."""
     parts = []
     free = [0.0] * _AXIS_LINES
     for place, words in zip(panel.places, layout.times[panel.first :], strict=False):

@@ -1,10 +1,13 @@
-"""A witness laid out for drawing: who did what, in columns of events and lanes of processes.
+"""A witness (operations that contradict a model) laid out for drawing, in columns and lanes.
 
-The axis is not to scale: operations of microseconds may contradict each other over minutes, and
-what matters is which came before which. So every moment at which something was called or
-returned is a column of its own, placed so that each operation has room for its words. Ties are
-concurrent, so calls at a moment stand before returns at the same moment. What does not fit into
-the width goes on in further panels.
+The time axis is not to scale: operations of microseconds may contradict each other over minutes,
+and what matters is which came before which. So every moment at which an operation was called or
+returned is a column, and columns are placed so that each operation has room for its words. A call
+and a return at the same moment are concurrent, so the call's column is the first. Columns that do
+not fit into the width go on in further panels. Lanes are rows, one or more for each process.
+
+The *prefix* of a witness is an order in which operations can have taken effect, as far as a search
+found one.
 """
 
 from bisect import bisect_left
@@ -23,7 +26,7 @@ from rumpus.checker.deciders.wording import at
 from rumpus.results.escapes import escaped
 
 MOST_CONTEXT = 6
-"""How many of the last operations of a prefix are shown beside those of the witness."""
+"""How many of the last operations of the prefix are shown besides those of the witness."""
 
 _ASKED = {"priority": "priority ", "permits": "permits "}
 _ANSWERED = {"token": "token ", "epoch": "epoch ", "version": "v", "zxid": "zxid ", "node": ""}
@@ -33,16 +36,16 @@ class Bar(NamedTuple):
     """An operation from its call to its return.
 
     Attributes:
-        row: of the table.
-        process: who called.
+        row: the operation's row in the table.
+        process: the process that called it.
         lane: position in `WitnessLayout.lanes`.
         first: column of its call.
-        last: column of its return; the number of columns where nobody knows that it returned.
-        words: what it did.
+        last: column of its return; the number of columns if no return is known.
+        words: its function, argument and result.
         order: its place in the prefix, from 1; None if it is not in it.
         against: whether it is one of those that contradict each other.
         stuck: whether it is the one that cannot follow the prefix.
-        unknown: whether nobody knows what came of it.
+        unknown: whether its outcome is unknown.
     """
 
     row: int
@@ -64,7 +67,7 @@ class Bar(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """From the return of a grant to the call of its release, in columns of a lane."""
+    """The time from the return of a grant to the call of its release, in columns of a lane."""
 
     lane: int
     first: int
@@ -77,8 +80,8 @@ class WitnessLayout:
 
     Attributes:
         bars: operations in order of call.
-        holds: what was held between operations.
-        lanes: names of lanes; a process whose operations overlap has several of one name.
+        holds: times in which a process held a lock (or the like) between two operations.
+        lanes: names of lanes; a process whose operations overlap has several of the same name.
         times: the time of each column, in words.
         left_out: how many earlier operations of the witness are not drawn.
         remarks: what else is known, in words.
@@ -96,9 +99,9 @@ def witness_layout(table: OperationTable, witness: Witness, most: int) -> Witnes
     """Lay a witness out.
 
     Args:
-        table: the operations of which the witness names rows.
-        witness: with the prefix, if there is one, only its last operations are shown.
-        most: how many operations are drawn at most; the last ones are.
+        table: the operations; the witness consists of rows of it.
+        witness: the operations to draw, and those of its prefix, of which only the last are drawn.
+        most: how many operations are drawn at most; of more the last ones are.
     """
     against = {*witness.operations, *([] if witness.stuck is None else [witness.stuck])}
     prefix = witness.prefix or []
@@ -151,7 +154,7 @@ def witness_layout(table: OperationTable, witness: Witness, most: int) -> Witnes
 def _lanes(
     processes: Sequence[int], spans: Sequence[tuple[int, int]]
 ) -> tuple[list[str], list[int]]:
-    """Names of the lanes, and the lane of each operation: the first of its process with room."""
+    """Names of the lanes, and the lane of each operation: the first free one of its process."""
     ends: dict[int, list[int]] = {process: [] for process in sorted(set(processes))}
     places: list[tuple[int, int]] = []
     for process, (first, last) in zip(processes, spans, strict=True):
@@ -165,7 +168,7 @@ def _lanes(
 
 
 def _holds(table: OperationTable, bars: Sequence[Bar], columns: int) -> list[Hold]:
-    """Grants to their releases, where the picture has both or there is no release at all."""
+    """Holds whose grant and release are both drawn, or whose grant has no release at all."""
     holds = []
     drawn = {bar.row: bar for bar in bars}
     ends = np.flatnonzero(table.is_f(*RELEASES) & (table.outcome != FAIL))
@@ -182,7 +185,7 @@ def _holds(table: OperationTable, bars: Sequence[Bar], columns: int) -> list[Hol
 
 
 def _times(table: OperationTable, times: Sequence[int]) -> list[str]:
-    """Times in words, with the decimals that tell neighbours apart."""
+    """Times in words, with enough decimals to differ from their neighbours."""
     words = []
     for number, time in enumerate(times):
         neighbours = [*times[max(number - 1, 0) : number], *times[number + 1 : number + 2]]
@@ -205,7 +208,7 @@ def _remarks(witness: Witness) -> list[str]:
 
 
 def _answering(table: OperationTable, rows: Sequence[int]) -> frozenset[str]:
-    """Functions that answer something, so that with them None is an answer too."""
+    """Functions that return a result at least once, so that None is a result of theirs, too."""
     numbers = table.f[table.result.present & (table.outcome == OK)]
     used = {table.function(row) for row in rows}
     return frozenset(table.functions[number] for number in np.unique(numbers).tolist()) & used
@@ -218,15 +221,15 @@ def operation_words(
 
     Args:
         table: the operations.
-        row: which.
-        answers: whether its function's result means something where it is None.
-        names_key: whether to say which object it worked on.
+        row: the operation's row.
+        answers: whether a result of None is shown.
+        names_key: whether to begin with the key of the object that it worked on.
     """
     argument, result = table.argument[row], table.result[row]
     asked, answered = _fields(table, row, _ASKED), _fields(table, row, _ANSWERED)
     if argument is not None:
         asked = [_value(argument), *asked]
-    elif result is not None:  # a dequeue says the priority of what it took
+    elif result is not None:  # a dequeue's priority is part of its result
         asked, answered = [], [*asked, *answered]
     call = f"{escaped(table.function(row))}({', '.join(asked)})"
     key = table.field("key")[row]
@@ -252,7 +255,7 @@ def _value(value: Any) -> str:
 
 
 def width(words: str) -> int:
-    """How many columns words take where all letters are equally wide."""
+    """How many columns words take in a monospaced font."""
     if words.isascii():
         return len(words)
     return sum(2 if east_asian_width(c) in "WF" else 0 if combining(c) else 1 for c in words)
@@ -268,7 +271,7 @@ def fitting(words: str, columns: int) -> str:
 
 
 def folded(words: str, columns: int, most: int) -> list[str]:
-    """Words in lines of so many columns, at most so many lines; what is left out is an ellipsis."""
+    """Words in at most ``most`` lines of ``columns`` each; an ellipsis replaces what is cut off."""
     lines: list[str] = []
     indent = ""
     while words:
@@ -291,9 +294,9 @@ class Span(NamedTuple):
         bar: the operation.
         left: where it begins, or the panel's left edge.
         right: where it ends, or the panel's right edge.
-        begins: whether it was called here.
-        ends: whether it returned here.
-        labelled: whether its words stand here: in the first part with room, else the widest.
+        begins: whether its call is in this panel.
+        ends: whether its return is in this panel.
+        labelled: whether its words are in this part: the first with room for them, else the widest.
     """
 
     bar: Bar
@@ -305,7 +308,7 @@ class Span(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Some columns that are drawn side by side, and the place of each."""
+    """Some columns that are drawn side by side, from number ``first``, and the place of each."""
 
     first: int
     places: list[float]
@@ -316,7 +319,7 @@ class Panel(NamedTuple):
         return self.first + len(self.places) - 1
 
     def stretch(self, first: int, last: int) -> tuple[float, float] | None:
-        """Where columns first to last lie in this panel, if any does."""
+        """The places of the left and right end of columns first to last here; None if outside."""
         if first > self.last or last < self.first:
             return None
         return (
@@ -328,18 +331,18 @@ class Panel(NamedTuple):
 def panels(
     layout: WitnessLayout, width_of: Callable[[Bar], float], gap: float, width: float
 ) -> list[Panel]:
-    """Where the columns stand, the open end behind the last of them included.
+    """Divide the columns among panels and place them; one more column is the open end on the right.
 
-    Each operation is as wide as its words (up to half of the width) in one of the panels, and
-    no two columns are closer than a gap: the places are longest paths. One panel is stretched
-    to the whole width; more are broken where the fewest operations are cut, in the second half
-    of what would fit.
+    Each operation is as wide as its words (up to half of the width) in one of the panels, and no
+    two columns are closer than a gap. Each column is as far left as that allows (a longest path).
+    A single panel is stretched to the whole width. Several are divided where the fewest operations
+    are cut, in the second half of the columns that would fit.
 
     Args:
         layout: what is drawn.
         width_of: how much room the words of an operation need.
-        gap: between neighbouring columns, at least.
-        width: of a panel.
+        gap: the least distance of neighbouring columns.
+        width: the width of a panel.
     """
     ending: list[list[Bar]] = [[] for _ in range(len(layout.times) + 1)]
     for bar in layout.bars:
@@ -373,7 +376,7 @@ def panels(
 
 
 def _break(bars: Iterable[Bar], columns: Sequence[int]) -> int:
-    """The last of the columns after which the fewest operations go on."""
+    """The column after which the fewest operations go on; of several the last."""
     ends = [(bar.first, bar.last) for bar in bars if not bar.unknown]
     return min(reversed(columns), key=lambda column: sum(a <= column < b for a, b in ends))
 

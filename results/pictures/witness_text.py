@@ -1,7 +1,7 @@
-"""A witness drawn with letters, for the terminal: lanes of bars, and the operations in words.
+"""A witness (operations that contradict a model) drawn in characters, for the terminal.
 
-Heavy bars contradict each other, light ones only led up to it. An operation whose outcome nobody
-knows is open to the right.
+Heavy bars are operations that contradict each other, light bars are operations before them. A bar
+that ends in an arrow is an operation of unknown outcome.
 """
 
 import textwrap
@@ -23,7 +23,7 @@ from rumpus.results.pictures.witness_layout import (
 )
 
 MOST_OPERATIONS = 60
-"""How many operations are drawn at most: the last of the witness."""
+"""How many operations are drawn at most; of more the last ones are."""
 
 _HEAVY, _LIGHT = ("┣", "━", "┫", "▶"), ("├", "─", "┤", "▷")
 _HOLD = "═"
@@ -33,14 +33,14 @@ _LONGEST_LABEL = 32
 
 
 def witness_text(table: OperationTable, witness: Witness, columns: int = 100) -> str:
-    """The picture of a witness, in lines of at most so many columns.
+    """The picture of a witness, in lines of limited width.
 
-    What may be hostile in the history (control sequences) stands as escapes.
+    Control sequences from the history are escaped.
 
     Args:
-        table: the operations of which the witness names rows.
-        witness: of a decision about the table.
-        columns: at least 40.
+        table: the operations; the witness consists of rows of it.
+        witness: the witness of a decision about the table.
+        columns: the width of a line, at least 40.
     """
     layout = witness_layout(table, witness, MOST_OPERATIONS)
     left = max(map(width, layout.lanes)) + 2
@@ -62,7 +62,7 @@ def witness_text(table: OperationTable, witness: Witness, columns: int = 100) ->
 
 
 def _panel(layout: WitnessLayout, panel: Panel, spans: list[Span], left: int) -> list[str]:
-    """A line for each lane that has something in the panel, and lines of times."""
+    """A line for each lane that has operations in the panel, and the lines of the time axis."""
     size = int(panel.places[-1]) + 1
     rows = {lane: [" "] * size for lane in sorted({span.bar.lane for span in spans})}
     for hold in layout.holds:
@@ -93,7 +93,7 @@ def _put_bar(cells: list[str], span: Span) -> None:
 
 
 def _put(cells: list[str], place: int, words: str) -> None:
-    """Write words into cells; a letter may take two of them, or none."""
+    """Write words into cells; a character may be two cells wide, or none (a combining one)."""
     for letter in words:
         taken = width(letter)
         if taken == 0:

@@ -1,1 +1,1 @@
-"""What people read: the report, the summary, the terminal; and JUnit for machines."""
+"""A run's results for people (HTML report, summary, terminal) and for CI servers (JUnit)."""

@@ -1,8 +1,8 @@
 """``junit.xml``: a run as continuous integration servers read it.
 
-One test case for each check; the check ``exercise`` asks whether enough happened. A broken
-promise is a failure. A question left open and a run too quiet to judge are errors: neither is
-green, and neither says that the recipe is wrong.
+Each check is a test case; the check ``exercise`` asks whether enough happened. A broken promise is
+a failure. A check without an answer, and a run in which too little happened, are errors: they do
+not pass, and do not say that the recipe is wrong.
 """
 
 from xml.etree import ElementTree as ET
@@ -44,7 +44,7 @@ def junit(record: RunRecord, history: History, verdict: Verdict) -> bytes:
     suites = ET.Element("testsuites")
     suites.append(suite)
     ET.indent(suites)
-    # Of control characters XML 1.0 has no way to write most, not even escaped.
+    # XML 1.0 cannot contain most control characters, not even escaped.
     return _DECLARATION + escaped_lines(ET.tostring(suites, encoding="unicode")).encode() + b"\n"
 
 

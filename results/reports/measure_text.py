@@ -1,4 +1,4 @@
-"""Measures in words, the same on the terminal, in the summary and in the report."""
+"""Measures (performance figures of a run) in words, for the terminal, summary and report."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -54,5 +54,5 @@ def _messages(messages: Messages) -> str:
 
 
 def version_line(versions: Mapping[str, str]) -> str:
-    """What a run stood on, in one line: ``kazoo 2.10.0, python 3.11.2, ...``."""
+    """The software versions of a run, in one line: ``kazoo 2.10.0, python 3.11.2, ...``."""
     return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))

@@ -1,4 +1,4 @@
-"""``report.html``: one file, without scripts or references, that explains a run to a person."""
+"""``report.html``: one file, without scripts or external resources, that explains a run."""
 
 import shlex
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ _CONTEXT = 50_000_000  # ns shown at least on each side of an anomaly
 
 @dataclass
 class Drawing:
-    """Draws pictures while there is room for them, and keeps account of what was left out."""
+    """Draws pictures until ``room`` bytes are used up, and counts what was left out."""
 
     room: int = _PICTURE_BYTES
     thinned: int = 0
@@ -85,13 +85,13 @@ class FindingGroup:
 
     @property
     def left_out(self) -> int:
-        """How many are not told one by one."""
+        """How many anomalies have no finding of their own."""
         return self.count - len(self.findings)
 
 
 @dataclass
 class FaultRow:
-    """One fault, with a picture of its time."""
+    """One fault, with a picture of the time around it."""
 
     at: str
     kind: str
@@ -113,11 +113,11 @@ def render_report(
     Args:
         record: what was run.
         history: what happened.
-        verdict: what was made of it.
-        results: its counts.
+        verdict: the findings of the checkers.
+        results: the counts of them.
 
     Raises:
-        ValueError: the history's records do not fit together.
+        ValueError: calls and completions, or starts and stops of faults, do not pair.
     """
     operations = history.operations()
     lanes = lanes_of(history, operations, verdict)
@@ -273,7 +273,7 @@ def _record_row(op: Op, history: History, lanes: Lanes) -> RecordRow:
 
 
 def _fault_rows(lanes: Lanes, drawing: Drawing) -> list[FaultRow]:
-    """Faults with pictures from a quarter of their length before to as much after."""
+    """Faults; each picture shows also a quarter of the fault's length before and after it."""
     rows = []
     full = False
     for fault in lanes.faults:
@@ -290,7 +290,7 @@ def _fault_rows(lanes: Lanes, drawing: Drawing) -> list[FaultRow]:
                 min(end + margin, lanes.end),
                 f"{fault_label(fault)} over time",
             )
-            full = svg is None  # the rest would be drawn to be thrown away
+            full = svg is None  # further pictures would be drawn only to be dropped
         rows.append(
             FaultRow(
                 at=lanes.seconds(fault.begun),
@@ -313,7 +313,7 @@ def _between(start: int | None, end: int | None) -> str:
 
 
 def _configuration(record: RunRecord) -> Iterable[tuple[str, str]]:
-    """Everything in ``test.json`` as pairs of words, but for what the page shows elsewhere."""
+    """The fields of ``test.json`` and their values, but for what the page shows elsewhere."""
     plain = msgspec.to_builtins(record, order="deterministic")
     left_out = {"argv", "format", "clock_anchors", "plan", "rumpus", "versions"}
     for key, value in plain.items():

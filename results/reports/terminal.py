@@ -1,4 +1,4 @@
-"""What ``rumpus run`` and ``rumpus check`` print at their end: the verdict, as tables."""
+"""What ``rumpus run`` and ``rumpus check`` print at their end: the verdict and its tables."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def print_verdict(
     results: ResultsDocument,
     report: Path | None = None,
 ) -> None:
-    """Print the verdict, tables, operations and measures, and where the report is."""
+    """Print the verdict, tables, counts of operations, measures, and the path of the report."""
     style = _STYLES[verdict.outcome]
     line = f"{SYMBOLS[verdict.outcome]} {headline(verdict)}"
     console.print(Text(line, style=f"bold {style}"))

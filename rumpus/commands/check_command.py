@@ -21,7 +21,7 @@ def check_command(arguments: argparse.Namespace) -> int:
 
     Raises:
         UnreadableRun: there is no run or history, or it is malformed.
-        UsageError: it takes a model to judge it.
+        UsageError: the options do not fit, or only a model can judge a history in this format.
     """
     for option in ("initial", "budget", "svg"):
         if getattr(arguments, option) is not None:
@@ -55,7 +55,7 @@ def check_command(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_strangers(run: RunDirectory, name: str) -> None:
-    """A history of others has operations whose meaning the user has to say."""
+    """Refuse a history in another program's format: the user has to name its operations' model."""
     found = detect_format(run.history) if name == "auto" else name
     if found not in ("jsonl", None):
         refuse_without_model(run.history, found)

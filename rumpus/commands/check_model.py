@@ -25,14 +25,14 @@ from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
 
 BUDGET = 60.0
-"""Seconds that a search may take unless told otherwise."""
+"""Seconds that a search may take by default."""
 
 _WIDEST = 100  # columns of a drawing
 _STYLES = {True: "green", False: "red", "unknown": "yellow"}
 
 
 def check_model(arguments: argparse.Namespace) -> int:
-    """Decide, and say what was found; the exit code.
+    """Decide, and print what was found; the exit code.
 
     Raises:
         UnreadableRun: the file cannot be read, or the model does not know its operations.
@@ -46,7 +46,7 @@ def check_model(arguments: argparse.Namespace) -> int:
     began = time.monotonic()
     path, name = history_file(arguments.path, arguments.format)
     table = read_table(path, name)
-    # Nothing that is here now will be garbage.
+    # No object made so far becomes garbage: the garbage collector need not look at them again.
     gc.freeze()
     read = time.monotonic()
     try:
@@ -80,7 +80,7 @@ def check_model(arguments: argparse.Namespace) -> int:
 
 
 def _draw(file: Path, table: OperationTable, decision: Decision, console: Console) -> None:
-    """Write the picture. That it cannot be written does not change what was found."""
+    """Write the picture. If that fails, say so; the exit code stays what the decision made it."""
     if decision.witness is None:
         console.print(Text(f"{file}: not written, as there is no contradiction"), soft_wrap=True)
         return
@@ -100,7 +100,7 @@ def history_file(path: Path, name: str) -> tuple[Path, str]:
         name: a format, or "auto".
 
     Raises:
-        UnreadableRun: there is none, or it is in no format that is known.
+        UnreadableRun: there is no history, or its format is unknown.
     """
     file = open_run(path).history
     found = detect_format(file) if name == "auto" else name
@@ -114,18 +114,18 @@ def history_file(path: Path, name: str) -> tuple[Path, str]:
 
 
 def refuse_without_model(path: Path, name: str) -> None:
-    """Say of a history that is not our own which models there are for it.
+    """Refuse a history in another program's format, and name the models that fit it.
 
     Raises:
         UnreadableRun: it cannot be read.
-        UsageError: always else.
+        UsageError: in every other case.
     """
     remedy = which_model(read_table(path, name))
     raise UsageError(f"{path}: a history in the format {name} is judged by a model; {remedy}")
 
 
 def which_model(table: OperationTable) -> str:
-    """Which models know a history's operations, in words."""
+    """The models that know all of a history's operations, in words."""
     fitting = fitting_models(table.functions)
     functions = ", ".join(sorted(table.functions))
     if not fitting:

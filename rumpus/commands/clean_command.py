@@ -8,7 +8,7 @@ from rumpus.harness.docker.leftovers import find_leftovers, remove_leftovers
 
 
 def clean_command(arguments: argparse.Namespace) -> int:
-    """Remove leftovers, of living runs too with ``--all``; the exit code.
+    """Remove the leftovers of killed runs, with ``--all`` also those of living ones; the exit code.
 
     Raises:
         EnvironmentRefusal: there is no engine, or it refuses.

@@ -18,21 +18,21 @@ EXPORTS: Final[Mapping[str, Callable[[History], Iterator[str]]]] = {
     "edn": edn_history,
     "porcupine-kv": porcupine_kv,
 }
-"""What writes a format."""
+"""Format -> the function that writes it."""
 
 
 def export_command(arguments: argparse.Namespace) -> int:
     """Write the history; the exit code.
 
     Raises:
-        UnreadableRun: there is none, it is malformed, or the format has no word for it.
+        UnreadableRun: there is no history, it is malformed, or the format cannot express it.
         StoreError: it cannot be written.
     """
     path, name = history_file(arguments.path, "auto")
     try:
         history = History(op for piece in FORMATS[name](path) for op in piece)
         history.operations()
-        # All of it before the first word of it is out: a history is refused as a whole.
+        # Nothing is written before all of it is made: a history is refused as a whole.
         pieces = list(EXPORTS[arguments.format](history))
     except NotExportable as error:
         raise UnreadableRun(

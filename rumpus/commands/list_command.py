@@ -1,4 +1,4 @@
-"""``rumpus list``: workloads, recipes with their promises, faults that can be had, and models."""
+"""``rumpus list``: workloads, recipes with their promises, faults and where they work, models."""
 
 import argparse
 from typing import Any
@@ -98,7 +98,7 @@ def docker_faults() -> dict[str, Availability]:
     """Which faults can be injected with Docker here; without an engine, none and why."""
     ensemble = DockerEnsemble("probe")
     try:
-        connect().close()  # clients' faults need nothing of the engine, but servers to talk to
+        connect().close()  # even faults of clients need servers, and so the engine
         return probe(ensemble)
     except EnvironmentRefusal as refusal:
         return {name: Availability(available=False, why=str(refusal)) for name in FAULTS}
@@ -107,7 +107,7 @@ def docker_faults() -> dict[str, Availability]:
 
 
 def simulated_faults() -> dict[str, Availability]:
-    """Which faults can be injected with simulated servers: everywhere the same."""
+    """Which faults can be injected with simulated servers: the same on every host."""
     simulator = Simulator(0)
     network = Network(simulator)
     return probe(SimEnsemble(Cluster(simulator, network, 1), network, sleep=sleeper(simulator)))
@@ -130,7 +130,7 @@ def _print(document: dict[str, Any], console: Console) -> None:
             if promises["notes"]:
                 say(f"[dim]{escape(promises['notes'])}[/]", 6)
     say("[bold]faults[/]", 0)
-    # One reason for all, such as an engine that is missing, is said once.
+    # A reason that is the same for all faults, such as a missing engine, is printed once.
     reasons = {fault["why"]["docker"] for fault in document["faults"]} - {""}
     for fault in document["faults"]:
         there = fault["available"]

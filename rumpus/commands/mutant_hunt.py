@@ -1,8 +1,8 @@
 """The hunt for one mutant: simulated runs, seed after seed, until its mistake shows.
 
 ``hunt`` asks whether a mutant is caught at all, within a budget; ``survey`` asks how often, over a
-fixed number of seeds. Either way every anomaly that the mutant names as its own has to be seen as
-a broken promise: a mutant that is red by one anomaly proves nothing of a check for another.
+fixed number of seeds. Either way every anomaly that is expected of the mutant has to be reported
+as a broken promise: one anomaly that is found proves nothing about the checks for the others.
 """
 
 import time
@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 from rumpus.checker.verdict import Blamed
 
 KINDS = ("default", "all")
-"""The faults of a budget's runs, in turn: those of every world, and those of simulated ones."""
+"""The faults of a hunt's runs: each seed is run with ``--nemesis``'s default, then with ``all``."""
 
 WANTED_SHARE = Fraction(4, 5)
-"""The least share of the seeds of a survey in which a mutant has to be caught."""
+"""The least share of a survey's seeds with which a mutant has to be caught."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Mutant:
 
     Args:
         family: the workload that shows the mistake.
-        name: the mutant's.
-        expected: the anomalies that are its own.
-        recipe: a sound recipe that mutant servers are shown by; None for a recipe that is itself
-            the mutant.
-        options: what a run of it is told besides.
+        name: the mutant's name.
+        expected: the anomalies by which its mistake has to show.
+        recipe: for a mutant server, the sound recipe that is run on it; None for a recipe that is
+            itself the mutant.
+        options: further options of ``rumpus run``.
     """
 
     family: str
@@ -47,7 +47,7 @@ class Mutant:
         return "recipe" if self.recipe is None else "servers"
 
     def words(self, seed: int, kinds: str) -> list[str]:
-        """What ``rumpus`` is told to perform one run of it."""
+        """The command-line arguments of one run of it."""
         words = ["run", self.family, "--recipe", self.recipe or self.name, "--ensemble", "sim"]
         if self.recipe is not None:
             words += ["--server-mutant", self.name]
@@ -56,10 +56,11 @@ class Mutant:
 
 
 class Told(NamedTuple):
-    """What a run told.
+    """The result of a run.
 
     ``exit_code`` is that of ``rumpus run``, ``broken`` the kinds of anomaly that broke a promise,
-    ``blamed`` whose promise it was, ``words`` the last words of a run that could not be performed.
+    ``blamed`` whose promise it was, ``words`` the end of the error output of a run that could not
+    be performed.
     """
 
     exit_code: int
@@ -74,15 +75,15 @@ class Hunt:
 
     Attributes:
         mutant: the mutant.
-        outcome: ``caught``: every anomaly that is the mutant's was seen as a broken promise (in a
-            survey: and in enough of its runs one of them was). ``weak``: every anomaly was seen,
-            in too few runs of a survey. ``missed``: some anomaly was never seen. ``failed``: a
-            run could not be performed.
+        outcome: ``caught``: every expected anomaly was seen as a broken promise, and in a survey
+            at least one of them in `WANTED_SHARE` of the runs. ``weak``: every expected anomaly
+            was seen, but in too few runs of a survey. ``missed``: an expected anomaly was never
+            seen. ``failed``: a run could not be performed.
         anomalies: the broken promises of all runs, and in how many runs each was seen.
         runs: the number of runs performed.
-        caught: the number of runs that were violations by an anomaly that is the mutant's.
+        caught: the number of runs that were violations by an expected anomaly.
         seconds: the time taken, by the clock.
-        command: shows the first violation by an anomaly of the mutant's again; empty without one.
+        command: repeats the first violation by an expected anomaly; empty if there was none.
         words: the reason of a failure.
     """
 
@@ -97,17 +98,17 @@ class Hunt:
 
     @property
     def unseen(self) -> frozenset[str]:
-        """Anomalies that are the mutant's and were in no run."""
+        """Expected anomalies that were seen in no run."""
         return self.mutant.expected - set(self.anomalies)
 
     def note(self, told: Told, seed: int, kinds: str) -> bool:
-        """Enter what a run told; whether the hunt can go on."""
+        """Enter the result of a run; whether the hunt can go on."""
         self.runs += 1
         if told.exit_code not in (0, 1, 3):
             self.outcome, self.words = "failed", told.words
             return False
         if told.blamed != self.mutant.blamed:
-            return True  # red for a wrong reason proves nothing
+            return True  # a promise that somebody else broke proves nothing
         self.anomalies.update(told.broken)
         if told.exit_code == 1 and told.broken & self.mutant.expected:
             self.caught += 1
@@ -127,13 +128,13 @@ def hunt(
     first_seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Hunt:
-    """Perform runs of a mutant until all of its anomalies have been seen.
+    """Perform runs of a mutant until all of its expected anomalies have been seen.
 
     Args:
         mutant: the mutant.
         perform: performs a run.
-        budget: seconds; no run begins when they are spent. The first always does.
-        first_seed: the seeds count up from it.
+        budget: seconds after which no further run begins; the first run always does.
+        first_seed: the first seed; the others count up from it.
         clock: seconds, monotonic.
     """
     began = clock()
@@ -159,7 +160,7 @@ def survey(
     first_seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Hunt:
-    """Perform a mutant under the default faults with so many seeds, whatever they show."""
+    """Perform runs of a mutant under the default faults, one for each of a number of seeds."""
     began = clock()
     found = Hunt(mutant)
     for seed in range(first_seed, first_seed + seeds):

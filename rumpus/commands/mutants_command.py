@@ -1,4 +1,4 @@
-"""``rumpus mutants``: whether every recipe with a known mistake is caught, and by what."""
+"""``rumpus mutants``: whether every mutant (recipe or server with a known mistake) is caught."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ _STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": 
 
 
 def mutants_command(arguments: argparse.Namespace) -> int:
-    """Hunt all mutants, or a family's; the exit code: 1 if one is not caught.
+    """Hunt all mutants, or those of one family (workload); the exit code: 1 if one is not caught.
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
@@ -66,7 +66,7 @@ def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
 
     Args:
         family: its name; None for all.
-        servers: whether mutant servers are meant, and not recipes.
+        servers: whether to return mutant servers instead of mutant recipes.
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
@@ -126,17 +126,17 @@ class _Runs:
         self._over = False
 
     def end(self) -> None:
-        """End those that go on; none begins from now on."""
+        """Kill the runs that are still going on; from now on no run begins."""
         with self._lock:
             self._over = True
             going = list(self._going)
         for process in going:
-            process.kill()  # it has no children, and its files are in a directory of ours
+            process.kill()  # it has no children, and its files are in a temporary directory
         for process in going:
             process.wait()
 
     def perform(self, mutant: Mutant, seed: int, kinds: str) -> Told:
-        """One run: what it told. Ended early, it tells of a signal."""
+        """Perform one run; its result. A run that `end` stopped has a signal's exit code."""
         with tempfile.TemporaryDirectory(prefix="rumpus-mutants-") as directory:
             command = [sys.executable, "-m", "rumpus.program", *mutant.words(seed, kinds)]
             with self._lock:
@@ -157,7 +157,7 @@ class _Runs:
 
 
 def told(exit_code: int, answer: bytes, said: bytes) -> Told:
-    """What a run told that ended with a code, a document and words."""
+    """The result of a run, from its exit code, its JSON document and its error output."""
     if exit_code not in (0, 1, 3):
         return Told(exit_code, words=said.decode(errors="replace")[-LAST_WORDS:].strip())
     document = json.loads(answer)
@@ -182,7 +182,7 @@ def _share(each: Hunt) -> str:
 
 
 def _counted(each: Hunt) -> str:
-    """The broken promises, those of the mutant first, with the number of runs of each."""
+    """The broken promises, expected ones first, each with the number of its runs."""
     foreign = set(each.anomalies) - each.mutant.expected
     ordered = sorted(each.anomalies, key=lambda kind: (kind in foreign, kind))
     return ", ".join(f"{kind} {each.anomalies[kind]}" for kind in ordered)

@@ -1,4 +1,4 @@
-"""``rumpus run``: puts a run together, performs it, judges it, reports it."""
+"""``rumpus run``: assembles a run from the options, performs it, judges it, reports it."""
 
 import argparse
 import logging
@@ -40,14 +40,14 @@ from rumpus.workloads.registry import WORKLOADS
 TICK_MS = 500
 
 SIMULATED_ZOOKEEPER = "3.8.0, simulated"
-"""What a run stood on where no image says it."""
+"""The version of ZooKeeper that the record of a simulated run names."""
 
 
 def run_command(arguments: argparse.Namespace) -> int:
     """Perform ``rumpus run``; the exit code.
 
     Raises:
-        UsageError: something asked for does not exist or cannot be.
+        UsageError: something asked for does not exist or cannot be done.
         EnvironmentRefusal, StoreError: this host does not allow it.
     """
     console = notices()
@@ -92,7 +92,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
-    """Seal what there is; a violation that the history shows is told even if that fails."""
+    """Seal the run's files. If that fails the run is judged all the same: it may be a violation."""
     try:
         directory.seal()
     except StoreError as error:
@@ -108,7 +108,7 @@ def _record(
     world: World,
     anchor: ClockAnchor,
 ) -> RunRecord:
-    """What is run, in full; the options have been found to make sense."""
+    """The run's record, from options that have been checked."""
     workload = WORKLOADS[arguments.workload]
     recipe = workload.recipes[arguments.recipe]
     return RunRecord(
@@ -145,7 +145,7 @@ def _record(
 
 
 def _run(arguments: argparse.Namespace, seed: int, record: RunRecord) -> Run:
-    """What the harness is to do."""
+    """The run as the harness performs it."""
     workload = WORKLOADS[arguments.workload]
     recipe = workload.recipes[arguments.recipe]
     setting = WorkloadContext(

@@ -12,7 +12,7 @@ from rumpus.workloads.registry import WORKLOADS
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:
-    """Add everything that a run can be told."""
+    """Add all options of ``rumpus run``."""
     run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
     run.add_argument(
         "--recipe",
@@ -78,7 +78,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--session-timeout",
         2.0,
         "ZooKeeper session timeout in seconds (default: 2)",
-        # What servers grant: 2 to 20 ticks.
+        # Servers grant session timeouts of 2 to 20 ticks.
         within=(2 * TICK_MS / 1000, 20 * TICK_MS / 1000),
     )
     add_seconds(

@@ -20,8 +20,8 @@ def sim_server_command(arguments: argparse.Namespace) -> int:
     """Serve until interrupted; the connection string is printed once all servers serve.
 
     Raises:
-        UsageError: so many ports from the first one on do not exist.
-        EnvironmentRefusal: a port cannot be had.
+        UsageError: the last server's port would be above `HIGHEST_PORT`.
+        EnvironmentRefusal: a port cannot be opened.
     """
     count = arguments.nodes + arguments.observers
     first = arguments.port
@@ -53,7 +53,7 @@ def sim_server_command(arguments: argparse.Namespace) -> int:
 def _serve(server: RealSockets, cluster: Cluster) -> None:
     cluster.start()
     for program in cluster.programs.values():
-        if program.process is not None:  # times of znodes are those of the real world
+        if program.process is not None:  # znodes get times of the real clock
             program.process.clock.step(time.time_ns() - EPOCH)
 
     def announce() -> None:

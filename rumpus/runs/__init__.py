@@ -1,1 +1,1 @@
-"""Putting a run together, and judging one."""
+"""Performing a run in Docker or in simulation, and judging it."""

@@ -17,14 +17,14 @@ from rumpus.runs.world import RunOrder
 
 
 class DockerWorld:
-    """Where a run takes place, on docker; see ``rumpus.commands.run_command.World``.
+    """Where a run takes place, on docker; see ``rumpus.runs.world.World``.
 
     Args:
         run_id: the run's id, which its containers carry.
         nodes: how many servers.
-        image: theirs; None for our own.
-        tick_ms: their ``tickTime``.
-        say: told of every step.
+        image: the servers' container image; None for the one that rumpus builds.
+        tick_ms: the servers' ``tickTime``.
+        say: called with a line for every step.
     """
 
     kind = "docker"
@@ -48,7 +48,7 @@ class DockerWorld:
         self._origin = 0
 
     def prepare(self, plan: FaultPlan) -> None:
-        """See that the engine answers and has the images; clear away what killed runs left."""
+        """Make sure that the engine answers and has the images; remove what killed runs left."""
         engine = connect()
         try:
             with refusals("removing what killed runs left"):
@@ -64,7 +64,7 @@ class DockerWorld:
         require(plan.kinds, self._ensemble)
 
     def begin(self) -> ClockAnchor:
-        """Set the run's clock to 0 now; both clocks at that time."""
+        """Set the run's clock to 0 now; what it and the wall clock show at that time."""
         self._origin = time.monotonic_ns()
         return self._read_clocks()
 

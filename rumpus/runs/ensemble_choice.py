@@ -12,14 +12,14 @@ from rumpus.usage_error import UsageError
 Kind = Literal["docker", "sim"]
 
 ENSEMBLES: Final = ("auto", "docker", "sim")
-"""What can be asked for."""
+"""The values of ``--ensemble``."""
 
 PATIENCE_S = 5.0
-"""How long an engine may take to answer before it counts as none."""
+"""Seconds that an engine may take to answer; a slower one counts as missing."""
 
 
 class Choice(NamedTuple):
-    """The ensemble that a run gets, and in words why that one."""
+    """The kind of ensemble that a run gets, and the reason in words."""
 
     kind: Kind
     why: str
@@ -33,10 +33,10 @@ def choose_ensemble(asked: str, image: str | None) -> Choice:
 
     Args:
         asked: one of ``ENSEMBLES``.
-        image: of the servers, if one was named.
+        image: the servers' container image, if one was named.
 
     Raises:
-        UsageError: an image was named, and is to be run by the simulation.
+        UsageError: ``sim`` was asked for together with an image.
     """
     if asked == "sim":
         if image is not None:

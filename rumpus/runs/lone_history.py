@@ -1,7 +1,7 @@
-"""A history that came alone, without the rest of its run: which promises it is held to, and how.
+"""Judging a history alone, without the rest of its run: by which promises, and how.
 
-A history that a run wrote says in its first record what was run. Of others the user says it, or
-their operations do where these are the operations of one workload only.
+A history that a run wrote says in its first record what was run. For any other history the user
+names the workload, or its operations show it, if only one workload has such operations.
 """
 
 from datetime import UTC, datetime
@@ -21,10 +21,10 @@ from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.registry import WORKLOADS, fitting_workloads
 
 ANY = "any"
-"""What stands for a recipe's name where a history is held to the promises of all of a family."""
+"""Stands in place of a recipe's name where all recipes' promises of a workload are checked."""
 
 SESSION_TIMEOUT_S = 2.0
-"""That of clients whose history does not say it: the default of ``rumpus run``."""
+"""The session timeout where the history does not say it: the default of ``rumpus run``."""
 
 
 def judge_history(
@@ -33,17 +33,17 @@ def judge_history(
     """Judge a history without the servers' logs.
 
     Args:
-        run: where it lies.
-        workload: which workload made it; None if the history says it.
-        recipe: whose promises it is held to; None for those that it names itself, or else for all
-            that any sound recipe of the workload makes.
+        run: where the history is.
+        workload: the workload that made it; None if the history says it.
+        recipe: the recipe whose promises are checked; None for the recipe that the history names,
+            or, if it names none, for the promises of all sound recipes of the workload.
 
     Returns:
-        A record that says of it what can be said, the history, the verdict.
+        A run's record with what is known of the run, the history, the verdict.
 
     Raises:
-        UnreadableRun: it is malformed, or not that workload's.
-        UsageError: nobody says which workload made it, or two say different things.
+        UnreadableRun: the history is malformed, or not of that workload.
+        UsageError: the workload is unknown, or the history names another than the user.
     """
     history = run.read_history()
     test = _test(run, history, workload, recipe)
@@ -59,7 +59,7 @@ def judge_history(
         path=family.path,
         session_timeout=test.session_timeout,
     )
-    # Only rumpus itself ends a history by a record; one that it wrote says what was run.
+    # Only a history that rumpus wrote has a record at its end, and such a history has a first one.
     ending = questions_of_end(history) if first_record(history) is not None else []
     verdict = judge_evidence(run.history, family, test.recipe, evidence, [*differing, *ending])
     return _record_of(run.history, test, history, workload, recipe), history, verdict
@@ -68,7 +68,7 @@ def judge_history(
 def _test(
     run: RunDirectory, history: History, workload: str | None, recipe: str | None
 ) -> FirstRecord:
-    """What was run: in the history's own words, or in the user's."""
+    """What was run, as the history's first record says it, or else as the user says it."""
     test = first_record(history)
     if test is None:
         if history.clients > MOST_CLIENTS:
@@ -102,7 +102,7 @@ def _test(
 
 
 def _family(path: Path, history: History, named: str | None) -> Workload:
-    """The workload that made a history which does not say it."""
+    """The workload of a history that does not name it."""
     if named is not None:
         if named not in WORKLOADS:
             raise UsageError(
@@ -128,7 +128,7 @@ def _family(path: Path, history: History, named: str | None) -> Workload:
 
 
 def _promises(family: Workload, recipe: str | None) -> Promises:
-    """A recipe's promises, or what any of the family's sound recipes promises."""
+    """A recipe's promises, or without a recipe all that any sound recipe of the family makes."""
     if recipe is not None:
         if recipe not in family.recipes:
             raise UsageError(

@@ -18,14 +18,14 @@ PLAIN_PERIOD_S = 5.0
 
 
 class ProgressDisplay:
-    """Tells of steps as they begin, with the seconds since the start; shows the status."""
+    """Prints each step as it begins, with the seconds since the start; shows the status."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._began = time.monotonic()
 
     def step(self, words: str) -> None:
-        """Say what is being done now."""
+        """Print what is being done now."""
         elapsed = time.monotonic() - self._began
         self._console.print(
             f"[dim]{elapsed:6.1f} s[/]  {escape(words)}", highlight=False, soft_wrap=True

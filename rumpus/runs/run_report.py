@@ -22,11 +22,11 @@ def report(
 ) -> int:
     """Judge a run from disk, write its results and print them; the exit code.
 
-    A violation is told with its exit code although its results cannot be written.
+    A violation is printed and sets the exit code even if its results cannot be written.
 
     Args:
         directory: the run.
-        console: for people.
+        console: where the verdict is printed for people.
         as_json: whether the results go to standard output, too.
         interrupted: whether the run has been interrupted by now.
 

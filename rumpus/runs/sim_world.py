@@ -15,21 +15,21 @@ from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 
 SPREAD_S = 50_000_000
-"""Within so many seconds after the simulation's ``EPOCH`` runs begin."""
+"""All runs begin within this many seconds after the simulation's ``EPOCH``."""
 
 
 class SimWorld:
-    """Where a run takes place, in the simulation; see ``rumpus.commands.run_command.World``.
+    """Where a run takes place, in the simulation; see ``rumpus.runs.world.World``.
 
     Args:
         nodes: how many servers.
-        tick_ms: their ``tickTime``.
-        run: workload, recipe and seed. Different runs begin at different times, so that their
-            sessions have different ids, as those of real runs have: what belongs to another run
-            can be told.
+        tick_ms: the servers' ``tickTime``.
+        run: workload, recipe and seed. They decide when the run begins. So different runs have
+            sessions with different ids, as real runs have, and what belongs to another run can be
+            recognized.
         preemption: when clients' threads may be preempted.
         mutant: a mistake that the servers have, if any.
-        say: told of every step.
+        say: called with a line for every step.
     """
 
     kind = "sim"
@@ -56,10 +56,10 @@ class SimWorld:
         self._say = say
 
     def prepare(self, plan: FaultPlan) -> None:
-        """Nothing is needed, and every fault can be had."""
+        """Do nothing: a simulation needs no preparation, and every fault works in it."""
 
     def begin(self) -> ClockAnchor:
-        """Both clocks when the world begins."""
+        """What the run's clock and the wall clock show at the beginning of the simulation."""
         return ClockAnchor(monotonic=0, wall=self._epoch)
 
     def perform(self, order: RunOrder) -> None:

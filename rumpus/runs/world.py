@@ -1,4 +1,4 @@
-"""Where a run takes place: what ``rumpus run`` needs to know of docker and of the simulation."""
+"""Where a run takes place: the interface of ``rumpus run`` to Docker and to the simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from rumpus.results.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class RunOrder:
-    """A run that a world is to perform, and where what comes of it goes.
+    """A run that a world is to perform, and where to put its results.
 
     Args:
         run: what the harness does.
         plan: the faults.
-        seed: of every random choice.
-        directory: the run's.
-        record: told what is known only after the run.
-        status: told how far it is.
-        stop_requested: once true, the run is brought to its end.
+        seed: decides every random choice.
+        directory: the run's directory.
+        record: the run's record, completed with what is known only after the run.
+        status: kept up to date with how far the run is.
+        stop_requested: once it answers true, the run is brought to its end.
     """
 
     run: Run
@@ -35,33 +35,33 @@ class RunOrder:
     stop_requested: Callable[[], bool]
 
     def nemesis(self) -> partial[Nemesis]:
-        """Makes the nemesis, given the parts that it breaks."""
+        """The constructor of the nemesis; its caller adds what faults act on (servers, clients)."""
         return partial(Nemesis, self.plan, seed=self.seed, stop_requested=self.stop_requested)
 
     def note_clocks(self) -> None:
-        """Have the record say how the clocks were read during the run."""
+        """Add the readings of the clocks that were made during the run to the record."""
         self.record.clock_anchors += [ClockAnchor(**reading) for reading in self.status.anchors]
 
 
 class World(Protocol):
-    """One run's surroundings; the calls come in this order."""
+    """The surroundings of one run. Its methods are called in the order in which they stand here."""
 
     kind: str
     """``docker`` or ``sim``."""
     options: dict[str, Any]
-    """What only this kind of world can be told, for the run's record."""
+    """The options that only this kind of world has, for the run's record."""
     image: str | None
-    """The servers' container image, once prepared; None where there is none."""
+    """The servers' container image, known after ``prepare``; None for simulated servers."""
 
     def prepare(self, plan: FaultPlan) -> None:
-        """See that the run can be made here.
+        """Make sure that the run can be performed here.
 
         Raises:
             EnvironmentRefusal: it cannot.
         """
 
     def begin(self) -> ClockAnchor:
-        """Let the run's clock begin; both clocks at that moment."""
+        """Start the run's clock; what it and the wall clock show at that moment."""
 
     def perform(self, order: RunOrder) -> None:
         """Perform a run from start to end.
