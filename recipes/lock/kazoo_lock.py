@@ -31,10 +31,9 @@ from rumpus.recipes.requests.session import Session, Unanswered
 
 
 class KazooEntry(Entry):
-    """The entry of one kazoo object, a lock or a semaphore. Unlike other entries it may outlive a
-    session.
+    """The entry of one kazoo object, a lock or a semaphore.
 
-    ``mark`` is the prefix of the names of kazoo's nodes.
+    Unlike other entries it may outlive a session. ``mark`` is the prefix of kazoo's node names.
     """
 
     def __init__(self, client: KazooClient, lock: Any, mark: str) -> None:
