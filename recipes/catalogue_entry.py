@@ -1,7 +1,7 @@
-"""What a family's catalogue says of a recipe: sound, or a mutant with its mistake.
+"""An entry of a recipe catalogue: a sound recipe, or a mutant and its known mistake.
 
-Recipes know nothing of this: what a test needs to know of a mutant stands in the catalogues, and
-production code imports recipes without it.
+Recipes do not import this module. What a test needs to know about a mutant is in the catalogues,
+so production code can import recipes without it.
 """
 
 from collections.abc import Set as AbstractSet
@@ -20,8 +20,9 @@ class CatalogueEntry(Generic[Recipe_co]):
     Args:
         recipe: the class.
         mistake: a mutant's known mistake, in words; empty for a sound recipe.
-        expected: the kinds of anomaly that give the mistake away.
-        printed: where a document prints the mistake (``recipes.published.documents``), if one does.
+        expected: the kinds of anomaly by which the checker detects the mistake.
+        printed: the place in a published document that contains the same mistake, if there is one
+            (see ``recipes.published.documents``).
     """
 
     recipe: type[Recipe_co]
@@ -52,11 +53,11 @@ def variant(sound: type[Kind], *mistakes: type[Any], **parts: type[Any] | bool) 
 
     Args:
         sound: the class.
-        mistakes: classes whose methods go before those of the sound one.
-        parts: class attributes of the sound one, by name, with their replacements.
+        mistakes: classes whose methods override those of the sound class.
+        parts: replacements for class attributes of the sound class, by attribute name.
 
     Raises:
-        AttributeError: the sound class has no such part.
+        AttributeError: the sound class has no attribute of that name.
     """
     for part in parts:
         getattr(sound, part)

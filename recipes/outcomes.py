@@ -1,8 +1,8 @@
 """How a recipe's call can fail: nobody knows whether it took effect, or it certainly did not.
 
-Every exception of a recipe's own derives from one of the two, so that a caller who treats all
-recipes alike catches two classes. Errors of ZooKeeper's and kazoo's pass through as they are: any
-call may raise ``ConnectionClosedError``, when its client was stopped, and ``ZookeeperError``, when
+Every exception that a recipe defines derives from one of these two classes, so a caller who treats
+all recipes alike needs to catch only these two. Exceptions of kazoo pass through unchanged: any
+call may raise ``ConnectionClosedError`` when its client was stopped, and ``ZookeeperError`` when
 the ensemble refused a request (a missing permission, say).
 """
 
@@ -19,4 +19,7 @@ class NotDone(Exception):  # noqa: N818 - an outcome, not a fault of the program
 
 
 class ClaimLost(NotDone):
-    """The claim had ended: nothing was completed or given back, and the work goes to another."""
+    """The caller's claim to a work item had ended before the call.
+
+    The call neither completed the item nor gave it back; the item goes to another worker.
+    """

@@ -1,7 +1,7 @@
 """What a recipe promises, as data.
 
-An anomaly that a recipe promises to prevent is a violation when it is seen; any other is a
-hazard: counted and shown. The names of anomalies are the checker's (``checker.verdict``).
+If the checker sees an anomaly that a recipe promises to prevent, that is a violation. Any other
+anomaly is a hazard: it is counted and shown. ``checker.verdict`` defines the anomalies' names.
 """
 
 from collections.abc import Set as AbstractSet
@@ -9,37 +9,41 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 EXCLUSION = frozenset({"double-grant", "split-brain"})
-"""At most one holder while sessions live. Where all make the same znode, servers that work cannot
-grant it twice, and the first of the two is not promised by the recipe."""
+"""At most one holder while sessions live. Where all contenders create the same znode, a correct
+server cannot grant it twice; such recipes leave ``double-grant`` out of their promises."""
 
 ACKNOWLEDGEMENT = frozenset(
     {"false-acknowledgement", "lost-acknowledgement", "false-observation", "epoch-regression"}
 )
-"""Who is seen to have acknowledged its lead does lead, and nobody sees an older one afterwards;
-whoever leads, and has said so, before a look and until after it is seen."""
+"""An observer's look that shows an acknowledged leader shows one that does lead, and later looks
+never show an older leader. A leader that acknowledged before a look and leads until after it is
+the one that the look shows."""
 
 HOLDING = frozenset({"unbelieving-holder", "early-timeout", "overdue-call"})
-"""Who is granted it believes so, and a call takes its timeout to give up, and a grace at most."""
+"""A client that was granted the lock believes that it holds it. A call that fails does not give
+up before its timeout, nor later than its timeout plus the grace."""
 
 LIVENESS = frozenset({"stuck-waiter", "deadlock", "orphan-node"})
-"""Once nothing is in the way, everybody proceeds and nothing is left behind."""
+"""Once faults have ended and holders release, every waiter proceeds and no znode is left over."""
 
 LEADERSHIP = frozenset({"stuck-waiter", "leaderless", "orphan-node"})
-"""The same of elections, where it has a name of its own that nobody proceeds."""
+"""Liveness of elections: as ``LIVENESS``, but that nobody proceeds is called ``leaderless``."""
 
 
 LONGEST_DELAY_S = 1_000_000.0
-"""The longest time for which a lock may be held back."""
+"""Upper bound for ``Promises.lock_delay``, in seconds."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Where a recipe's contenders stand, so that the server's truth can be read from its logs.
+    """Which znodes represent a recipe's contenders, so that owners can be read from server logs.
 
-    ``sequential``: the children of ``path`` whose name ends in a sequence number and contains
-    ``mark``; lowest number first; those whose name contains ``shared``, if that is not empty,
-    may own beside each other. ``pool``: the children of ``path``; each owns from the beginning.
-    ``single``: the one node ``path``; who made it owns.
+    The kinds:
+
+    ``sequential``: the children of ``path`` whose name contains ``mark`` and ends in a sequence
+    number. The child with the lowest number owns. If ``shared`` is not empty, children whose
+    name contains it may own at the same time (read locks). ``pool``: the children of ``path``;
+    each owns from its creation on. ``single``: the one node ``path``; its creator owns.
     """
 
     kind: Literal["sequential", "pool", "single"]
@@ -54,12 +58,12 @@ class Promises:
 
     Args:
         prevents: anomalies that never happen, whatever the faults.
-        wakeups: how many waiters one release may wake for each who may hold at once, None if
-            there is no bound. Waiters who share what they wait for count as one.
-        tokens: whether a grant comes with a fencing token that only grows.
+        wakeups: how many waiters one release may wake, per permitted concurrent holder; None if
+            there is no bound. Waiters that wait for the same thing (readers) count as one.
+        tokens: whether a grant comes with a fencing token, higher for each later grant.
         reentrant: whether a holder may acquire again: ``refused-reentry`` is prevented.
-        fenced: whether the protected resource checks tokens, with this recipe always.
-        lock_delay: seconds for which nobody is granted it after a holder has failed.
+        fenced: whether this recipe always has the protected resource check tokens.
+        lock_delay: seconds after a holder's failure during which nobody is granted the lock.
         notes: in words, what is not promised and why.
     """
 
@@ -72,10 +76,10 @@ class Promises:
     notes: str = ""
 
     def __post_init__(self) -> None:
-        """A file of a stranger may say anything.
+        """Check the numbers: promises may be read from a file that somebody else wrote.
 
         Raises:
-            ValueError: a number is none that can be promised.
+            ValueError: a number is out of range.
         """
         if self.wakeups is not None and self.wakeups < 0:
             raise ValueError(f"wakeups is {self.wakeups}, and cannot be below 0")
@@ -85,7 +89,7 @@ class Promises:
     def and_more(
         self, prevents: AbstractSet[str], notes: str, *, fenced: bool = False, delay: float = 0.0
     ) -> "Promises":
-        """The promises of a recipe that is built on this one's, with notes of its own."""
+        """These promises and more, for a recipe that extends this one; its notes replace ours."""
         every = self.prevents | prevents
         return replace(self, prevents=every, notes=notes, fenced=fenced, lock_delay=delay)
 

@@ -1,7 +1,7 @@
 """kazoo's own Barrier behind the interface of ``recipes.barrier.node_barrier``.
 
-Thin: nothing is added. Its requests have no timeout of their own: with no server in reach
-``create`` and ``remove`` block until one is, and ``wait`` too for its first look.
+A thin adapter that adds nothing. kazoo's requests have no timeout of their own: with no server in
+reach ``create`` and ``remove`` block until one is, and so does the first read of ``wait``.
 """
 
 from typing import ClassVar
@@ -43,7 +43,7 @@ class KazooBarrier(Barrier):
         """Wait until the barrier is open; False when timed out.
 
         Raises:
-            OutcomeUnknown: kazoo lost its way.
+            OutcomeUnknown: kazoo raised an error of the connection or session.
         """
         try:
             return bool(self._theirs.wait(timeout))

@@ -1,14 +1,14 @@
 """A barrier: a node that holds everybody as long as it is there.
 
 After ZooKeeper's published recipe ("ZooKeeper Recipes and Solutions, Barriers"): whoever sets the
-barrier up creates the node, whoever waits looks whether it is there and leaves a watch; told
-anything, it *looks again*, for a watch is lost with its connection and what happens meanwhile is
-never told. Two things are added.
+barrier up creates the node; a waiter reads whether it is there, and sets a watch. It reads again
+after any event, because a watch is lost with its connection, and changes meanwhile are not
+reported. Two things are added.
 
-**A look of today.** A server that lags says that there is no barrier when one has been set up
-long ago. So before its first look on a connection a waiter sends a write of no effect: it needs a
-quorum, and the server has applied everything up to it before it answers. (``sync`` would not do:
-a leader that has been deposed and has not noticed answers it by itself.)
+**Fresh reads.** A server that lags may say that there is no barrier when one was set up long ago.
+So before its first read on a connection, a waiter sends a write without effect: it needs a quorum,
+and the server has applied everything up to it before it answers. (``sync`` would not do: a deposed
+leader that has not noticed answers it by itself.)
 
 **Writes whose answer was lost** are sent again until they are answered. An earlier one cannot
 come in afterwards and undo what others do: requests of a session are carried out in order, and

@@ -1,1 +1,1 @@
-"""The core of locks, elections and semaphores: a place that few contenders have at a time."""
+"""The common core of locks, elections and semaphores: clients contend, and one or a few win."""

@@ -21,10 +21,10 @@ WAITS_FOR_ITSELF: Final = (
 def wrong_timeouts(
     recipe_with: Callable[[type[Any]], type[Kind]],
 ) -> dict[str, CatalogueEntry[Kind]]:
-    """An ``acquire`` that does not take its timeout for what it is.
+    """Mutants whose ``acquire`` does not respect its timeout.
 
     Args:
-        recipe_with: makes the recipe with a mistake of ``faulty_contenders``.
+        recipe_with: given a class of ``faulty_contenders``, makes the recipe with that mistake.
     """
     return {
         "ignores-timeout": mutant(

@@ -1,4 +1,4 @@
-"""What locks and elections share: contending, believing, letting go."""
+"""What locks and elections share: the current grant, whether to rely on it, and giving it up."""
 
 from typing import ClassVar
 
@@ -17,9 +17,9 @@ class Contender:
     Args:
         client: a started client with kazoo's threading handler.
         path: the znode that the contest is about; it belongs to this recipe alone.
-        name: who we are, written into the own node for people to read.
-        grace: seconds by which a call may run over its timeout, for answers on their way and
-            for taking the own node away; and how long letting go may take.
+        name: who we are, written into our own node for people to read.
+        grace: seconds by which a call may exceed its timeout, to await late answers and to
+            remove our own node. Also the longest time that a release may take.
     """
 
     promises: ClassVar[Promises]
@@ -45,12 +45,12 @@ class Contender:
 
     @property
     def token(self) -> int | None:
-        """Fencing token: the czxid of the own node; None while there is no grant."""
+        """Fencing token: the czxid of our own node; None while there is no grant."""
         return self._grant.token if self._grant else None
 
     @property
     def node(self) -> str | None:
-        """Full path of the own node; None while there is no grant."""
+        """Full path of our own node; None while there is no grant."""
         return self._grant.node if self._grant else None
 
     @property
@@ -62,13 +62,13 @@ class Contender:
     def _believes(self) -> bool:
         """Whether the grant, if any, can be relied on now.
 
-        Not while the connection is lost: the session may be expiring meanwhile. Again, if that
-        session reconnects. Never again once it is lost.
+        False while the connection is lost, because the session may expire meanwhile. True again
+        if the same session reconnects; False for good once that session is lost.
         """
         return self._grant is not None and self._grant.session.connected
 
     def _still_ours(self, grant: Entry, deadline: Deadline) -> bool:
-        """Whether an earlier grant stands; waits while its connection is lost.
+        """Whether an earlier grant is still valid; waits while its connection is lost.
 
         Raises:
             LockUnknown: the connection did not come back in time.
@@ -81,7 +81,7 @@ class Contender:
             ) from error
 
     def _let_go(self) -> None:
-        """Give the grant up, or wait for what an unknown outcome has left behind."""
+        """Give up the grant; without one, wait until nodes left by unknown outcomes are gone."""
         grant, self._grant = self._grant, None
         if grant is not None:
             self._contest.leave(grant)

@@ -1,8 +1,9 @@
-"""The core of locks and elections: winning a place that one contender has at a time.
+"""The core of locks and elections: a contest, in which one contender at a time is first.
 
-A contest knows nothing of threads that acquire twice, of beliefs or of leaders: it gets an
-entry of ours to the front of the line, and out of it again. ``recipes.contests.fair_contest`` and
-``recipes.contests.unfair_contest`` say what a line is.
+A contest gets an entry of ours to the front of a *line* of contenders, and removes it again.
+Re-entrance, whether a grant can be relied on, and leadership are left to the recipes that use it.
+What a line is on the server depends on the contest: see ``recipes.contests.fair_contest`` and
+``recipes.contests.unfair_contest``.
 """
 
 import threading
@@ -21,11 +22,12 @@ from rumpus.recipes.requests.session import Session, Unanswered
 
 
 class Entry:
-    """One contender's stand in one session, from before its node is created until it is gone.
+    """A contender's place in a line, in one session, from before its node exists until it is gone.
 
-    ``mark`` is unique and is written into the node, so that a node whose create got no answer
-    can be found again. ``tried`` says that a create was issued, ``unsure`` that some request got
-    no answer; ``node`` and ``token`` are known once a create was answered or the node found.
+    ``mark`` is unique and is written into the node's name or data, so that a node whose create
+    got no answer can be found again. ``tried`` says that a create was issued, ``unsure`` that
+    some request got no answer. ``node`` and ``token`` are set once a create was answered or the
+    node was found.
     """
 
     def __init__(self, client: KazooClient, mark: str | None = None) -> None:
@@ -47,8 +49,8 @@ class Contest(ABC):
         client: a started client with kazoo's threading handler.
         path: the znode that the contest is about.
         name: who we are, written into the node for people to read.
-        grace: seconds by which a call may run over its timeout: half of it for answers that
-            are on their way, half for taking the own node away. A release takes up to this.
+        grace: seconds by which a call may exceed its timeout: half of them to await late
+            answers, half to remove our own node. A release may take all of them.
     """
 
     def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
@@ -63,22 +65,22 @@ class Contest(ABC):
     @classmethod
     @abstractmethod
     def line(cls, path: str) -> Line:
-        """Where the contenders for ``path`` stand."""
+        """Which znodes represent the contenders for ``path``."""
 
     @abstractmethod
     def _round(self, entry: Entry, deadline: Deadline) -> bool:
-        """Get the entry into the line if need be, look whether it is first, else wait for news.
+        """Put the entry into the line if need be, and look whether it is first; else wait for news.
 
-        True when it is first; its node and token are known then.
+        Returns True if it is first; its node and token are known then.
 
         Raises:
-            NoNodeError: the own node or its parent has vanished; the next round begins anew.
+            NoNodeError: our own node or its parent has vanished; the next round begins anew.
             SessionExpiredError, Unanswered, ZookeeperError: as ``Session.ask``.
         """
 
     @abstractmethod
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        """Remove the entry's node, whether it is known or not; True if there was one.
+        """Remove the entry's node, looking for it if its name is unknown; True if there was one.
 
         Raises what ``Session.ask`` does.
         """
@@ -86,11 +88,11 @@ class Contest(ABC):
     def win(self, timeout: float | None) -> Entry | None:
         """Contend until first in line; None when the time is over and nothing of ours is left.
 
-        A lost session takes the entry with it: we start again, at the end of the line.
+        If the session is lost, so is the entry's node: we start again, at the end of the line.
 
         Raises:
-            LockUnknown: the time is over and the own node could not be taken away.
-            ConnectionClosedError: the client was stopped; its session takes everything along.
+            LockUnknown: the time is over, and our own node may still be there.
+            ConnectionClosedError: the client was stopped; its nodes end with its session.
             ZookeeperError: the server refused a request (a missing permission, say).
         """
         deadline = Deadline(timeout, allowance=self._grace / 2)
@@ -99,7 +101,7 @@ class Contest(ABC):
         def attempt() -> Entry | None:
             try:
                 if self._round(entry, deadline):
-                    # While suspended we may be out already: look again once reconnected.
+                    # Without a connection the session may be gone: look again once reconnected.
                     entry.session_id = entry.session.id
                     if entry.session_id is not None:
                         entry.unsure = False  # what has been answered since settles it
@@ -129,7 +131,7 @@ class Contest(ABC):
         """Give up an entry that has won.
 
         Raises:
-            NotHeld: it was gone already, by the end of its session or somebody's hand.
+            NotHeld: its node was gone already: the session ended, or somebody removed the node.
             LockUnknown: no answer within the grace; removal goes on in the background.
         """
         try:
@@ -157,7 +159,7 @@ class Contest(ABC):
 
     def _abandon(self, entry: Entry) -> None:
         """Take out an entry that has not won; raises LockUnknown if there is no answer."""
-        with suppress(SessionExpiredError):  # takes the entry along: as definite as a delete
+        with suppress(SessionExpiredError):  # the node ends with the session: as sure as a delete
             self._leave_within(entry, Deadline(self._grace / 2))
 
     def _leave_within(self, entry: Entry, deadline: Deadline) -> bool:
@@ -172,7 +174,7 @@ class Contest(ABC):
 
         def go_on() -> None:
             try:
-                with suppress(SessionExpiredError):  # takes the entry along
+                with suppress(SessionExpiredError):  # the node ends with the session
                     self._keep_taking_out(entry, Deadline(None))
             finally:
                 self._leaving.remove(entry)
@@ -181,7 +183,7 @@ class Contest(ABC):
         self._client.handler.spawn(go_on)
 
     def _keep_taking_out(self, entry: Entry, deadline: Deadline) -> bool:
-        """Try until confirmed; True if there was something, or may have been."""
+        """Try until the removal is confirmed; True if there was a node, or may have been."""
 
         def attempt() -> bool:
             try:
@@ -204,7 +206,7 @@ class Contest(ABC):
         entry.gone.set()
 
     def _settle_earlier(self, entry: Entry, deadline: Deadline) -> None:
-        """Wait until all that the session asked for has happened or never will."""
+        """Wait until every earlier request of the session has been carried out or never will be."""
         entry.session.catch_up(deadline, f"{self._path}/{entry.mark}")
 
     def _ensure_parent(self, entry: Entry, path: str, deadline: Deadline) -> None:

@@ -1,20 +1,19 @@
 """The fair contest: a queue of ephemeral sequential nodes, each watching the one before it.
 
 The algorithm is ZooKeeper's published lock recipe ("ZooKeeper Recipes and Solutions, Locks"),
-with Curator's protection against lost replies: create a node in the queue; list the queue; first
-is who has the lowest number; everybody else watches the nearest lower node and, when told
-anything, *looks again*, for the one in front may have given up without ever having been first.
-One release wakes one waiter.
+with Curator's protection against lost replies. A contender creates a node in the queue and lists
+the queue. The node with the lowest number is first. Every other contender watches the nearest lower
+node and *looks again* when its watch fires: the contender ahead of it may have given up without
+ever having been first. One release wakes one waiter.
 
-**Stale lists do no harm.** A server that lags may serve an old list. But the own node is in the
-list or it is not looked at; sequence numbers are handed out in the order of creates; so a list
-that holds the own node holds every lower one, except those that are gone for good. What it may
-miss is a *removal*, and that only delays: the watch is set on the same server and fires when it
-has caught up.
+**Stale lists do no harm.** A server that lags may serve an old list. But a list is used only if it
+contains our own node, and sequence numbers are assigned in the order of creates. So such a list
+contains every lower node, except those that are gone for good. What it may miss is a *removal*, and
+that only delays us: the watch is set on the same server, and fires when the server has caught up.
 
-**A lost reply.** When a create got no answer, the own node is looked for before another is
-created, by its unique mark and its ephemeral owner. Here staleness would harm, so a write goes
-first (``Contest._settle_earlier``): not found then means that it never will be.
+**A lost reply.** When a create got no answer, we look for our own node, by its unique mark and its
+ephemeral owner, before we create another. A stale list would do harm here, so we write something
+first (``Contest._settle_earlier``): a node that is not found after that will never appear.
 """
 
 import re
@@ -37,12 +36,12 @@ _CONTENDER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 class FairContest(Contest):
     """First come, first served. The queue is the children of ``path``; see the module.
 
-    A contest that not everybody ahead stands in the way of says so in ``_blocking``, and where
-    one removal is not enough to tell, in ``_watched``.
+    A subclass in which some nodes ahead do not block overrides ``_blocking`` (readers do not block
+    readers). It overrides ``_watched`` if it has to watch more than the nearest blocking node.
     """
 
     mark: ClassVar[str] = MARK
-    """What the own node's name has before the sequence number; ends in ``MARK``."""
+    """The part of our node's name just before the sequence number; ends in ``MARK``."""
 
     @classmethod
     def line(cls, path: str) -> Line:
@@ -57,7 +56,7 @@ class FairContest(Contest):
         return not blocking
 
     def _enter(self, entry: Entry, deadline: Deadline) -> None:
-        """Find or create the own node."""
+        """Find or create our own node."""
         if entry.node is None and entry.tried:
             entry.node = self._find(entry, deadline)
         if entry.node is None:
@@ -82,7 +81,7 @@ class FairContest(Contest):
         return str(node)
 
     def _find(self, entry: Entry, deadline: Deadline) -> str | None:
-        """The own node, if a create whose reply was lost has made one; see the module."""
+        """Our own node, if a create whose reply was lost has made one; see the module."""
         self._settle_earlier(entry, deadline)
         try:
             children = entry.session.ask(deadline, self._client.get_children_async, self._path)
@@ -101,7 +100,7 @@ class FairContest(Contest):
         """Nodes with lower numbers, lowest first.
 
         Raises:
-            NoNodeError: the own node is not in the queue: removed by somebody's hand.
+            NoNodeError: our own node is not in the queue: somebody has removed it.
         """
         children = entry.session.ask(deadline, self._client.get_children_async, self._path)
         queue = sorted(
@@ -116,18 +115,18 @@ class FairContest(Contest):
         return nodes[: nodes.index(entry.node)]
 
     def _blocking(self, ahead: list[str]) -> list[str]:
-        """Who stands in the way, lowest first, of those ahead: all of them."""
+        """Those of the nodes ahead that block us, lowest first. Here: all of them."""
         return ahead
 
     def _watched(self, blocking: list[str]) -> list[str]:
-        """Whose removal to wait for: that of the nearest who stands in the way."""
+        """The nodes whose removal to wait for. Here: the nearest blocking one."""
         return blocking[-1:]
 
     def _await(self, nodes: Sequence[str], entry: Entry, deadline: Deadline) -> bool:
         """Wait until something happens to one of the nodes or to the connection.
 
-        The answer, whether a node is known to be gone, is no grant: look again. Reads the
-        nodes rather than asking whether they exist, which would leave watches on missing ones.
+        Returns whether a node is known to be gone. That is no grant: the caller has to look again.
+        Sets its watches with ``get``, because ``exists`` would leave watches on missing nodes.
         """
         events: list[WatchedEvent] = []
 

@@ -1,4 +1,4 @@
-"""Mistakes of several families in how a call looks, waits and gives up."""
+"""Mistakes in how a call reads, waits and gives up, shared by the mutants of several families."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class DeafCall(RetryingCall):
-    """Sleeps through a lost connection, which takes the watch along, and never looks again."""
+    """Ignores a lost connection. Its watch is lost with the connection, so it waits for ever."""
 
     _told = False
 
     def news(self, event: WatchedEvent | None = None) -> None:
-        """Hears of changes to nodes only: kazoo tells of a lost watch by an event of no type."""
+        """React to node changes only: kazoo reports a lost watch by an event of type ``NONE``."""
         if event is not None and event.type != EventType.NONE:
             self._told = True
             super().news(event)
 
     def wait(self, *until: Deadline) -> None:
-        """Until told, or the first deadline."""
+        """Wait for a node change, or for the first deadline."""
         while not self._told and not any(each.passed for each in (self.deadline, *until)):
             super().wait(*until)
             self.session.wake.clear()
@@ -29,21 +29,21 @@ class DeafCall(RetryingCall):
 
 
 class EndlessCall(RetryingCall):
-    """Goes on until it has found what it looks for."""
+    """Ignores its timeout: goes on until it has found what it looks for."""
 
     def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
         super().__init__(client, None, grace)
 
 
 class HastyCall(RetryingCall):
-    """Takes half of the time that it is given."""
+    """Gives up after half of its timeout."""
 
     def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
         super().__init__(client, None if timeout is None else timeout / 2, grace)
 
 
 class DoesNotCatchUp:
-    """A look shows what the server at hand has, which may be behind."""
+    """Reads without catching up first: the answer may be stale, as the server may lag."""
 
     def _catch_up(self, *_: Any) -> None:
         """Nothing: the mistake."""

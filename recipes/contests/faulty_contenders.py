@@ -1,6 +1,6 @@
-"""Mistakes that every lock, semaphore or election can have, as classes to put before a sound one.
+"""Mistakes that every lock, semaphore or election can have, as mix-ins for a sound class.
 
-Each takes one step of ``recipes.contests.contender`` and its kin and gets it wrong.
+A mix-in comes first among the bases. Each overrides one method of the sound recipe, wrongly.
 """
 
 from rumpus.recipes.contests.contender import Contender
@@ -8,7 +8,7 @@ from rumpus.recipes.contests.contest import Entry
 
 
 class NeverBelieves(Contender):
-    """``held`` is always false: the flag that the listener sets is read the wrong way round."""
+    """``held`` is always false, as if the flag that the state listener sets were read inverted."""
 
     @property
     def _believes(self) -> bool:
@@ -16,7 +16,7 @@ class NeverBelieves(Contender):
 
 
 class BelievesForGood(Contender):
-    """No listener: neither SUSPENDED nor LOST ends the belief."""
+    """No state listener: ``held`` stays true after SUSPENDED and LOST."""
 
     @property
     def _believes(self) -> bool:
@@ -24,14 +24,14 @@ class BelievesForGood(Contender):
 
 
 class IgnoresTimeout:
-    """The timeout is not handed on."""
+    """The timeout is not passed on: ``acquire`` waits for ever."""
 
     def acquire(self, timeout: float | None = None) -> bool:
         return bool(super().acquire(None))  # type: ignore[misc]  # it is put before what has it
 
 
 class HalvesTimeout:
-    """The timeout is handed on twice, and each half of the way takes half of it."""
+    """Gives up after half of the timeout, as if the rest were kept for a second step."""
 
     def acquire(self, timeout: float | None = None) -> bool:
         half = None if timeout is None else timeout / 2
@@ -39,7 +39,7 @@ class HalvesTimeout:
 
 
 class CountsItsOwnGrants(Contender):
-    """The token is the number of the client's own grants: it knows nothing of other clients'."""
+    """The token counts the client's own grants, so it ignores the grants of other clients."""
 
     _counted: Entry | None = None
     _grants = 0

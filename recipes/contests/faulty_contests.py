@@ -1,4 +1,4 @@
-"""Contests with one known mistake each, to be put before a sound one of any family."""
+"""Contests with one known mistake each, for the mutants of every family that contends."""
 
 import time
 from typing import Final
@@ -17,7 +17,7 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
 BETWEEN_S: Final = 0.5
-"""How long a contender that cannot contend sleeps at most before it says so."""
+"""Seconds that ``FirstSessionOnly`` sleeps at most before it reports that it has not won."""
 
 
 class PersistentNode(FairContest):
@@ -45,7 +45,7 @@ class KeepsPlace(FairContest):
                 ephemeral=ephemeral,
                 include_data=True,
             )
-        except NodeExistsError:  # the old session lives on at the servers
+        except NodeExistsError:  # the servers have not expired the old session yet
             self._place = super()._create(entry, deadline, ephemeral=ephemeral)
             return self._place
         entry.token = stat.czxid
@@ -100,7 +100,7 @@ class NoRecheck(FairContest):
 
 
 class NoLookup(FairContest):
-    """A create that got no answer is sent again, without a look for the first node."""
+    """Repeats a create that got no answer, without looking whether the first one made a node."""
 
     def _find(self, _entry: Entry, _deadline: Deadline) -> str | None:
         return None
@@ -112,7 +112,7 @@ class ReleaseByPath(UnfairContest):
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
         if entry.node is None:
             return super()._take_out(entry, deadline)
-        session = Session(self._client)  # whichever it is by now
+        session = Session(self._client)  # the present one, perhaps not the entry's
         try:
             session.ask(deadline, self._client.delete_async, entry.node)
         except NoNodeError:

@@ -1,4 +1,4 @@
-"""What all recipes have in common, and how calls of locks, elections and their kin can fail.
+"""What all recipes have in common, and how calls of contests (locks, elections, ...) can fail.
 
 Times are seconds. Objects may be shared by threads, and must not be used from kazoo's own
 callbacks: these run on the threads that would have to deliver the answers.
@@ -11,24 +11,24 @@ from rumpus.recipes.promises import Line, Promises
 
 
 class LockUnknown(OutcomeUnknown):
-    """Nobody can say: a node of ours may still stand in the line, or may not.
+    """Nobody can say whether a node of ours is still in the line.
 
-    Raised by locks and elections when the ensemble could not be asked in time. They go on
-    removing that node by themselves; call ``release`` (or ``resign``) to wait for it, or
+    Raised by locks and elections when the ensemble did not answer in time. They go on removing
+    that node in the background. Call ``release`` (or ``resign``) to wait until it is gone, or
     simply acquire again.
     """
 
 
 class NotHeld(NotDone):
-    """There was nothing to release: it was never ours, or it was lost in the meantime."""
+    """The caller does not hold it: it was never granted to us, or it was lost in the meantime."""
 
 
 class Recipe(Protocol):
-    """What is known of any recipe without using it. Those that queue say where."""
+    """Static facts about a recipe: what it promises, and where its contenders queue, if they do."""
 
     promises: ClassVar[Promises]
 
     @classmethod
     def line(cls, path: str) -> Line | None:  # noqa: ARG003 - for those that have one
-        """Where the contenders for ``path`` stand on the server; None if they do not queue."""
+        """Which znodes represent the contenders for ``path``; None if they do not queue."""
         return None

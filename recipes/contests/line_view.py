@@ -1,4 +1,4 @@
-"""Who is first in a line, as anybody can see it."""
+"""Who is first in a line, for clients that need not contend themselves."""
 
 import re
 from dataclasses import dataclass

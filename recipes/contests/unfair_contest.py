@@ -1,15 +1,15 @@
 """The unfair contest: one ephemeral node that everybody tries to create.
 
-One succeeds; the others watch the node and all try again when it is gone. Simple, in no order,
-and every release wakes everyone.
+One succeeds; the others watch the node, and all try again when it is gone. This is simple, but
+nobody is served in order, and every release wakes every waiter.
 
-Whose node it is stands in its data (a unique mark) and in its ephemeral owner, so a create that
-comes back with "exists" may turn out to have been ours: the reply to an earlier try was lost.
-The look that follows is not stale, because the refused create was itself a write through the same
-server, which has applied everything up to it before it answers.
+The node's data (a unique mark) and its ephemeral owner show whose it is. So when a create is
+refused with "node exists", a read may show that the node is ours: an earlier create succeeded and
+its reply was lost. That read is not stale: the refused create was a write through the same server,
+and a server applies every earlier write before it answers one.
 
-**Removing.** The path is shared, so a delete is only sent in the session that made the node
-(``recipes.requests.session``), and only after a look has shown that the node is ours.
+**Removing.** All contenders use the same path. So a delete is sent only in the session that created
+the node (``recipes.requests.session``), and only after a read has shown that the node is ours.
 """
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
@@ -21,7 +21,7 @@ from rumpus.recipes.requests.deadline import Deadline
 
 
 class UnfairContest(Contest):
-    """Whoever is quickest. The node is ``path`` itself; see the module."""
+    """Whoever creates the node first wins. The node is ``path`` itself; see the module."""
 
     @classmethod
     def line(cls, path: str) -> Line:
@@ -71,8 +71,8 @@ class UnfairContest(Contest):
         if not entry.tried:
             return False
         if entry.node is None or entry.unsure:
-            # A stale look could miss our node, or show it although a delete that got no answer
-            # has removed it and the path is somebody else's by now.
+            # A stale read could miss our node. Or it could still show our node after a delete
+            # that got no answer has removed it and somebody else has created the path anew.
             self._settle_earlier(entry, deadline)
         try:
             data, stat = entry.session.ask(deadline, self._client.get_async, self._path)

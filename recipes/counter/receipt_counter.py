@@ -1,17 +1,16 @@
 """A counter to which everybody's additions are added once, even when replies are lost.
 
 The total is a node's data, changed by compare-and-set on its version, as text: kazoo's Counter
-reads the same. What that leaves open is the reply that gets lost: was it added, or must it be tried
-again? So each addition has a **key**, and the write of the total goes, in one request, with a
-receipt: a child of the counter, one for each adder's name, which holds the key and the total of
-that adder's last addition. Whoever does not know what became of an addition tries again: if the
-receipt bears its key it has been added, and if the same write comes in twice, the versions refuse
-the second.
+reads the same. That alone does not tell, after a lost reply, whether an addition was made. So each
+addition has a **key**. The transaction that writes the total also writes a *receipt*: a child of
+the counter, one for each adder's name, which holds the key and the total of that adder's last
+addition. An adder that got no answer tries again: if the receipt has the addition's key, it was
+made; and if the same write arrives twice, the version check refuses the second.
 
-The receipt outlives sessions and processes: an adder that comes back under its name and tries an
-addition again under its key does not add it twice. It is the last addition of a name that is
-remembered: one at a time. (Helland, "Life beyond Distributed Transactions", CIDR 2007: messages
-that are processed at most once are remembered with the state that they change.)
+The receipt outlives sessions and processes: an adder that restarts under its name, and repeats an
+addition under its key, does not add it twice. Only the last addition of each name is remembered, so
+a name makes one addition at a time. (Helland, "Life beyond Distributed Transactions", CIDR 2007:
+messages that are processed at most once are remembered with the state that they change.)
 """
 
 import uuid

@@ -1,13 +1,13 @@
 """Nodes by which leaders tell the others that they know that they lead.
 
-To be first in line does not mean to know it: a candidate whose predecessor has just gone may be
-frozen, or cut off (ZooKeeper's "Recipes and Solutions", Leader Election, asks for a separate node
-for that). So a leader that acts says so:
-it creates an ephemeral node *named after its epoch*.
+A candidate that is first in line may not know it yet: it may be frozen or cut off at the moment
+when its predecessor goes. ("ZooKeeper Recipes and Solutions, Leader Election" suggests a separate
+node for that reason.) So a leader that begins to act *acknowledges* its lead: it creates an
+ephemeral node *named after its epoch*.
 
-The name is what makes it safe. The node of one reign can never be taken for that of another, so
-it may be created late and removed late; nobody has to remove a predecessor's before creating his
-own, and a resignation cannot remove a successor's.
+The name makes this safe. The node of one epoch cannot be mistaken for that of another, so it may be
+created late and removed late. A leader need not remove its predecessor's node before it creates its
+own, and a leader that resigns cannot remove its successor's node.
 """
 
 from contextlib import suppress
@@ -27,7 +27,7 @@ from rumpus.recipes.requests.session import Session, Unanswered
 
 
 class Acknowledgements:
-    """The children of ``path``, one an epoch.
+    """The acknowledgement nodes: children of ``path``, one for each epoch.
 
     Args:
         client: a started client with kazoo's threading handler.
@@ -43,7 +43,7 @@ class Acknowledgements:
         return f"{self._path}/{epoch:016x}"
 
     def write(self, epoch: int, name: str, session: Session, deadline: Deadline) -> None:
-        """Acknowledge an epoch in its leader's session; nothing happens if it was already.
+        """Acknowledge an epoch in its leader's session; does nothing if it is acknowledged already.
 
         Raises:
             SessionExpiredError: the session is lost.
@@ -76,9 +76,9 @@ class Acknowledgements:
         raise Unanswered(f"{self._path} keeps vanishing")
 
     def withdraw(self, epoch: int) -> None:
-        """Remove an epoch's, on a thread of its own: soon, or with its session.
+        """Remove an epoch's node, on a thread of its own: soon, or when its session ends.
 
-        In whichever session the client is by then: the node's name is that epoch's alone.
+        The delete may be sent in a later session of the client: only this epoch uses the name.
         """
 
         def ask(session: Session) -> None:
@@ -86,7 +86,7 @@ class Acknowledgements:
                 session.ask(Deadline(None), self._client.delete_async, self.node(epoch))
 
         def go_on() -> None:
-            with suppress(ConnectionClosedError):  # the session takes it along
+            with suppress(ConnectionClosedError):  # the node ends with the session
                 until_answered(self._client, Deadline(None), ask)
 
         self._client.handler.spawn(go_on)

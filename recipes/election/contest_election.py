@@ -1,10 +1,10 @@
-"""Elections: fair and unfair, the same contests as the locks'.
+"""Elections: fair and unfair, built on the same contests as the locks.
 
-A leader is not told that it leads by anybody: it knows from ``campaign``, and stops knowing when
-its connection is lost. The token is the epoch: it grows from leader to leader.
+A client knows that it leads when ``campaign`` returns True, and may no longer rely on that when its
+connection is lost. The fencing token serves as the epoch: it grows from leader to leader.
 
-Others may ask who leads, in which epoch, and whether that one knows it already: a leader that
-begins to act acknowledges its epoch (``recipes.election.acknowledgement``).
+Other clients may ask who leads, in which epoch, and whether that leader knows it already: a leader
+that begins to act acknowledges its epoch (``recipes.election.acknowledgement``).
 """
 
 import threading
@@ -42,8 +42,8 @@ _NO_WINDOW = (
 class Leader:
     """Who leads, as others see it.
 
-    ``name`` is what it calls itself, ``epoch`` is larger than that of every leader before it,
-    ``acknowledged`` says that it knew that it led when this was read.
+    ``name`` is the leader's own name, ``epoch`` is larger than that of every leader before it, and
+    ``acknowledged`` says whether the leader had acknowledged its lead when this was read.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Leader:
 class ContestElection(Contender):
     """An election is a contest whose winner leads until it resigns or its session ends.
 
-    Acknowledgements stand below ``path``-acknowledged.
+    Acknowledgement nodes are children of ``path``-acknowledged.
     """
 
     _acknowledgements_class: ClassVar[type[Acknowledgements]] = Acknowledgements
@@ -69,13 +69,13 @@ class ContestElection(Contender):
     def campaign(self, timeout: float | None = None) -> bool:
         """Wait to lead, for ever or for ``timeout`` seconds (plus at most ``grace``).
 
-        True at once for who leads already; who has lost the lead campaigns anew.
+        Returns True at once if we lead already. If we have lost the lead, campaigns anew.
 
         Returns:
-            True: leads. False: timed out, and nothing of ours is left in the line.
+            True: we lead. False: timed out, and nothing of ours is left in the line.
 
         Raises:
-            LockUnknown: timed out, and whether something of ours is left cannot be said.
+            LockUnknown: timed out, and a node of ours may still be in the line.
         """
         deadline = Deadline(timeout)
         if not deadline.acquire(self._turn):
@@ -92,10 +92,10 @@ class ContestElection(Contender):
     def resign(self) -> None:
         """Step down; takes at most ``grace`` seconds.
 
-        After an unknown outcome: wait until nothing of ours is left.
+        After an unknown outcome, this waits until no node of ours is left.
 
         Raises:
-            NotHeld: did not lead, or lost the lead: the session ended, or somebody removed
+            NotHeld: we did not lead, or had lost the lead: the session ended, or somebody removed
                 the node.
             LockUnknown: no answer in time. Our node will be removed once it can be.
         """
@@ -111,7 +111,7 @@ class ContestElection(Contender):
 
         Raises:
             NotHeld: we do not lead, or have lost the lead.
-            LockUnknown: no answer in time; it may be told, or may yet be.
+            LockUnknown: no answer in time; the lead may be acknowledged, or may yet be.
         """
         grant = self._grant
         if grant is None:
@@ -128,10 +128,10 @@ class ContestElection(Contender):
             raise LockUnknown(f"{self._path}: cannot tell whether it is acknowledged") from error
 
     def leader(self, timeout: float | None = 5.0) -> Leader | None:
-        """Who leads, by everything that was committed before the call; None if nobody does.
+        """Who leads, no older than everything committed before the call; None if nobody does.
 
-        Costs one write without effect, because ZooKeeper's reads may be stale: who has seen an
-        epoch acknowledged, or was told of it, never sees an older one afterwards.
+        Costs one write without effect, because ZooKeeper's reads may be stale. So a client that has
+        seen an epoch acknowledged, or was told of it, never sees an older one afterwards.
 
         Raises:
             LockUnknown: no answer in time.
@@ -156,7 +156,7 @@ class ContestElection(Contender):
         return Leader(name, stand.czxid, self._is_acknowledged(stand, session, deadline))
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
-        """See to it that the next read shows all that was committed before this call."""
+        """Make sure that the next read shows everything committed before this call."""
         session.catch_up(deadline, f"{self._path}-{uuid.uuid4().hex}")
 
     def _is_acknowledged(self, stand: Stand, session: Session, deadline: Deadline) -> bool:
@@ -164,7 +164,7 @@ class ContestElection(Contender):
 
     @property
     def leading(self) -> bool:
-        """Whether we may believe, right now, that we lead.
+        """Whether we may rely, right now, on being the leader.
 
         False while the connection is lost, true again if the same session reconnects.
         """
@@ -179,7 +179,7 @@ class FairElection(ContestElection):
 
 
 class UnfairElection(ContestElection):
-    """Whoever is quickest leads. See ``recipes.contests.unfair_contest``."""
+    """Candidates lead in no order. See ``recipes.contests.unfair_contest``."""
 
     contest = UnfairContest
     promises: ClassVar[Promises] = unfair_contest(LEADERSHIP | ACKNOWLEDGEMENT, _NO_WINDOW)

@@ -36,7 +36,7 @@ class Untied(Acknowledgements):
             session.ask(deadline, self._client.create_async, self.node(epoch), data)
 
     def withdraw(self, epoch: int) -> None:
-        """It stays."""
+        """Nothing: the node stays."""
 
 
 class Kept(Acknowledgements):
@@ -81,7 +81,7 @@ class SaidOnce(Acknowledgements):
 
 
 REMEMBERED_S: Final = 0.5
-"""For how long an observer takes its last answer for good."""
+"""Seconds for which ``RemembersLeaderElection`` repeats its last answer."""
 
 
 class RemembersLeaderElection(FairElection):
@@ -94,14 +94,14 @@ class RemembersLeaderElection(FairElection):
 
 
 class CampaignsForHalf(ContestElection):
-    """The timeout is handed on twice, and each half of the way takes half of it."""
+    """Gives up after half of the timeout, as if the rest were kept for a second step."""
 
     def campaign(self, timeout: float | None = None) -> bool:
         return super().campaign(None if timeout is None else timeout / 2)
 
 
 class CampaignsForEver(ContestElection):
-    """The timeout is not handed on."""
+    """The timeout is not passed on: ``campaign`` waits for ever."""
 
     def campaign(self, timeout: float | None = None) -> bool:
         return super().campaign(None)

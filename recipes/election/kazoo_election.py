@@ -1,8 +1,8 @@
 """kazoo's own Election behind the interface of the elections here.
 
-kazoo calls a leader function and takes its return for a resignation, so it runs in a thread of
-its own, and the function waits there. What ``recipes.lock.kazoo_lock`` adds is added here too, for
-kazoo's election is kazoo's lock around a function.
+kazoo calls a leader function and takes its return as a resignation. So kazoo's election runs in a
+thread of its own, and its leader function waits there until we resign. kazoo's election is kazoo's
+lock around a function, so this adapter adds the same as ``recipes.lock.kazoo_lock``.
 """
 
 import threading
@@ -52,7 +52,7 @@ class Term(KazooEntry):
 
     @property
     def elected(self) -> bool:
-        """Whether it leads, as far as kazoo told."""
+        """Whether it leads, as far as kazoo has reported."""
         return self._elected and not self.ended.is_set()
 
     def end(self) -> None:
@@ -91,8 +91,8 @@ class KazooElectionContest(KazooContest):
         """Let the leader function return, and kazoo release.
 
         Raises:
-            NotHeld: the session of the lead has ended; kazoo does not tell.
-            LockUnknown: kazoo has not come back within the grace; it goes on.
+            NotHeld: the session that led has ended; kazoo does not report this.
+            LockUnknown: kazoo's election has not returned within the grace; it goes on.
         """
         assert isinstance(entry, Term)
         lost = entry.session.lost
@@ -102,7 +102,7 @@ class KazooElectionContest(KazooContest):
             raise NotHeld(f"{self._path}: the session that led has ended")
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        """Wait for kazoo to come back, then look whether it has left something."""
+        """Wait until kazoo's election has returned, then remove a node that it may have left."""
         assert isinstance(entry, Term)
         left = deadline.left_for_answers()
         if not entry.ended.wait(LONGEST_REQUEST if left is None else left):

@@ -3,16 +3,15 @@
 The latch is a node whose data is its count, as text; whoever counts it down makes a child under a
 name of its own. It is open when there are as many children as the count says, or more.
 
-There is no number to change, so there is none to change twice: a count whose answer was lost is
-made again, under the same name, and the node that is there already *is* the count. Names outlive
-sessions and processes, and so do the children: what has been counted stays counted when whoever did
-so has gone (they are not ephemeral).
+No number is changed, so none can be changed twice: after a lost reply, the client creates the child
+again under the same name, and if it exists already, it has been counted. The children are
+persistent: they stay when the session or process that created them has ended.
 
-Children only come, none goes. So a server that lags shows too few of them and never too many: it
-lets nobody through early, and a watch tells of the rest. A watch is lost with its connection, and
-what happens meanwhile is never told: a waiter that is told anything *looks again*.
+Children are only created, never deleted. So a server that lags shows too few of them, never too
+many: nobody passes early, and a watch reports the missing ones. A watch is lost with its
+connection, and changes meanwhile are not reported: so a waiter reads again after any event.
 
-Every count wakes all that wait: fine for some tens of them.
+Every count wakes all waiters: fine for some tens of them.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""Locks."""
+"""The catalogue of locks: the sound ones, and mutants with one known mistake each."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,7 @@
 """Locks: fair and unfair, re-entrant by thread.
 
-One contest is shared by a client's threads: they take turns among themselves first, so that a
-client has at most one node in the line for each lock object.
+The threads that share a lock object first take turns among themselves, so that each lock object
+has at most one node in the line.
 """
 
 import threading
@@ -23,7 +23,7 @@ _NO_WINDOW = (
 
 
 class ContestLock(Contender):
-    """A lock is a contest that is won by one thread of a client, as often as it asks.
+    """A contest (``recipes.contests.contest``) that is won by one thread of a client at a time.
 
     ``with lock:`` acquires without a timeout; leaving the block raises ``NotHeld`` if the lock
     was lost inside.
@@ -40,14 +40,14 @@ class ContestLock(Contender):
     def acquire(self, timeout: float | None = None) -> bool:
         """Wait for the lock, for ever or for ``timeout`` seconds (plus at most ``grace``).
 
-        A thread that holds it gets it again at once, and has to release it as often (where
-        the recipe promises re-entrance; else it waits for itself until the timeout).
+        If the recipe promises re-entrance, a thread that holds the lock gets it again at once, and
+        has to release it as often. If not, such a thread waits for itself until the timeout.
 
         Returns:
             True: granted. False: timed out, and nothing of ours is left in the line.
 
         Raises:
-            LockUnknown: timed out, and whether something of ours is left cannot be said.
+            LockUnknown: timed out, and a node of ours may still be in the line.
             NotHeld: this thread held it and has lost it; release first.
         """
         deadline = Deadline(timeout)
@@ -71,9 +71,9 @@ class ContestLock(Contender):
         return True
 
     def release(self) -> None:
-        """Let go once; the last time frees the lock. Takes at most ``grace`` seconds.
+        """Undo one acquire; undoing the last one frees the lock. Takes at most ``grace`` seconds.
 
-        After an unknown outcome: wait until nothing of ours is left.
+        After an unknown outcome, this waits until no node of ours is left.
 
         Raises:
             NotHeld: this thread does not hold it, or it was lost: the session ended, or
@@ -95,13 +95,13 @@ class ContestLock(Contender):
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that this client holds the lock.
+        """Whether this client may rely, right now, on holding the lock.
 
         False while the connection is lost (the session may end any moment), true again if the same
-        session reconnects, never again once that session is lost.
+        session reconnects, false for good once that session is lost.
 
-        A removal of our node by somebody else is not noticed until the release: it would take
-        a watch on the own node, and one more request for each grant.
+        If somebody else removes our node, only the release notices it: to notice it earlier would
+        take a watch on our own node, and so one more request for each grant.
         """
         return self._believes
 
@@ -121,7 +121,7 @@ class FairLock(ContestLock):
 
 
 class UnfairLock(ContestLock):
-    """Whoever is quickest; every release wakes all waiters. See ``contests.unfair_contest``."""
+    """In no order; every release wakes all waiters. See ``contests.unfair_contest``."""
 
     contest = UnfairContest
     promises: ClassVar[Promises] = unfair_contest(LIVENESS, _NO_WINDOW)

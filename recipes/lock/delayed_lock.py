@@ -1,22 +1,22 @@
 """A fair lock with a lock-delay: after a holder has failed nobody gets it for a while.
 
 Chubby's remedy for resources that cannot check tokens (Burrows, The Chubby lock service, OSDI 2006,
-section 2.4): what a holder that died or was cut off has still on its
-way shall arrive before the next one begins. It helps as far as the delay is long enough, and no
-further. After a release the next one gets the lock at once.
+section 2.4): requests that a dead or disconnected holder has sent shall arrive before the next
+holder begins. It helps only if the delay is longer than such requests take. After a release, the
+next contender gets the lock at once.
 
-ZooKeeper's nodes do not tell a successor how its predecessor went, so the holder leaves a mark that
-outlives it: a persistent znode ``taken`` beside the queue's nodes.
+ZooKeeper does not tell a contender whether the previous holder released or failed. So the holder
+writes a *mark* that outlives it, into the persistent znode ``taken`` beside the queue's nodes.
 
-- Who is first **takes** the lock: in one transaction, it checks that its own node is there and
-  writes its name into the mark, if that is empty and has not changed since the look.
-- Who releases removes its own node and empties the mark, in one transaction.
-- So who is first and finds somebody else's name in the mark knows that this holder is gone and has
-  not released: it waits for the delay, from now, and then takes the lock over. If it dies while it
-  waits, the next one finds the same and waits anew: longer, never shorter.
+- The first contender **takes** the lock: one transaction checks that its own node is there, and
+  writes its unique id into the mark, on condition that the mark has not changed since it was read.
+- A holder releases by one transaction that removes its own node and empties the mark.
+- So a first contender that reads another's id in the mark knows that this holder is gone and has
+  not released. It waits for the delay, counted from that read, and then takes the lock. If it dies
+  while it waits, the next contender waits the whole delay again: longer, never shorter.
 
-The look at the mark comes after the list that showed us first, through the same server, so it is
-no older; and a mark that has changed since makes the transaction fail.
+We read the mark after the list that showed us first, through the same server, so the mark is no
+older than the list. If the mark has changed since, the transaction fails.
 """
 
 import time
@@ -35,14 +35,14 @@ from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.transaction import commit, raise_refusal
 
 DELAY: Final = 1.0
-"""Seconds, unless the lock is told otherwise. Chubby's usual one is a minute."""
+"""Default lock-delay, in seconds. Chubby's is usually a minute."""
 
 DRIFT: Final = 0.05
-"""By how much of the delay its clock may be fast."""
+"""Fraction of the delay that is added, as our clock may be fast."""
 
 
 class DelayedContest(FairContest):
-    """A fair contest whose winner takes what it has won. See the module."""
+    """A fair contest whose first contender wins only once it has taken the lock. See the module."""
 
     def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
         super().__init__(client, path, name, grace)
@@ -55,7 +55,7 @@ class DelayedContest(FairContest):
         return super()._round(entry, deadline) and self._take(entry, deadline)
 
     def _take(self, entry: Entry, deadline: Deadline) -> bool:
-        """Take the lock, being first; False: look again.
+        """Take the lock, as the first contender; False: not yet, look again.
 
         Raises:
             NoNodeError: our own node is gone.
@@ -75,7 +75,7 @@ class DelayedContest(FairContest):
         return True
 
     def _to_wait(self, stat: ZnodeStat) -> float:
-        """Seconds for which the holder that left this mark has not been gone long enough."""
+        """Seconds still to wait until the delay of the failed holder with this mark is over."""
         if self._failure is None or self._failure[0] != stat.mzxid:
             self._failure = (stat.mzxid, time.monotonic())
         return self._failure[1] + self.delay * (1 + DRIFT) - time.monotonic()
@@ -85,7 +85,7 @@ class DelayedContest(FairContest):
             entry.node = self._find(entry, deadline)
         if entry.node is None:
             return False
-        if entry.unsure:  # we may have taken it, and not know
+        if entry.unsure:  # we may have taken the lock without knowing it
             self._settle_earlier(entry, deadline)
         whose, _ = self._look(entry, deadline)
         if whose != entry.mark:
@@ -97,7 +97,7 @@ class DelayedContest(FairContest):
         return True
 
     def _look(self, entry: Entry, deadline: Deadline) -> tuple[str, ZnodeStat]:
-        """Who has taken the lock and not released it, empty if nobody."""
+        """The id in the mark (of whoever has taken the lock and not released it), or empty."""
         try:
             data, stat = entry.session.ask(deadline, self._client.get_async, self._taken)
         except NoNodeError:
@@ -108,11 +108,11 @@ class DelayedContest(FairContest):
     def _transact(
         self, entry: Entry, deadline: Deadline, mark: str, version: int, *, remove: bool
     ) -> None:
-        """Change the mark, if our own node is there; which is removed, or left.
+        """Change the mark, on condition that our own node is there; ``remove`` also deletes it.
 
         Raises:
-            NoNodeError: it is not there.
-            BadVersionError: the mark is not as it was.
+            NoNodeError: our own node is not there.
+            BadVersionError: the mark has changed since it was read.
         """
         transaction: TransactionRequest = self._client.transaction()
         if remove:

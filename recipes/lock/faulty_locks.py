@@ -1,4 +1,7 @@
-"""What locks with one known mistake each have in place of a sound part."""
+"""Faulty parts, with one known mistake each, that replace parts of sound locks.
+
+``recipes.lock.catalogue`` describes the mistakes.
+"""
 
 import time
 from typing import Final
@@ -86,7 +89,7 @@ class Remembering(Verifier):
 
 
 TICK: Final = 0.05
-"""Seconds by which a countdown goes down at a time."""
+"""Seconds by which ``Countdown`` counts down at a time."""
 
 
 class WhileConnected(SessionValidity):

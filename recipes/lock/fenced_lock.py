@@ -1,8 +1,8 @@
-"""A fair lock together with the fence of what it protects.
+"""A fair lock together with a fence for the resource that it protects.
 
-The lock alone cannot keep a holder that was paused from acting late; ``recipes.lock.fencing`` can.
-Here the two go together: the token of a grant is the czxid of its node, which grows with each
-grant, and ``fence`` refuses what comes under an older one.
+A lock alone cannot stop a paused holder from acting late; a fence (``recipes.lock.fencing``) can.
+This lock has both: the token of a grant is the czxid of the holder's node, which grows with each
+grant, and ``fence`` refuses writes with a token older than one it has seen.
 """
 
 from typing import ClassVar
@@ -18,8 +18,8 @@ from rumpus.recipes.promises import Promises
 class FencedLock(ContestLock):
     """A fair lock with a fence.
 
-    Write to what it protects with ``lock.fence.write(lock.token, ...)``; or take the token to any
-    other resource that compares tokens.
+    Write to the protected znodes with ``lock.fence.write(lock.token, ...)``, or send the token to
+    any other resource that compares tokens.
     """
 
     contest = FairContest
@@ -39,5 +39,5 @@ class FencedLock(ContestLock):
 
     @staticmethod
     def fence_path(path: str) -> str:
-        """Where the fence of a lock stands: beside it."""
+        """The path of the znode that holds the fence of the lock at ``path``."""
         return f"{path}-fence"

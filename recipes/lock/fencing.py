@@ -1,18 +1,18 @@
-"""Fences: resources that refuse a holder whose lock has passed on.
+"""Fences: resources that refuse a former holder once a later one has acted.
 
-No lock can stop a holder that was paused between its last look and its action. The resource can:
-each grant comes with a token that only grows, each action carries the token of its grant, and the
+No lock can stop a holder that was paused between its last check and its action. The resource can:
+each grant comes with a higher token, each action carries the token of its grant, and the
 resource remembers the highest token it has seen and refuses lower ones (Burrows, The Chubby lock
 service, OSDI 2006: sequencers; Kleppmann, How to do distributed locking, 2016: fencing tokens).
 What was refused never happens.
 
-``MemoryFence`` is for a resource that lives in one process, ``ZooKeeperFence`` for one that is
-znodes: the token and the change are written in one transaction, so there is no moment between the
-comparison and the write. The fence's znode holds the highest token; its version says whether
-somebody was quicker. A look at it may be stale: then the version is wrong, and the transaction is
-refused as a whole. A higher token that is seen is certain, as tokens never go back.
+``MemoryFence`` is for a resource within one process. ``ZooKeeperFence`` is for a resource that
+consists of znodes: it writes the token and the change in one transaction, so that nothing can
+happen between comparison and write. The fence's znode holds the highest token seen. A read of it
+may be stale; then its version is outdated, and the transaction is refused as a whole. But a higher
+token that was read is certain to have been seen, as the highest token never decreases.
 
-A fence compares with "lower than": a holder writes as often as it wants under its own token.
+A fence refuses only lower tokens, so a holder can write any number of times with its own token.
 """
 
 import threading
@@ -40,10 +40,10 @@ class MemoryFence:
         self._highest: int | None = None
 
     def act(self, token: int | None, action: Callable[[], None]) -> None:
-        """Carry out an action while no other does.
+        """Carry out an action, one at a time.
 
         Raises:
-            StaleToken: a higher token has been seen; or there is none to compare.
+            StaleToken: a higher token has been seen, or ``token`` is None.
         """
         with self._lock:
             if token is None or (self._highest is not None and token < self._highest):
@@ -73,9 +73,9 @@ class ZooKeeperFence:
         """Carry out a change of znodes, unless a higher token has been seen.
 
         Args:
-            token: of the grant under which this is done.
-            change: adds its requests to the transaction (``txn.set_data(...)``); none but
-                raises the fence, which keeps everybody with a lower token out from now on.
+            token: the token of the caller's grant.
+            change: adds its requests to the transaction (``txn.set_data(...)``). Without a change
+                only the token is written, which from now on keeps out all lower tokens.
             timeout: seconds; None is for ever.
 
         Returns:
@@ -83,7 +83,7 @@ class ZooKeeperFence:
 
         Raises:
             StaleToken: a higher token has been seen. Nothing was done.
-            OutcomeUnknown: no answer in time. If it was done, its token had not been overtaken.
+            OutcomeUnknown: no answer in time. If it was done, no higher token had been seen then.
             KazooException: a request of the change was refused; so nothing was done.
         """
         deadline = Deadline(timeout)
@@ -102,7 +102,7 @@ class ZooKeeperFence:
             session.close()
 
     def _admit(self, session: Session, token: int | None, deadline: Deadline) -> int:
-        """The version of the fence as it was when it let the token pass."""
+        """Compare the token with the fence; the version of the fence's znode that was read."""
         try:
             data, stat = session.ask(deadline, self._client.get_async, self._path)
         except NoNodeError:

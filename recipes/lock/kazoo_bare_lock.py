@@ -1,4 +1,4 @@
-"""kazoo's own Lock as its users call it, with nothing added but the listener that it recommends.
+"""kazoo's own Lock as most users call it; only the state listener that kazoo recommends is added.
 
 ``recipes.lock.kazoo_lock`` looks after each failed acquire whether a node is left, and removes it.
 Most users do not: they make a lock where they need it, acquire it with a timeout or without
@@ -16,17 +16,17 @@ from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Promises
 
 TRY: Final = 0.1
-"""Who has less patience than so many seconds only tries (``blocking=False``)."""
+"""Timeouts below this many seconds become a non-blocking try (``blocking=False``)."""
 
 
 class KazooBareContest(KazooContest):
-    """kazoo contends; what it leaves is left."""
+    """kazoo contends; nodes that a failed acquire leaves behind are not removed."""
 
     def win(self, timeout: float | None) -> KazooEntry | None:
         """Let kazoo contend; None when it says that it failed.
 
         Raises:
-            LockUnknown: it raised an error, which tells nothing of its node.
+            LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
         lock = self._client.Lock(self._path, self._name)
         entry = self._entry_of(lock)

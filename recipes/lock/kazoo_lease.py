@@ -1,12 +1,12 @@
 """kazoo's own NonBlockingLease behind the interface of the locks here.
 
-A lease ends by its duration, on the clock, and cannot be given up. The adapter tries until it is
-obtained or the time is over; counts its duration on the monotonic clock, from before it was asked
-for; and lets it lapse on release. The holder's name is who renews, so the same client obtains it
-again at once.
+A lease ends when its duration is over, by the clock, and cannot be given up earlier. The adapter
+tries until it obtains the lease or the time is over. It counts the duration on the monotonic clock,
+from just before the request; on release it lets the lease lapse. kazoo identifies a holder by its
+name and lets that holder renew, so the same client obtains the lease again at once.
 
-kazoo's requests have no timeout of their own: with no server in reach, or with an orphan in the
-queue of the lock that it takes inside, it blocks whatever the timeout.
+kazoo's requests have no timeout of their own. With no server in reach, or with an orphan node in
+the queue of the lock that kazoo's lease uses internally, it blocks whatever the timeout.
 """
 
 import time
@@ -24,7 +24,7 @@ from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 DURATION: Final = 2.0
-"""Seconds that a lease lasts. kazoo's own clock has whole ones."""
+"""Seconds that a lease lasts. kazoo counts it in whole seconds."""
 
 BETWEEN: Final = 0.1
 """Seconds between two tries."""
@@ -80,5 +80,5 @@ class KazooLease(ContestLock):
 
     @property
     def _believes(self) -> bool:
-        """Until its duration is over, whatever becomes of the session."""
+        """True until the lease's duration is over, even if the session is lost."""
         return self.remaining() > 0

@@ -1,15 +1,16 @@
 """kazoo's own Lock behind the interface of the locks here.
 
-Thin: kazoo contends, waits and releases. What is added is what kazoo tells its users to add, and
-what it takes to say honestly how a call ended:
+A thin adapter: kazoo contends, waits and releases. It adds what kazoo tells its users to add, and
+what is needed to report correctly how a call ended:
 
-- the state listener that kazoo's documentation recommends: SUSPENDED and LOST end the belief
-  (``is_acquired`` stays true after either);
+- the state listener that kazoo's documentation recommends: ``held`` becomes false on SUSPENDED and
+  LOST (kazoo's ``is_acquired`` stays true after either);
 - a fresh ``kazoo.recipe.lock.Lock`` for every acquire, because one that has failed half-way
   keeps its unique prefix and its flags;
-- after a failed acquire, a look whether a node is left, because kazoo swallows the errors of its
-  clean-up;
-- after a grant, one request for the node's czxid, the token. If it cannot be had there is none.
+- after a failed acquire, a read that shows whether a node is left, because kazoo swallows the
+  errors of its clean-up;
+- after a grant, one request for the node's czxid, the token. If it gets no answer, there is no
+  token.
 
 kazoo's requests have no timeout of their own: with no server in reach ``acquire`` and ``release``
 block until one is, whatever their timeout.
@@ -30,9 +31,9 @@ from rumpus.recipes.requests.session import Session, Unanswered
 
 
 class KazooEntry(Entry):
-    """The stand of one object of kazoo's, a lock or a semaphore, which outlives sessions.
+    """The entry of one kazoo object, a lock or a semaphore.
 
-    ``mark`` is what kazoo begins the names of its nodes with.
+    Unlike other entries it may outlive a session. ``mark`` is the prefix of kazoo's node names.
     """
 
     def __init__(self, client: KazooClient, lock: Any, mark: str) -> None:
@@ -42,7 +43,7 @@ class KazooEntry(Entry):
 
 
 class KazooContest(FairContest):
-    """kazoo contends; its nodes are looked for and taken away as those of a fair contest are."""
+    """kazoo contends; nodes it leaves are found and removed as those of a fair contest are."""
 
     @classmethod
     def line(cls, path: str) -> Line:
@@ -54,7 +55,7 @@ class KazooContest(FairContest):
 
         Raises:
             LockUnknown: nobody can say whether its node is left.
-            KazooException: what kazoo raises but for timeouts.
+            KazooException: any error of kazoo's but a timeout.
         """
         lock = self._new_lock()
         try:
@@ -71,7 +72,7 @@ class KazooContest(FairContest):
         return None
 
     def _new_lock(self) -> Any:
-        """What of kazoo's contends: it can be acquired and released."""
+        """The kazoo object that contends; it has ``acquire`` and ``release``."""
         return self._client.Lock(self._path, self._name)
 
     def _entry_of(self, lock: Any) -> KazooEntry:
@@ -84,7 +85,7 @@ class KazooContest(FairContest):
         """Let kazoo release; blocks until it has.
 
         Raises:
-            NotHeld: the session that held it has ended; kazoo does not tell.
+            NotHeld: the session that held it has ended; kazoo does not report this.
         """
         assert isinstance(entry, KazooEntry)
         try:
@@ -95,7 +96,7 @@ class KazooContest(FairContest):
             self._strike(entry)
 
     def _confirmed(self, entry: KazooEntry) -> bool:
-        """Read the token of a grant; False if the grant has not outlived its session."""
+        """Read the token of a grant; False if the grant is gone or its session has ended."""
         node = self._node_of(entry)
         try:
             stat = entry.session.ask(Deadline(self._grace), self._client.exists_async, node)
@@ -111,7 +112,7 @@ class KazooContest(FairContest):
         return True
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
-        if entry.session.lost:  # kazoo goes on under the next one, with the same prefix
+        if entry.session.lost:  # kazoo goes on in the next session, with the same prefix
             entry.session = Session(self._client)
         return super()._take_out(entry, deadline)
 

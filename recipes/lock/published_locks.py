@@ -1,4 +1,4 @@
-"""Locks as documents print them."""
+"""Faulty locks that are printed in published documents (see ``recipes.published.documents``)."""
 
 import threading
 from typing import ClassVar
@@ -12,7 +12,7 @@ from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 
 LOCK_NODE = "/lock"
-"""Below the parent, whose other children are other locks'."""
+"""The lock's node below its parent. The parent's other children belong to other locks."""
 
 
 class _WatchesParent(UnfairContest):
@@ -54,10 +54,10 @@ class WatchesParentLock(UnfairLock):
 
 
 class TrustsItsMapLock(FairLock):
-    """What a thread holds stands in a map of the client's, and nowhere else."""
+    """Only a map within the client says what a thread holds; its session is not checked."""
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """At once for a thread in the map."""
+        """Returns at once for a thread in the map."""
         if self._grant is not None and self._owner == threading.get_ident():
             self._count += 1
             return True

@@ -1,20 +1,19 @@
 """Sequencers: a grant as a string that travels with requests and can be verified by anybody.
 
 Chubby's idea (Burrows, The Chubby lock service, OSDI 2006, section 2.4): the holder hands a server
-a string that names the lock, the mode and the generation of the grant; the server asks the lock
-service whether it still stands, and refuses the request if not.
+a string that names the lock, the mode and the generation of the grant. The server asks the lock
+service whether that grant is still valid, and refuses the request if not.
 
-Here the generation is the czxid of the holder's node. A sequencer stands as long as that very node
-does: it was first when the sequencer was made, and who is first stays first until it is gone. A
-path alone would not do, for it may be another's by now.
+Here the generation is the czxid of the holder's node. A sequencer is valid as long as that very
+node exists: the node was first when the sequencer was made, and stays first until it is gone. The
+path alone would not do, for somebody else may have created a node of that path since.
 
-**Verifying.** A server may lag, and what has ended a while ago may look alive there. So a write of
-no effect goes first (``sync`` would not do: a leader that has been deposed and has not noticed
-answers it by itself). The answer then speaks of a moment between the call of ``verify`` and its
-return. What happens after that moment nobody can verify: a sequencer is weaker than a fence that
-compares tokens with each write.
+**Verifying.** A server may lag, and still show a node that has been removed. So ``verify`` begins
+with a write without effect (``sync`` would not do: a deposed leader that has not noticed answers it
+by itself). The result then holds for some moment during the call of ``verify``. It says nothing
+about later moments: a sequencer is weaker than a fence that compares tokens with each write.
 
-The string is not signed: it protects from mistakes, not from forgers.
+The string is not signed: it protects from mistakes, not from forgery.
 """
 
 import uuid
@@ -60,7 +59,7 @@ class Sequencer:
 
 
 class Verifier:
-    """Tells whether sequencers stand. Needs a client of its own, and no lock.
+    """Tells whether sequencers are valid. Needs a client, but no lock.
 
     Args:
         client: a started client with kazoo's threading handler.
@@ -70,7 +69,7 @@ class Verifier:
         self._client = client
 
     def verify(self, sequencer: str, timeout: float | None = None) -> bool:
-        """Whether the grant stood at some moment during the call.
+        """Whether the grant was valid at some moment during the call.
 
         Args:
             sequencer: as the holder gave it.
@@ -95,7 +94,7 @@ class Verifier:
         return stat is not None and stat.czxid == claim.generation
 
     def _catch_up(self, session: Session, claim: Sequencer, deadline: Deadline) -> None:
-        """Make what is read next no older than this call."""
+        """Make sure that the next read is no older than this call."""
         nowhere = f"{claim.node.rpartition('/')[0]}/{uuid.uuid4().hex}"
         session.catch_up(deadline, nowhere)
 

@@ -1,14 +1,15 @@
 """A fair lock whose holder knows until when it may act.
 
-A client that is cut off, or was frozen, cannot be told that its lock has passed on. It can know
-that it has not: its session is certain to live for a while (``recipes.requests.session_validity``),
-and that much longer nobody else is granted the lock, whatever happens. When the window closes it
-stops believing by itself, before the servers do anything; also when it wakes up from a pause, since
-the clock has gone on. Article A ("which distributed lock does a storage system need") calls this
-strict exclusion; the holder looks before each action whether enough of the window is left.
+A client that is cut off or frozen cannot be told that somebody else has been granted its lock. But
+it can know that nobody has: its session is certain to live for a while (the *window*, see
+``recipes.requests.session_validity``), and during the window nobody else is granted the lock. When
+the window closes, ``held`` becomes false by the local clock, before the servers expire the session;
+this also works after a pause, since the clock has gone on. Article A ("which distributed lock does
+a storage system need") calls this strict exclusion. Before each action, the holder checks whether
+enough of the window is left.
 
-What remains is an action that takes longer than what was left: ``guard`` tells afterwards, and
-``recipes.lock.fencing`` prevents it.
+An action may still take longer than the window: ``guard`` reports that afterwards, and
+``recipes.lock.fencing`` prevents its effects.
 """
 
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ class ValidContest(FairContest):
         self.validity = self._validity_class(client, path)
 
     def win(self, timeout: float | None) -> Entry | None:
-        """As every contest's; the session's validity counts from here to ``leave``."""
+        """As ``Contest.win``; session validity is kept up from here to ``leave``."""
         deadline = Deadline(timeout)
         won = None
         self.validity.keep()
@@ -54,7 +55,7 @@ class ValidContest(FairContest):
                 self.validity.let_go()
 
     def leave(self, entry: Entry) -> None:
-        """As every contest's."""
+        """As ``Contest.leave``."""
         try:
             super().leave(entry)
         finally:
@@ -66,8 +67,8 @@ class ValidityLock(ContestLock):
 
     Args:
         client, path, name, grace: see ``recipes.contests.contender``.
-        session_timeout: seconds that the servers grant to the client's sessions; what the client
-            asked for by default. They grant less to those who ask for more than 20 ticks.
+        session_timeout: seconds that the servers grant to the client's sessions; by default what
+            the client asked for. By default servers grant at most 20 ticks.
     """
 
     contest = ValidContest
@@ -94,7 +95,7 @@ class ValidityLock(ContestLock):
             self._validity.session_timeout = session_timeout
 
     def remaining(self) -> float:
-        """Seconds for which we are certain to hold it; 0 if we are not."""
+        """Seconds for which we are still certain to hold the lock; 0 if we are not certain."""
         grant = self._grant
         if grant is None or grant.session.lost:
             return 0.0
@@ -102,13 +103,13 @@ class ValidityLock(ContestLock):
 
     @contextmanager
     def guard(self, min_seconds: float = 0.0) -> Iterator[float]:
-        """Act inside: ``with lock.guard(0.5):`` an action of half a second at most.
+        """Guard an action: ``with lock.guard(0.5):`` for one that takes at most half a second.
 
-        Gives the seconds that are left.
+        Yields the seconds that are left.
 
         Raises:
-            NotHeld: on entering, fewer than ``min_seconds`` are left; on leaving, the window had
-                closed: what was done inside may have come after another's grant, undo it.
+            NotHeld: on entering, no more than ``min_seconds`` are left; or on leaving, the window
+                has closed: somebody else may have been granted the lock during the action.
         """
         left = self.remaining()
         if left <= min_seconds:
@@ -119,5 +120,5 @@ class ValidityLock(ContestLock):
 
     @property
     def _believes(self) -> bool:
-        """Until the window closes, whatever becomes of the connection."""
+        """True until the window closes, even if the connection is lost."""
         return self.remaining() > 0

@@ -1,10 +1,10 @@
-"""A queue whose elements come out until a consumer says that it is done with them.
+"""A queue that delivers each element until a consumer acknowledges it.
 
-See ``recipes.queue.element_queue``. A consumer claims an element with an ephemeral node of the
-element's name in a folder beside; it removes both, in one transaction, when it is done. If it dies,
-its claim goes with its session, and the element comes out again. The claim is checked by being
-removed *in the session that made it*: a consumer whose session has expired cannot remove an element
-that is somebody else's by now.
+See ``recipes.queue.element_queue``. To claim an element, a consumer creates an ephemeral node of
+the element's name below ``claims``. When it is done, it removes both nodes in one transaction. If
+it dies, its claim ends with its session, and the element is delivered again. That transaction is
+sent only *in the session that made the claim*: a consumer whose session has expired cannot remove
+an element that another consumer has claimed since.
 """
 
 from contextlib import suppress
@@ -54,18 +54,18 @@ class ElementClaim:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that nobody else works on it.
+        """Whether we may rely, right now, on nobody else having claimed the element.
 
-        Not while the connection is lost, never again once the session is.
+        False while the connection is lost, and false for good once the session is lost.
         """
         ended = self._acknowledging.happened or self._releasing.happened
         return not ended and self._catch.ledger.session.connected
 
     def acknowledge(self, timeout: float | None = None) -> None:
-        """Remove the element for good. To be called again after an unknown outcome.
+        """Remove the element for good. May be called again after an unknown outcome.
 
         Raises:
-            ClaimLost: the claim had ended; the element comes out again.
+            ClaimLost: the claim had ended; the element is delivered again.
             QueueUnknown: no answer in time; or the element is gone, and the session that
                 claimed it has ended: we have removed it, or another consumer.
         """
@@ -98,7 +98,7 @@ class AcknowledgedQueue(ElementQueue):
 
     @classmethod
     def claims(cls, path: str) -> str | None:
-        """The znode whose children are the claims, by their elements' names."""
+        """The znode whose children are the claims; each has the name of its element."""
         return f"{path}/claims"
 
     def node(self, name: str) -> str:
@@ -138,7 +138,7 @@ class AcknowledgedQueue(ElementQueue):
             raise QueueUnknown(f"{self._path}: no answer in time", catch.element) from error
 
     def _list(self, ledger: Ledger, deadline: Deadline) -> list[Place]:
-        """Those that nobody had claimed. A claim that ends after the second list is news."""
+        """The elements that nobody had claimed. A claim that ends later fires the second watch."""
         elements = super()._list(ledger, deadline)
         claimed = set(self._children(f"{self.claims(self._path)}", ledger, deadline))
         return [place for place in elements if place.name not in claimed]
@@ -148,16 +148,16 @@ class AcknowledgedQueue(ElementQueue):
         transaction.create(self.claim_node(name), ephemeral=True)
 
     def _doubt(self, catch: Catch, attempt: Attempt, error: Exception, _deadline: Deadline) -> None:
-        if not isinstance(error, SessionExpiredError):  # which takes the claim along
+        if not isinstance(error, SessionExpiredError):  # a claim ends with its session
             self._client.handler.spawn(self._give_back, catch, attempt)
             raise QueueUnknown(
                 f"{self._path}: whether {catch.name} was claimed got no answer", catch.element
             ) from error
 
     def _give_back(self, catch: Catch, attempt: Attempt) -> None:
-        """Go on until a claim in doubt is gone, or its session is."""
+        """Remove a claim in doubt; go on until it is gone or its session has ended."""
         forever = Deadline(None)
         removal = Attempt(lambda transaction: transaction.delete(self.claim_node(catch.name)))
-        with suppress(SessionExpiredError):  # takes the claim along; so does a stopped client
+        with suppress(SessionExpiredError):  # or the client was stopped; either ends the claim
             if catch.ledger.happened(attempt, forever):
                 catch.ledger.carry_out(removal, forever)

@@ -1,4 +1,4 @@
-"""Queues, those that give out the most urgent element first apart."""
+"""The catalogue of queues; priority queues have a catalogue of their own."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,19 +1,21 @@
 """The core of queues: persistent sequential nodes, and consumers that take them in order.
 
 The algorithm is ZooKeeper's published queue recipe ("ZooKeeper Recipes and Solutions, Queues"):
-an element is a sequential child of one folder; a consumer lists the folder with a watch, tries
-the lowest first, and looks at the next when another was quicker. What is added is what faults
-make necessary:
+an element is a sequential child of one folder; a consumer lists the folder with a watch, tries to
+take the lowest first, and tries the next if another consumer was quicker. This implementation adds
+what faults make necessary:
 
 - elements are *persistent*: an ephemeral one would vanish with its producer;
 - an element is put, and taken, by a transaction that happens at most once
-  (``requests.ledger``); a put whose session ended before its answer came is looked for by its
-  unique mark;
-- a waiter looks again after every change of its connection, whose loss drops its watches.
+  (``requests.ledger``); if the session ends before a put is answered, the element is looked for by
+  its unique mark;
+- a waiter looks again after every change of its connection, because a lost connection drops its
+  watches.
 
-**Stale lists do no harm to the order.** A list that shows an element shows every lower one too,
-but for those that are gone for good, for numbers are handed out in the order of creates. They
-do harm to the answer "empty": before it is given, a write goes first.
+**Stale lists do no harm to the order.** Numbers are assigned in the order of creates, so a list
+that shows an element shows every lower one too, except those that are gone for good. But a stale
+list could make a call report "empty" wrongly, so a write goes before the list on which that answer
+is based.
 """
 
 import re
@@ -50,7 +52,7 @@ Found = TypeVar("Found")
 
 
 class Place(NamedTuple):
-    """Where an element stands: the least place comes out first."""
+    """The sort key of an element: the least one is delivered first."""
 
     priority: int
     number: int
@@ -58,7 +60,7 @@ class Place(NamedTuple):
 
 
 class Catch(NamedTuple):
-    """An element that is ours, and the ledger of the session in which it became so."""
+    """An element that we took or claimed, and the ledger of the session in which we did."""
 
     name: str
     element: bytes
@@ -71,7 +73,7 @@ class ElementQueue(Recipe):
     Args:
         client: a started client with kazoo's threading handler.
         path: the znode that the queue lives below; it belongs to this recipe alone.
-        grace: seconds by which a call may run over its timeout, for answers on their way.
+        grace: seconds by which a call may exceed its timeout, to await late answers.
     """
 
     promises: ClassVar[Promises]
@@ -99,18 +101,18 @@ class ElementQueue(Recipe):
 
     @classmethod
     def claims(cls, path: str) -> str | None:  # noqa: ARG003 - for those that have some
-        """The znode whose children are the claims, by their elements' names; None without any."""
+        """The znode whose children are the claims (named as their elements); None if no claims."""
         return None
 
     def close(self) -> None:
-        """Stop listening to the client. What is left of us goes with the client's session."""
+        """Stop listening to the client. Our ephemeral nodes stay until its session ends."""
         with self._renewing:
             if self._latest is not None:
                 self._latest.session.close()
                 self._latest = None
 
     def _put(self, element: bytes, stem: str, timeout: float | None) -> None:
-        """Create an element's node; ``stem`` stands between its mark and its number."""
+        """Create an element's node; ``stem`` is the part of its name between mark and number."""
         deadline = self._deadline(timeout)
         mark = uuid.uuid4().hex
         node = f"{self._folder}/{mark}{stem}"
@@ -171,14 +173,14 @@ class ElementQueue(Recipe):
                 self._rest(deadline, error)
 
     def _look(self, ledger: Ledger, deadline: Deadline, *, last: bool) -> list[Place]:
-        """What to try, best first; a ``last`` look is no older than the call."""
+        """The elements to try, first one first; a ``last`` look is no older than the call."""
         ledger.open(deadline)
         if last:
             ledger.touch(deadline)
         return self._list(ledger, deadline)
 
     def _list(self, ledger: Ledger, deadline: Deadline) -> list[Place]:
-        """The elements in their order; leaves a watch on their coming and going."""
+        """The elements in order; leaves a child watch on their folder."""
         return sorted(map(self._place, self._children(self._folder, ledger, deadline)))
 
     def _children(self, folder: str, ledger: Ledger, deadline: Deadline) -> list[str]:
@@ -216,18 +218,21 @@ class ElementQueue(Recipe):
 
     @abstractmethod
     def _grab(self, transaction: TransactionRequest, name: str) -> None:
-        """What makes an element ours, refused with NoNode or NodeExists if another has it."""
+        """Add the operations that take or claim an element.
+
+        They are refused with NoNode or NodeExists if another consumer has it.
+        """
 
     @abstractmethod
     def _doubt(self, catch: Catch, attempt: Attempt, error: Exception, deadline: Deadline) -> None:
-        """Whether it is ours got no answer, or the session ended: returns if it is not.
+        """Deal with a take or claim that got no answer; returns if we certainly do not have it.
 
         Raises:
-            QueueUnknown: nobody can say.
+            QueueUnknown: nobody can say whether we have it.
         """
 
     def _there(self, mark: str, deadline: Deadline) -> bool:
-        """Whether an element is there, after all that an ended session has asked for.
+        """Whether an element is there, once no request of an ended session can change that.
 
         Raises:
             QueueUnknown: no answer in time.
@@ -269,7 +274,7 @@ class ElementQueue(Recipe):
         pause(deadline)
 
     def _ledger(self) -> Ledger:
-        """That of the present session, as far as it is known."""
+        """The ledger of the client's present session; a new one once a session is known lost."""
         with self._renewing:
             if self._latest is None or self._latest.session.lost:
                 claims = self.claims(self._path)

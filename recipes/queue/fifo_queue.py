@@ -1,4 +1,4 @@
-"""A queue whose elements come out once at most, in the order in which they went in.
+"""A queue that delivers each element at most once, in the order in which they were put.
 
 See ``recipes.queue.element_queue`` for the algorithm. An element is taken by the transaction that
 removes its node.
@@ -16,9 +16,9 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.ledger import Attempt
 
 AT_MOST_ONCE = frozenset({"lost-element", "duplicate-element", "phantom-element", "stuck-waiter"})
-"""What a queue without claims prevents, its order left aside.
+"""What a queue without claims prevents, apart from anomalies of order.
 
-It has no nodes but its elements, so there is none that could be an orphan.
+It has no nodes but its elements, so ``orphan-node`` does not apply.
 """
 
 NO_SECOND_CHANCE = (

@@ -13,9 +13,9 @@ Delivery = Literal["at-most-once", "at-least-once"]
 
 
 class QueueUnknown(OutcomeUnknown):
-    """Nobody can say: an element may have been put, taken or acknowledged, or may not.
+    """Nobody can say whether an element was put, taken or acknowledged.
 
-    ``element`` is the one that may have been taken, None where that is not known.
+    ``element`` is the element that may have been taken, None if that is not known.
     """
 
     def __init__(self, words: str, element: bytes | None = None) -> None:
@@ -24,7 +24,7 @@ class QueueUnknown(OutcomeUnknown):
 
 
 class Claim(Protocol):
-    """An element that a consumer works on. It is others' again once its session ends."""
+    """An element that a consumer works on. If its session ends, others may claim the element."""
 
     @property
     def element(self) -> bytes:
@@ -35,7 +35,7 @@ class Claim(Protocol):
         """Full path of the element's node, None where that is not known."""
 
     def acknowledge(self, timeout: float | None = None) -> None:
-        """Remove the element for good. To be called again after an unknown outcome.
+        """Remove the element for good. May be called again after an unknown outcome.
 
         Raises:
             ClaimLost: the claim had ended.
@@ -51,7 +51,7 @@ class Queue(Recipe, Protocol):
 
     delivery: ClassVar[Delivery]
     sees_empty: ClassVar[bool]
-    """Whether finding nothing means that at some moment of the call there was nothing."""
+    """Whether a result of None means that the queue was empty at some moment of the call."""
 
     @classmethod
     def elements(cls, path: str) -> str:
@@ -59,7 +59,7 @@ class Queue(Recipe, Protocol):
 
     @classmethod
     def claims(cls, path: str) -> str | None:
-        """The znode whose children are the claims, by their elements' names; None without any."""
+        """The znode whose children are the claims (named as their elements); None if no claims."""
 
     def put(self, element: bytes, timeout: float | None = None) -> None:
         """Add an element.
@@ -71,7 +71,7 @@ class Queue(Recipe, Protocol):
 
 
 class TakingQueue(Queue, Protocol):
-    """At most once: who takes an element has removed it, and loses it if it dies then."""
+    """At most once: a take removes the element, which is lost if its consumer then dies."""
 
     def take(self, timeout: float | None = None) -> bytes | None:
         """Wait for an element, for ever or for ``timeout`` seconds, and remove it.
@@ -86,7 +86,7 @@ class TakingQueue(Queue, Protocol):
 
 
 class ClaimingQueue(Queue, Protocol):
-    """At least once: who claims an element removes it once it is done with it."""
+    """At least once: a consumer claims an element, and removes it when it is done with it."""
 
     def claim(self, timeout: float | None = None) -> Claim | None:
         """Wait for an element, for ever or for ``timeout`` seconds, and keep others from it.

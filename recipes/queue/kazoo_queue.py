@@ -1,12 +1,12 @@
 """kazoo's queues behind the interface of the queues here.
 
-Thin: kazoo puts, takes, locks and consumes. What is added is what it takes to say honestly how a
-call ended, and what kazoo leaves to its users:
+A thin adapter: kazoo puts, takes, locks and consumes. It adds what is needed to report correctly
+how a call ended, and what kazoo leaves to its users:
 
-- an error of kazoo's out of ``put``, ``get`` or ``consume`` leaves open what has happened;
-- ``Queue.get`` does not wait: it is called again and again until the timeout;
-- ``LockingQueue`` goes on returning an element whose lock it has lost, and can never consume it:
-  once a claim is lost a fresh one is used.
+- an error from kazoo's ``put``, ``get`` or ``consume`` is reported as an unknown outcome;
+- ``Queue.get`` does not wait, so it is called again and again until the timeout;
+- ``LockingQueue`` goes on returning an element whose lock it has lost, and can never consume it. So
+  after a lost claim a new ``LockingQueue`` object is used.
 
 kazoo's requests have no timeout of their own: with no server in reach every call blocks until one
 is, whatever its timeout.
@@ -29,7 +29,7 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import PAUSE
 
 USUAL_PRIORITY = 100
-"""kazoo's own."""
+"""kazoo's default priority."""
 
 _FOUND_NOTHING = (
     "To find nothing says nothing: kazoo may ask a server that lags. Timeouts do not hold while "
@@ -38,7 +38,7 @@ _FOUND_NOTHING = (
 
 
 class _KazooQueue(Recipe):
-    """What the adapters of both share.
+    """What the adapters of kazoo's two queues share.
 
     Args:
         client: a started client with kazoo's threading handler.
@@ -89,11 +89,11 @@ class KazooQueue(_KazooQueue):
 
     @classmethod
     def claims(cls, path: str) -> str | None:  # noqa: ARG003 - the protocol's
-        """None: nobody claims."""
+        """None: this queue has no claims."""
         return None
 
     def take(self, timeout: float | None = None) -> bytes | None:
-        """Ask kazoo over and over; None if there was never anything.
+        """Ask kazoo over and over; None if it returned no element before the timeout.
 
         Raises:
             QueueUnknown: whatever kazoo raised.
@@ -110,7 +110,7 @@ class KazooQueue(_KazooQueue):
 
 
 class KazooClaim:
-    """What a ``LockingQueue`` works on."""
+    """An element that a ``LockingQueue`` has locked."""
 
     def __init__(self, queue: "KazooLockingQueue", element: bytes, node: str) -> None:
         self._queue = queue

@@ -1,15 +1,15 @@
 """A queue that gives out the most urgent element first.
 
-ZooKeeper's recipe ("ZooKeeper Recipes and Solutions, Priority Queues"): the priority stands in the
-name of an element's node, before its number; lower is sooner; a consumer calls ``sync`` before
-it lists, so that a more urgent element is seen. Two things are done otherwise:
+ZooKeeper's recipe ("ZooKeeper Recipes and Solutions, Priority Queues"): the name of an element's
+node contains the priority before the number; lower is sooner. A consumer calls ``sync`` before it
+lists, so that it sees more urgent elements. This implementation differs in two points:
 
-- a *write* goes before the list, for a deposed leader that has not noticed answers ``sync`` by
-  itself, out of an old state;
-- who loses an element to another consumer lists again, instead of going on to the next of an
-  old list, before which more urgent ones may have come.
+- a *write* goes before the list, because a deposed leader that has not noticed answers ``sync`` by
+  itself, from an old state;
+- a consumer that loses an element to another lists again. It does not try the next element of its
+  old list, because more urgent ones may have been put since.
 
-So each take gets what was most urgent at one moment of it: when its list was made.
+So each take gets the element that was most urgent when its list was made.
 """
 
 from typing import ClassVar

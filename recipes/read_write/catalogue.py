@@ -20,7 +20,7 @@ from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
 
 
 def with_sides(mistake: type[Any]) -> type[ReadWriteLock]:
-    """A lock both sides of which have a mistake."""
+    """A lock with the same mistake in both its sides."""
     return variant(
         ReadWriteLock, reader=variant(ReadLock, mistake), writer=variant(WriteLock, mistake)
     )
@@ -32,7 +32,7 @@ def with_writer(contest: type[FairContest]) -> type[ReadWriteLock]:
 
 
 def with_contests(mistake: type[FairContest]) -> type[ReadWriteLock]:
-    """A lock both sides of which contend with a mistake."""
+    """A lock whose two sides contend with the same mistake."""
     return variant(
         with_writer(variant(WriteContest, mistake)),
         reader=variant(ReadLock, contest=variant(ReadContest, mistake)),

@@ -1,7 +1,7 @@
 """kazoo's own ReadLock and WriteLock behind the interface of the read-write locks here.
 
-They are kazoo's lock with another name for the node and another rule of who stands in the way,
-so what ``recipes.lock.kazoo_lock`` adds is what is added here.
+They are kazoo's lock with another name for the node and another rule of which nodes block. So this
+adapter adds the same as ``recipes.lock.kazoo_lock``.
 """
 
 from typing import ClassVar, Final

@@ -1,10 +1,10 @@
 """Read-write locks: many read, or one writes, in the order of the queue.
 
 The algorithm is ZooKeeper's published recipe for shared locks ("ZooKeeper Recipes and Solutions,
-Shared Locks"): one queue, in which each node's name says what it is for. A reader waits for the
-nearest writer before it; a writer for the nearest node of any kind; and, when told anything, they
-look again. Nobody overtakes: readers that come after a waiting writer wait for it, so a stream
-of readers does not keep writers out. Lost replies and stale lists are dealt with as in every
+Shared Locks"): one queue, in which each node's name says whether it is a reader's or a writer's. A
+reader watches the nearest writer before it, a writer the nearest node of any kind; when the watch
+fires, they look again. Nobody overtakes: readers that come after a waiting writer wait for it, so a
+stream of readers does not keep writers out. Lost replies and stale lists are handled as in every
 fair contest (``recipes.contests.fair_contest``).
 """
 
@@ -38,13 +38,13 @@ PROMISES: Final = Promises(
 
 
 class ReadContest(FairContest):
-    """A reader's: only writers stand in its way."""
+    """A reader's contest: only writers ahead block it."""
 
     mark: ClassVar[str] = READ
 
     @classmethod
     def line(cls, path: str) -> Line:
-        """The children of ``path`` that carry the mark; readers own beside each other."""
+        """The children of ``path`` that carry the mark; readers own at the same time."""
         return Line(kind="sequential", path=path, mark=MARK, shared=READ)
 
     def _blocking(self, ahead: list[str]) -> list[str]:
@@ -52,7 +52,7 @@ class ReadContest(FairContest):
 
 
 class WriteContest(FairContest):
-    """A writer's: everybody ahead stands in its way."""
+    """A writer's contest: every node ahead blocks it."""
 
     mark: ClassVar[str] = WRITE
 
@@ -63,28 +63,28 @@ class WriteContest(FairContest):
 
 
 class ReadLock(ContestLock):
-    """The side of readers, who hold it together."""
+    """The readers' side of the lock: any number of readers hold it together."""
 
     contest: ClassVar[type[Contest]] = ReadContest
     promises: ClassVar[Promises] = PROMISES
 
     @property
     def token(self) -> int | None:
-        """None: of readers who hold together, none is later than another."""
+        """Always None: readers hold together, so none of them makes another one stale."""
         return None
 
 
 class WriteLock(ContestLock):
-    """The side of writers, each of whom holds it alone."""
+    """The writers' side of the lock: a writer holds it alone."""
 
     contest = WriteContest
     promises: ClassVar[Promises] = PROMISES
 
 
 class ReadWriteLock:
-    """Both sides of one lock, of which a client holds one at a time.
+    """Both sides of one lock. An object holds one side at a time.
 
-    Where several threads of a client read at once each needs a lock object of its own.
+    If several threads of a client read at once, each of them needs a lock object of its own.
 
     Args:
         client, path, name, grace: see ``recipes.contests.contender``.
@@ -94,7 +94,7 @@ class ReadWriteLock:
     writer: ClassVar[type[ContestLock]] = WriteLock
     promises: ClassVar[Promises] = PROMISES
     revocable: ClassVar[bool] = False
-    """Whether holders can be asked to let go (``recipes.read_write.revocable_lock``)."""
+    """Whether holders can be asked to release (``recipes.read_write.revocable_lock``)."""
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
@@ -109,7 +109,7 @@ class ReadWriteLock:
 
     @classmethod
     def line(cls, path: str) -> Line:
-        """Where readers and writers stand on the server."""
+        """Which znodes represent readers and writers on the server."""
         return cls.writer.line(path)
 
     def acquire(self, mode: Mode, timeout: float | None = None) -> bool:
@@ -118,12 +118,12 @@ class ReadWriteLock:
         return self._latest.acquire(timeout)
 
     def release(self) -> None:
-        """Let go of the side acquired last. Errors are those of ``ContestLock.release``."""
+        """Release the side acquired last. Errors are those of ``ContestLock.release``."""
         self._latest.release()
 
     @property
     def held(self) -> bool:
-        """Whether this client may believe, right now, that it holds; see ``ContestLock.held``."""
+        """Whether this client may rely, right now, on holding it; see ``ContestLock.held``."""
         return self._latest.held
 
     @property
@@ -133,7 +133,7 @@ class ReadWriteLock:
 
     @property
     def node(self) -> str | None:
-        """Full path of the own node; None while there is no grant."""
+        """Full path of our own node; None while there is no grant."""
         return self._latest.node
 
     @property

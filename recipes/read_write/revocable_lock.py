@@ -1,12 +1,12 @@
 """A read-write lock whose holders can be asked to let go.
 
-Whoever wants it writes ``unlock`` into the nodes of those who hold it. A holder is not made to
-let go: it looks whether it was asked, and does as it likes. The idea is ZooKeeper's published
-recipe ("ZooKeeper Recipes and Solutions, Revocable Shared Locks"), which has the holder look at
-its node once, with a watch, and then wait for the event. Here what counts is what stands in the
-node. It is read, with a watch, whenever somebody wants to know and after every change of the
-connection, so neither a request that came before the first look is missed nor one whose event
-was lost with a connection.
+A client that wants the lock writes ``unlock`` into the holders' nodes. Nobody forces a holder to
+release: it checks whether it was asked, and decides itself. The idea is ZooKeeper's published
+recipe ("ZooKeeper Recipes and Solutions, Revocable Shared Locks"). There the holder reads its node
+once, with a watch, and then waits for the event. Here the data of the node counts, not the event.
+The holder reads it, with a watch, in each call of ``asked`` and after every change of the
+connection. So it misses neither a request that came before its first read nor one whose event was
+lost with a connection.
 """
 
 import re
@@ -32,10 +32,10 @@ from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 
 UNLOCK: Final = b"unlock"
-"""What a node holds whose owner has been asked to let go."""
+"""The data of a node whose owner has been asked to release the lock."""
 
 REQUEST_PATIENCE: Final = 2.0
-"""Seconds for answers that are on their way when the time to wait is over."""
+"""Seconds after the timeout of ``asked`` for which an answer is still awaited."""
 
 _NUMBER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 
@@ -43,20 +43,20 @@ _NUMBER: Final = re.compile(re.escape(MARK) + r"(-?\d{10})$")
 class _Revocable(ContestLock):
     @property
     def entry(self) -> Entry | None:
-        """What stands in the line for the present grant."""
+        """The contest entry of the present grant."""
         return self._grant
 
 
 class RevocableReader(_Revocable, ReadLock):
-    """A reader who can be asked."""
+    """A reader that can be asked to release."""
 
 
 class RevocableWriter(_Revocable, WriteLock):
-    """A writer who can be asked."""
+    """A writer that can be asked to release."""
 
 
 class RevocableReadWriteLock(ReadWriteLock):
-    """``asked`` for those who hold, ``revoke`` for those who want; see the module."""
+    """Holders call ``asked``; clients that want the lock call ``revoke``. See the module."""
 
     reader = RevocableReader
     writer = RevocableWriter
@@ -71,11 +71,11 @@ class RevocableReadWriteLock(ReadWriteLock):
     )
 
     def asked(self, timeout: float = 0.0) -> bool:
-        """Wait until somebody asks us to let go, for so many seconds at most.
+        """Wait until somebody asks us to release, for ``timeout`` seconds at most.
 
         Raises:
-            NotHeld: there is nothing to let go of, or it is lost.
-            LockUnknown: we could not look: no answer in time.
+            NotHeld: we do not hold the lock, or have lost it.
+            LockUnknown: our node could not be read: no answer in time.
         """
         entry = self._entry()
         deadline = Deadline(timeout, allowance=REQUEST_PATIENCE)
@@ -94,17 +94,17 @@ class RevocableReadWriteLock(ReadWriteLock):
             raise NotHeld(f"{self._path}: lost while held") from error
 
     def _look(self, entry: Entry, deadline: Deadline) -> bool:
-        """Whether a request stands in our node now; with a watch, so that later ones wake us."""
+        """Whether our node holds a request now; leaves a watch, so that a later one wakes us."""
         session = entry.session
         session.wake.clear()
         data, _ = session.ask(deadline, self._client.get_async, entry.node, session.watcher())
         return bool(data == UNLOCK)
 
     def revoke(self, timeout: float = 2.0) -> tuple[str, ...]:
-        """Ask all who hold it now, but for ourselves, to let go; each once, whoever asks.
+        """Ask all present holders but ourselves to release. A node is written once, whoever asks.
 
         Returns:
-            Their nodes, in each of which the request stands; without those that went meanwhile.
+            The holders' nodes, each of which now holds the request; without those gone meanwhile.
 
         Raises:
             LockUnknown: no answer in time; some may have been asked.
@@ -128,7 +128,7 @@ class RevocableReadWriteLock(ReadWriteLock):
             session.close()
 
     def _holding(self, session: Session, deadline: Deadline) -> list[str]:
-        """The nodes of those who hold: the first, and who shares it with it. Ours is left out."""
+        """The holders' nodes: the first node and the readers that share with it. Without ours."""
         try:
             children = session.ask(deadline, self._client.get_children_async, self._path)
         except NoNodeError:

@@ -1,1 +1,1 @@
-"""Requests that get through lost connections and sessions, and know what came of them."""
+"""Requests that are retried over lost connections and sessions, and whose outcome is tracked."""

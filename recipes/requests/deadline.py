@@ -1,4 +1,4 @@
-"""A point in time until which something may take."""
+"""A point in time by which something has to be done."""
 
 import threading
 import time
@@ -33,6 +33,6 @@ class Deadline:
         return self._at is not None and time.monotonic() >= self._at
 
     def acquire(self, lock: threading.Lock) -> bool:
-        """Wait for a lock until then; whether it was acquired."""
+        """Wait for a lock, until the deadline at most; whether it was acquired."""
         left = self.left()
         return lock.acquire(timeout=-1 if left is None else left)

@@ -1,13 +1,13 @@
 """Keeping a copy of something on the servers up to date, across connections and sessions.
 
-ZooKeeper's watches fire once and live on one connection: kazoo drops them when it is lost, and
-what happened until the next one is never told. So a copy is kept by *reading*, with a watch, and
-reading again after every piece of news: an event, a new connection, a new session. What the news
-says does not matter.
+A ZooKeeper watch fires once, and kazoo drops all watches when the connection is lost: changes
+until the next connection are not reported. So a copy is kept by *reading* with a watch, and reading
+again after every piece of news: a watch event, a new connection, a new session. The content of the
+news does not matter.
 
-**The copy does not go back.** Within a session a server answers only who has seen no more than it
-has; and beginning a session is itself a write, so that the first read of a new session sees all
-that was committed before it.
+**The copy does not go back.** Within a session, a server refuses clients that have seen a later
+state than its own. And creating a session is itself a write, so the first read of a new session
+sees everything that was committed before the session began.
 """
 
 import time
@@ -24,11 +24,11 @@ from rumpus.recipes.requests.retries import PAUSE, started_again
 from rumpus.recipes.requests.session import Session, Unanswered
 
 PATIENCE: Final = 5.0
-"""Seconds that a look may take before it is begun anew."""
+"""Seconds that one look (a read of everything followed) may take before it is begun anew."""
 
 
 class Follower(ABC):
-    """Looks, waits for news, and looks again, on a thread of its own, until it is closed.
+    """Reads, waits for news, and reads again, on a thread of its own, until it is closed.
 
     Args:
         client: a started client with kazoo's threading handler.

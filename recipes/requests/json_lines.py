@@ -1,7 +1,7 @@
 """Questions and answers between processes: one line of JSON each, over TCP.
 
-A connection carries one question at a time. One that failed, or whose answer did not come in
-time, is never used again, so that no answer is taken for that to a later question.
+A connection carries one question at a time. A connection that failed, or on which an answer was
+late, is never used again, so that no late answer is mistaken for the answer to a later question.
 """
 
 import json
@@ -23,11 +23,11 @@ _CHUNK: Final = 1 << 16
 
 
 class Unheard(NotDone):
-    """The question never left: nobody has heard it."""
+    """The question was never sent: no server has received it."""
 
 
 class NoAnswer(OutcomeUnknown):
-    """The question left, and no answer came: it may be acted upon, even later, or may never."""
+    """The question was sent, and no answer came: the server may act on it, even later, or never."""
 
 
 class Caller:
@@ -47,8 +47,8 @@ class Caller:
         """Put a question.
 
         Raises:
-            Unheard: there is no connection to be had.
-            NoAnswer: no answer came, or none that can be read.
+            Unheard: no connection could be made.
+            NoAnswer: no answer came, or one that cannot be parsed.
         """
         if self._connection is None:
             try:
@@ -106,7 +106,7 @@ class LineServer:
             connections, self._connections = self._connections or {}, None
         for connection in connections:
             connection.hang_up()
-        with suppress(OSError):  # a listener that is shut down wakes up who accepts
+        with suppress(OSError):  # the shutdown wakes up the thread that waits in ``accept``
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
@@ -128,7 +128,7 @@ class LineServer:
             self._connections[connection] = None
         connection.patience(IDLE_S)
         try:
-            with suppress(OSError, ValueError):  # the caller is gone, or is none of ours
+            with suppress(OSError, ValueError):  # the caller is gone, or does not send JSON
                 while (question := connection.receive()) is not None:
                     connection.send(self._answer(question))
         finally:
@@ -172,8 +172,8 @@ class _Lines:
         return message
 
     def hang_up(self) -> None:
-        """End it, from another thread than that which uses and closes it."""
-        with suppress(OSError):  # the other side has already
+        """Shut the connection down from another thread; the thread that uses it closes it."""
+        with suppress(OSError):  # the other side has already hung up
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

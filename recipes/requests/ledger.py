@@ -1,14 +1,15 @@
-"""Transactions that are carried out at most once each, whatever replies are lost.
+"""Transactions (multis) that happen at most once each, even if their replies are lost.
 
-A transaction that got no answer may have happened. To send it again is safe if it can happen
-only once: here every transaction also writes its mark into the *ledger*, an ephemeral node of the
-session's own, on condition that the node's version is what it was when the transaction was first
-sent. Sent again, it is refused for that version if it has happened; if it has not, it happens
-now, or is refused for a reason of its own. Requests of one session are carried out in order, and
-one left over on an old connection is refused once the session has moved.
+A transaction that got no answer may have happened. Sending it again is safe if it can happen only
+once. So every transaction also writes its unique mark into the *ledger*, an ephemeral node of the
+session, on condition that the node's version is what it was when the transaction was first sent.
+If the transaction has happened, sending it again is refused for that version. If it has not, it
+happens now, or is refused for a reason of its own. This is safe because requests of one session are
+carried out in order, and a request left over on an old connection is refused once the session has
+moved to another server.
 
-That works for as long as the session lives. Once it has ended nobody is left to be told: what
-was in doubt then is for the caller to find out from what the transaction would have changed.
+The ledger works only as long as its session lives. If the session ends while a transaction is in
+doubt, the caller has to find out from the znodes that the transaction would have changed.
 """
 
 import threading
@@ -28,10 +29,10 @@ from rumpus.recipes.requests.transaction import raise_refusal
 
 
 class Attempt:
-    """One transaction. It has ``happened``, or it has not, or that is ``in_doubt``.
+    """One transaction. It has ``happened``, or it has not, or whether it has is ``in_doubt``.
 
     Args:
-        compose: adds what it does to a ``TransactionRequest`` of kazoo's.
+        compose: adds the transaction's operations to a kazoo ``TransactionRequest``.
     """
 
     def __init__(self, compose: Callable[[TransactionRequest], None]) -> None:
@@ -46,8 +47,8 @@ class Ledger:
 
     Args:
         client: a started client with kazoo's threading handler.
-        folder: where the ledger's node is made.
-        needed: further paths that are made, should they be missing, before anything else.
+        folder: the parent of the ledger's node.
+        needed: further paths to create, if they are missing, before the first transaction.
     """
 
     def __init__(self, client: KazooClient, folder: str, needed: Sequence[str] = ()) -> None:
@@ -62,11 +63,11 @@ class Ledger:
         self._turn = threading.Lock()
 
     def carry_out(self, attempt: Attempt, deadline: Deadline) -> None:
-        """Make a transaction happen, if it has not. To be called again after no answer.
+        """Make a transaction happen, if it has not. Call again if it raises ``Unanswered``.
 
         Raises:
             Unanswered: no answer in time; the attempt says whether it is in doubt.
-            SessionExpiredError: the session is lost; what is in doubt now remains so.
+            SessionExpiredError: the session is lost; an attempt in doubt remains in doubt.
             ZookeeperError: the server refused it: it has not happened.
         """
         with self._alone(deadline):
@@ -88,7 +89,7 @@ class Ledger:
             return attempt.happened
 
     def open(self, deadline: Deadline) -> None:
-        """See that the ledger and the paths needed are there; costs nothing the second time.
+        """Create the ledger's node and the needed paths; sends nothing once that is done.
 
         Raises:
             SessionExpiredError, Unanswered: as ``carry_out``.
@@ -129,7 +130,7 @@ class Ledger:
     def _commit(self, attempt: Attempt, deadline: Deadline) -> None:
         self._doubtful = attempt
         try:
-            self._went_through(attempt, deadline)  # if not: an earlier try has
+            self._went_through(attempt, deadline)  # False: an earlier try of it went through
         except (SessionExpiredError, Unanswered):
             raise
         except ZookeeperError:
@@ -139,12 +140,15 @@ class Ledger:
         self._conclude(attempt, happened=True)
 
     def _settle(self, deadline: Deadline) -> None:
-        """Write on the condition of the one in doubt, so that one of the two happens."""
+        """Find out whether the attempt in doubt has happened.
+
+        Send an empty transaction for the same ledger version: exactly one of the two happens.
+        """
         doubtful = self._doubtful
         assert doubtful is not None
         happened = False
         if not self._went_through(Attempt(_nothing), deadline):
-            # It has, or an earlier try to settle it that got no answer.
+            # The attempt has happened, or an earlier empty transaction that got no answer has.
             mark, _ = self._insist(deadline, self._client.get_async, self._node)
             happened = mark == doubtful.mark
         self._version += 1
@@ -154,7 +158,7 @@ class Ledger:
         attempt.happened, attempt.in_doubt, self._doubtful = happened, False, None
 
     def _went_through(self, attempt: Attempt, deadline: Deadline) -> bool:
-        """Send it until there is an answer; False if the ledger has another version."""
+        """Send an attempt until there is an answer; False if the ledger has another version."""
         answers = self._insist(deadline, self._send, self._node, attempt)
         if isinstance(answers[0], BadVersionError):
             return False
@@ -178,4 +182,4 @@ class Ledger:
 
 
 def _nothing(_transaction: TransactionRequest) -> None:
-    """Nothing but the entry in the ledger."""
+    """Add no operation: the transaction only writes its mark into the ledger."""

@@ -1,7 +1,7 @@
 """How requests are retried: after a pause, until a deadline, in one session or over several.
 
-Whether a request may be sent twice is for its recipe to know: looks may, and writes that a second
-one of the same kind leaves as they are, or refuses.
+The recipe has to know which of its requests are safe to send twice: reads are, and so are writes
+whose repetition changes nothing or is refused.
 """
 
 import time
@@ -32,7 +32,7 @@ def within_session(deadline: Deadline, attempt: Callable[[], Found]) -> Found:
 
     Raises:
         Unanswered: the time is over.
-        SessionExpiredError, ZookeeperError: as the attempt.
+        SessionExpiredError, ZookeeperError: the attempt raised it.
     """
     while True:
         try:
@@ -49,9 +49,9 @@ def over_sessions(
     """Make attempts until one finds something; None when the time is over.
 
     Args:
-        deadline: for the whole.
+        deadline: for all attempts together.
         attempt: returns None to be called again, at once.
-        renew: called when the session is lost; the next attempt is made in the client's next one.
+        renew: called when the session is lost, to prepare the next attempt for a new session.
 
     Raises:
         ConnectionClosedError: the client was stopped.
@@ -74,10 +74,10 @@ def over_sessions(
 
 
 def started_again(client: KazooClient, patience: float = LONGEST_REQUEST) -> bool:
-    """Wait until a client that was stopped has been started again; False if it is not in time.
+    """Wait until a client that was stopped has been started again; False if it was not in time.
 
-    To be asked after ``ConnectionClosedError``. (That is a ``SessionExpiredError`` too: whoever
-    tells the two apart has to catch it first.)
+    Call it after ``ConnectionClosedError``. (That is a subclass of ``SessionExpiredError``: code
+    that handles both has to catch it first.)
     """
     deadline = Deadline(patience)
     while client.client_state == KeeperState.CLOSED:

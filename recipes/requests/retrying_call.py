@@ -1,8 +1,8 @@
-"""One call that has to get through: rounds of requests, over lost connections and sessions.
+"""One call of a recipe that is retried, in rounds, over lost connections and sessions.
 
-For recipes whose writes are safe to repeat: nodes with names of their own that are created once,
-and multis that check what they rest on. Such a recipe says what one *round* does, beginning with
-a look at how things stand; a round that got no answer is simply made again.
+For recipes whose writes are safe to repeat: creates of nodes with unique names, and multis that
+check their preconditions. Such a recipe defines one *round*, which begins by reading the present
+state; a round that got no answer is simply made again.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ Answer = TypeVar("Answer")
 
 
 class RetryingCall:
-    """One call of a recipe, used as a context.
+    """One call of a recipe, used as a context manager.
 
     Args:
         client: a started client with kazoo's threading handler.
-        timeout: seconds for the whole; None is for ever.
-        grace: seconds by which answers that are on their way may come later.
+        timeout: seconds for all rounds together; None is for ever.
+        grace: seconds after the timeout for which answers are still awaited.
     """
 
     def __init__(self, client: KazooClient, timeout: float | None, grace: float) -> None:
@@ -35,7 +35,7 @@ class RetryingCall:
         self.deadline = Deadline(timeout, allowance=grace)
         self.session = Session(client)
         self.unsure = False
-        """Whether a write got no answer, and nothing since has told what became of it."""
+        """Whether a write got no answer, and its outcome is still unknown."""
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class RetryingCall:
     def rounds(self, one: Callable[[], Found | None]) -> Found | None:
         """Make rounds until one finds something; None when the time is over.
 
-        A lost session is followed by the client's next one.
+        After the loss of a session, rounds go on in the client's next one.
 
         Raises:
             ZookeeperError: the server refused a request, and the round did not expect it.
@@ -59,11 +59,11 @@ class RetryingCall:
         return over_sessions(self.deadline, one, renew)
 
     def read(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Ask for something that changes nothing. Raises what ``Session.ask`` does."""
+        """Make a request that changes nothing. Raises what ``Session.ask`` does."""
         return self.session.ask(self.deadline, method, *args, **options)
 
     def write(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Ask for a change, remembering if its outcome is unknown. Raises as ``Session.ask``."""
+        """Make a write; sets ``unsure`` if its outcome is unknown. Raises as ``Session.ask``."""
         try:
             return self.session.ask(self.deadline, method, *args, **options)
         except (SessionExpiredError, Unanswered):
@@ -74,7 +74,7 @@ class RetryingCall:
         """Commit a multi; the answers of its parts.
 
         Raises:
-            ZookeeperError: what the first part that failed was answered.
+            ZookeeperError: the error of the part for which the multi was refused.
             SessionExpiredError, Unanswered: as ``Session.ask``.
         """
 
@@ -88,15 +88,15 @@ class RetryingCall:
     def settle(self, path: str) -> None:
         """Wait until every earlier request of this client has happened or never will.
 
-        Those of a lost session are refused; for the rest see ``Session.catch_up``.
+        Requests of a lost session are refused; for the others see ``Session.catch_up``.
 
         Args:
-            path: of a node that never exists.
+            path: the path of a node that never exists.
         """
         self.session.catch_up(self.deadline, path)
 
     def news(self, _event: WatchedEvent | None = None) -> None:
-        """A watch: ends ``wait``."""
+        """A watch callback that ends ``wait``."""
         self.session.wake.set()
 
     def wait(self, *until: Deadline) -> None:

@@ -2,10 +2,10 @@
 
 kazoo makes a new session by itself when one expires, and a request issued a moment too late
 goes out under the new one. For a lock that is dangerous: a delete by path could then remove
-the node of whoever holds it now. kazoo tells its state listeners of LOST before it drops what
-is queued and before it connects anew, so a flag set there, and a mutex around "look at the flag,
-enqueue the request", keep every request inside its session: it either fails with
-``SessionExpiredError`` or was sent while the session was ours.
+the node of the present holder. kazoo reports LOST to its state listeners before it drops queued
+requests and before it connects anew. So a flag that a listener sets, and a mutex around "check the
+flag, enqueue the request", keep every request inside its session: a request either fails with
+``SessionExpiredError``, or was enqueued while the session was ours.
 """
 
 import threading
@@ -53,7 +53,7 @@ class Session:
         client.add_listener(self._changed)
 
     def _changed(self, state: str) -> bool:
-        """State listener; runs on kazoo's connection thread. True takes it off the list."""
+        """State listener; runs on kazoo's connection thread. Returning True unregisters it."""
         if state == KazooState.LOST:
             with self._enqueueing:
                 self._lost = True
@@ -89,7 +89,7 @@ class Session:
 
         Raises:
             SessionExpiredError: the session is lost.
-            Unanswered: not connected, so there is no telling which session it is.
+            Unanswered: not connected, so the session's id is not known.
         """
         identity = self.id
         if identity is None:
@@ -102,9 +102,9 @@ class Session:
         """Issue one of the client's ``*_async`` methods and wait for its answer.
 
         Raises:
-            SessionExpiredError: the session is lost; what it created is gone or soon will be.
+            SessionExpiredError: the session is lost; its ephemeral nodes are gone or soon will be.
             Unanswered: the connection was lost, or the answer did not come in time.
-            ZookeeperError: what else the server answered.
+            ZookeeperError: any other error with which the server answered.
         """
         with self._enqueueing:
             if self._lost:
@@ -138,13 +138,14 @@ class Session:
                 raise Unanswered("no connection")
 
     def catch_up(self, deadline: Deadline, nowhere: str) -> None:
-        """Wait until all that was asked for before has happened, or never will.
+        """Wait until each earlier request of this session has been carried out or never will be.
 
-        The next read sees it, and all that was committed before this call. A write of no effect
-        does it: a session's requests are carried out in order, one left over on an old connection
-        is refused once the session has moved, and a server answers a write once it has applied
-        everything up to it. ``sync`` would not do: a leader that has been deposed and has not
-        noticed answers it by itself, whereas a write needs a quorum.
+        The session's next read sees their effects, and everything committed before this call. To
+        that end it makes a write without effect: it deletes a node that does not exist. A session's
+        requests are carried out in order; a request left over on an old connection is refused once
+        the session has moved to another server; and a server answers a write only after it has
+        applied everything up to it. ``sync`` would not do: a deposed leader that has not noticed
+        answers a ``sync`` by itself, whereas a write needs a quorum.
 
         Args:
             deadline: for the answer.
@@ -157,5 +158,5 @@ class Session:
             self.ask(deadline, self._client.delete_async, nowhere)
 
     def watcher(self) -> Callable[[WatchedEvent], None]:
-        """A new watch: any event sets ``wake``."""
+        """A new watch callback: any event sets ``wake``."""
         return lambda _event: self.wake.set()

@@ -1,31 +1,32 @@
 """How much longer the client's session is certain to live, by its own monotonic clock.
 
-The rule is that of leases (Gray and Cheriton, Leases, SOSP 1989): who counts from when a heartbeat
-was *sent*, and not from its answer, gives up before the one who counts from when it was received.
-On ZooKeeper it must be asked whose receipt that is. The **leader** expires sessions, but a client
-talks to any server, and a follower answers pings and reads by itself: one that is cut off from its
-leader goes on doing so for ``syncLimit`` ticks, longer than a short session lives. And even a
-write, which does go through the leader, renews nothing there. A follower only notes whom it has
-heard of, and hands the list over with its answer to the leader's next ping, every half tick.
+The rule is that of leases (Gray and Cheriton, Leases, SOSP 1989): the client counts its timeout
+from when it *sent* a heartbeat, the server from when it *received* it. So the client gives up
+first. On ZooKeeper the server that counts is the **leader**, because the leader expires sessions.
+But a client may be connected to a follower, and a follower answers pings and reads by itself. A
+follower that is cut off from the leader goes on doing so for ``syncLimit`` ticks, longer than a
+short session lives. Even a write, which does go through the leader, does not renew the session
+there. A follower only keeps a list of the sessions that it has heard from, and sends that list to
+the leader in its answer to the leader's next ping, every half tick.
 
-So a beat (a write of no effect, sent at ``s``) counts once it is *confirmed*:
+So a beat (a write without effect, sent at time ``s``) counts only once it is *confirmed*:
 
-1. the beat is answered: the follower had it by then, and has noted us;
-2. half a tick later another write is sent and answered. Its commit came from the leader behind a
-   ping that was sent after the beat's answer, on one connection and so in order: the follower has
-   handed its list over;
-3. one more write is answered. It reached the leader behind that list, in order again: the leader
-   had heard of us, later than ``s``.
+1. The beat is answered. So the follower has received it, and has put our session on its list.
+2. Half a tick later a second write is sent and answered. The leader pinged the follower between
+   the two answers. Ping and commit use one connection, so the ping came before the second write's
+   commit: the follower has sent its list.
+3. A third write is answered. It reached the leader after that list, by the same order: the leader
+   has renewed our session, later than ``s``.
 
-All three are writes, because only these need a quorum, so that their leader has not been deposed;
-a later leader gives every session its whole time again. A client that has been handed to another
-server meanwhile was announced to the leader by that, which counts as well. From then on the
-session lives until ``s`` and its timeout, less what clocks may differ. The last write is the next
-beat: two writes for each round of half a tick.
+All three are writes, because only a write needs a quorum, which a deposed leader does not have. A
+new leader gives every session its full timeout again. If the client has moved to another server
+meanwhile, that server has announced the session to the leader, which renews it as well. Once a beat
+is confirmed, the session lives until ``s`` plus its timeout, less an allowance for clock drift. The
+third write is the next beat, so each round of half a tick costs two writes.
 
-**Assumed:** clocks run at rates that differ by less than ``DRIFT``; a leader that runs pings its
-followers every half tick; a session lives two ticks at least, which is ZooKeeper's own bound
-unless it was configured away (``minSessionTimeout``).
+**Assumed:** clock rates differ by less than ``DRIFT``; a running leader pings its followers every
+half tick; a session's timeout is at least two ticks, which is ZooKeeper's default bound
+(``minSessionTimeout``).
 """
 
 import threading
@@ -42,7 +43,7 @@ from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.session import Session, Unanswered
 
 DRIFT: Final = 0.05
-"""Part of the session's timeout that is given away for clocks of different rates."""
+"""Fraction of the session's timeout that is subtracted, as clocks may run at different rates."""
 
 
 class SessionValidity:
@@ -50,13 +51,13 @@ class SessionValidity:
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: below it nodes are deleted that nobody has created.
+        path: the parent of the nodes that beats delete; these never exist.
     """
 
     def __init__(self, client: KazooClient, path: str) -> None:
-        # kazoo keeps what it asked for, and forgets what the servers granted.
+        # kazoo keeps the timeout that it asked for, not the one that the servers granted.
         self.session_timeout: float = client._session_timeout / 1000  # noqa: SLF001
-        """Seconds that the servers grant. Set it where they grant less than was asked for."""
+        """The session's timeout in seconds. Set it if the servers grant less than was asked for."""
         self._client = client
         self._nowhere = f"{path}/{uuid.uuid4().hex}"
         self._lock = threading.Lock()
@@ -75,7 +76,7 @@ class SessionValidity:
         return max(0.0, self._until - time.monotonic())
 
     def keep(self) -> None:
-        """Beat from now on; to be followed by ``let_go``."""
+        """Beat from now on, for one more user; each call has to be followed by ``let_go``."""
         with self._lock:
             self._users += 1
             if not self._beating:
@@ -104,7 +105,7 @@ class SessionValidity:
         while self._needed():
             session = Session(self._client)
             with self._lock:
-                self._until = -inf  # what was left was the last session's
+                self._until = -inf  # the old value was the last session's
                 self._session = session
             try:
                 self._beat(session)
@@ -113,9 +114,9 @@ class SessionValidity:
                     self._beating = False
                 return
             except SessionExpiredError:
-                time.sleep(PAUSE)  # a new one
+                time.sleep(PAUSE)  # go on in a new session
             else:
-                return  # nobody needed it; who needs it since has begun anew
+                return  # nobody needed it; a later user has started a thread of its own
             finally:
                 session.close()
                 with self._lock:
@@ -123,7 +124,7 @@ class SessionValidity:
                         self._session = None
 
     def _needed(self) -> bool:
-        """Whether to go on; noted, under the lock, so that the next user begins anew."""
+        """Whether to go on beating; if not, ``keep`` starts a new thread for the next user."""
         with self._lock:
             idle = time.monotonic() - self._idle_since
             self._beating = self._users > 0 or idle < self.session_timeout
@@ -140,7 +141,7 @@ class SessionValidity:
             try:
                 if beat is None:
                     beat = self._write(session)
-                time.sleep(self.session_timeout / 4)  # half a tick at least
+                time.sleep(self.session_timeout / 4)  # at least half a tick
                 self._write(session)
                 following = self._write(session)
             except Unanswered:
@@ -151,12 +152,12 @@ class SessionValidity:
             beat = following
 
     def _count_from(self, sent: float) -> None:
-        """A beat that was sent then is confirmed."""
+        """Note that the beat that was sent at this time is confirmed."""
         self._until = sent + self.session_timeout * (1 - DRIFT)
         self._confirmed.set()
 
     def _write(self, session: Session) -> float:
-        """A write of no effect, answered; when it was about to be sent.
+        """Make a write without effect; returns the time just before it was sent.
 
         Raises what ``Session.ask`` does.
         """

@@ -12,13 +12,13 @@ from rumpus.recipes.requests.session import Session
 def commit(
     session: Session, deadline: Deadline, transaction: TransactionRequest, about: str
 ) -> list[Any]:
-    """The answers of a transaction's parts, in order; if it was refused they are errors.
+    """Commit a transaction; the answers of its parts, in order: errors, if it was refused.
 
     Args:
-        session: in which to ask.
+        session: the session in which to commit.
         deadline: for the answer.
-        transaction: with all its parts.
-        about: what it is about, for messages.
+        transaction: the transaction, complete.
+        about: what the transaction is about, for error messages.
 
     Raises:
         SessionExpiredError, Unanswered: as ``Session.ask``.
@@ -35,7 +35,7 @@ def raise_refusal(answers: list[Any]) -> None:
     """Raise the error of the part for which a transaction was refused, if it was.
 
     Raises:
-        KazooException: of that part; the others only tell that they were not carried out.
+        KazooException: that part's error. (The other parts' errors only say "rolled back".)
     """
     for answer in answers:
         innocent = isinstance(answer, RolledBackError | RuntimeInconsistency)

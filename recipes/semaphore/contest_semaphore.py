@@ -1,11 +1,12 @@
 """A semaphore: a number of permits, first come, first served.
 
-The queue of the fair lock (``recipes.contests.fair_contest``) in which not only the first holds but
-all who are among the first N. That is the rule of Curator's lock with more than one lease; but
-there a waiter watches one node only, the Nth before its own, and is not told when another of those
-ahead goes. A waiter may go in as soon as fewer than N are left ahead of it, whoever has gone. So
-it has to watch N of them, any N: when fewer are left, one of these has gone. The N nearest are
-taken, because then the end of a hold wakes at most the N waiters next behind it.
+It uses the queue of the fair lock (``recipes.contests.fair_contest``), but the first N contenders
+hold, not only the first one. Curator's lock with more than one lease has the same rule; but there a
+waiter watches only the Nth node before its own, and is not told when another node ahead goes.
+
+A waiter may hold as soon as fewer than N nodes are left ahead of it, whichever have gone. So it
+watches N of the nodes ahead: when fewer than N are left, one of the watched must have gone. It
+watches the N nearest, because then a release wakes at most the N waiters next behind the node.
 """
 
 from typing import ClassVar
@@ -19,7 +20,7 @@ from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
 
 
 class SemaphoreContest(FairContest):
-    """Whoever is among the first ``permits``."""
+    """A fair contest that the first ``permits`` contenders win."""
 
     def __init__(
         self, client: KazooClient, path: str, name: str, grace: float, permits: int
@@ -35,11 +36,11 @@ class SemaphoreContest(FairContest):
 
 
 class Semaphore(ContestLock):
-    """So many may hold at once; each object takes one permit at a time.
+    """A lock that up to ``permits`` may hold at once; each object takes one permit at a time.
 
     Args:
         client, path, name, grace: see ``recipes.contests.contender``.
-        permits: how many may hold at once; everybody must say the same.
+        permits: how many may hold at once; all clients must pass the same number.
     """
 
     contest: ClassVar[type[SemaphoreContest]] = SemaphoreContest
@@ -66,5 +67,5 @@ class Semaphore(ContestLock):
 
     @property
     def token(self) -> int | None:
-        """None; see the promises."""
+        """Always None: a fence could not tell a stale token, as several clients hold at once."""
         return None

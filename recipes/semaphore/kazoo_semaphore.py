@@ -1,10 +1,10 @@
 """kazoo's own Semaphore behind the interface of the semaphore here.
 
-kazoo contends, waits and releases: whoever holds an inner lock counts the leases below ``path``,
-and creates its own if there are fewer than may be, else waits there for one to go. What is added
-is what ``recipes.lock.kazoo_lock`` adds to kazoo's lock: a listener whose SUSPENDED and LOST end
-the belief, a fresh ``kazoo.recipe.lock.Semaphore`` for every acquire, and after a failed one a look
-whether a lease is left.
+kazoo contends, waits and releases. Its algorithm: the holder of an inner lock counts the leases
+below ``path``. If there are fewer than permitted it creates its own; else it waits, still holding
+the inner lock, until a lease goes. The adapter adds what ``recipes.lock.kazoo_lock`` adds to
+kazoo's lock: a listener, so that ``held`` becomes false on SUSPENDED and LOST; a fresh
+``kazoo.recipe.lock.Semaphore`` for every acquire; and a clean-up after a failed acquire.
 
 kazoo's requests have no timeout of their own: with no server in reach ``acquire`` and ``release``
 block until one is, whatever their timeout.
@@ -18,7 +18,7 @@ from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreConte
 
 
 class KazooSemaphoreContest(KazooContest, SemaphoreContest):
-    """kazoo contends; its leases are looked for and taken away as other entries are."""
+    """kazoo contends; leases it leaves are found and removed as nodes of other contests are."""
 
     @classmethod
     def line(cls, path: str) -> Line:

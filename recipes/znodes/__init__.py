@@ -1,4 +1,4 @@
-"""Plain znodes, by which ZooKeeper itself is tested."""
+"""Plain operations on znodes, which test ZooKeeper itself rather than a recipe."""
 
 from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes

@@ -10,7 +10,7 @@ from rumpus.recipes.znodes.znode_access import Asker, ZnodeAccess
 
 
 class AppendLog(ZnodeAccess):
-    """Optimistic: who finds that another was quicker reads again."""
+    """Optimistic: a client whose version is outdated reads again and retries."""
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset({"not-linearizable", "stuck-waiter"}),
@@ -41,7 +41,7 @@ class AppendLog(ZnodeAccess):
         return json.loads(data), stat.version
 
     def _try(self, ask: Asker, node: str, piece: str) -> bool:
-        """Append by what was read; False if another was quicker."""
+        """Read, and append on condition that nothing has changed; False if another was quicker."""
         pieces, version = self._look(ask, node)
         data = json.dumps([*pieces, piece]).encode()
         try:

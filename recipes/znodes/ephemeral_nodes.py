@@ -10,7 +10,7 @@ from rumpus.recipes.znodes.znode_access import Asker, ZnodeAccess
 
 
 class EphemeralNodes(ZnodeAccess):
-    """Names that stand for their sessions."""
+    """Ephemeral nodes by name, each owned by the session that created it."""
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset(
@@ -23,7 +23,7 @@ class EphemeralNodes(ZnodeAccess):
     )
 
     def create(self, name: str) -> int | None:
-        """Make the node; the session (signed 64 bits) that it lives with, None if it was there."""
+        """Create the node; the id of its session (signed 64 bits), None if the node existed."""
         with self._asking() as ask:
             try:
                 self._create(ask, f"{self._path}/{name}")
@@ -45,7 +45,7 @@ class EphemeralNodes(ZnodeAccess):
             return True
 
     def owners(self) -> tuple[dict[str, int], int]:
-        """All nodes by what was committed before the call, and the session that looked.
+        """All nodes, no older than what was committed before the call, and the session that read.
 
         Shape: name -> session (signed 64 bits), 0 for one that is not ephemeral.
         """

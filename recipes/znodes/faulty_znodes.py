@@ -21,7 +21,7 @@ from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.recipes.znodes.znode_access import Asker, NotAsked, ZnodeAccess
 
 CACHED_S = 0.2
-"""For so long a cached answer is given."""
+"""Seconds for which ``CachesReads`` answers from its cache."""
 
 
 class FirstSessionOnly(ZnodeAccess):

@@ -1,7 +1,8 @@
 """Znodes with access control lists, and what their Stats say.
 
 "ZooKeeper Programmer's Guide, ZooKeeper access control using ACLs" and "ZooKeeper Stat Structure":
-a list belongs to one znode and is inherited by none; each operation needs one permission.
+an access control list belongs to one znode, and children do not inherit it; each operation needs
+one permission.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ Entry = tuple[int, str, str]
 
 
 class Sight(NamedTuple):
-    """A znode as an operation found or left it; ``data`` and ``children`` if it was about them."""
+    """A znode as an operation found or left it; ``data`` and ``children`` only if it has them."""
 
     stat: ZnodeStat
     data: str | None = None
@@ -48,13 +49,13 @@ class GuardedZnodes(ZnodeAccess):
     user: str = ""
 
     def prepare(self) -> None:
-        """Prove who the user is, and see that the path is there."""
+        """Authenticate the user, and create the path if it is missing."""
         with self._asking() as ask:
             ask(self._client.add_auth_async, "digest", f"{self.user}:{self.user}")
         super().prepare()
 
     def make(self, name: str, value: str, acl: Sequence[Entry]) -> Sight:
-        """Create a node with a list."""
+        """Create a node with an access control list."""
         return self._create(name, value, acl)
 
     def grow(self, name: str, child: str) -> None:
@@ -87,7 +88,7 @@ class GuardedZnodes(ZnodeAccess):
             return Sight(stat, data=value)
 
     def allow(self, name: str, acl: Sequence[Entry]) -> Sight:
-        """Replace the list that the node was made with."""
+        """Replace the access control list, on condition that it is still the one from creation."""
         with self._asking() as ask:
             stat = ask(self._client.set_acls_async, self._node(name), self._list(acl), 0)
             return Sight(stat)

@@ -1,7 +1,8 @@
 """Several znodes written at once, and read as they were at one moment.
 
-ZooKeeper's ``multi`` does all of a transaction or nothing. A read of several nodes is none: what
-was read is checked, by version, in a transaction of checks alone; if it fails, it is read again.
+ZooKeeper's ``multi`` carries out all of a transaction or nothing. Reads of several nodes are not
+one transaction. So after the reads, a transaction that consists of checks alone compares the
+versions of all nodes; if it fails, the nodes are read again.
 """
 
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ class MultiWrite(ZnodeAccess):
                 ask(self._client.ensure_path_async, self._node(name))
 
     def write(self, value: str) -> int:
-        """Put a value into all nodes; the version that the last of them has by it."""
+        """Put a value into all nodes; the version that this gives to the last of them."""
         with self._asking() as ask:
             transaction = self._client.transaction()
             for name in NAMES:
@@ -38,7 +39,7 @@ class MultiWrite(ZnodeAccess):
             return int(results[-1].version)
 
     def write_if(self, value: str, version: int) -> int | None:
-        """The same if the last of the nodes has that version; None if it had another."""
+        """As ``write``, if the last node has that version; None if it had another."""
         with self._asking() as ask:
             transaction = self._client.transaction()
             for name in NAMES[:-1]:
@@ -75,10 +76,10 @@ class MultiWrite(ZnodeAccess):
 
 
 def committed(results: list[Any], *, must: bool = False) -> bool:
-    """Whether a transaction was; kazoo gives the errors as its results.
+    """Whether a transaction was committed; kazoo returns errors among its results.
 
     Raises:
-        ZookeeperError: it ``must``, and was not.
+        ZookeeperError: it was not committed, and ``must`` is set.
     """
     errors = [each for each in results if isinstance(each, Exception)]
     if errors and must:

@@ -18,8 +18,8 @@ ABSENT = -1
 class Reading(NamedTuple):
     """What a register holds, or held when it was written.
 
-    ``zxid`` is that of the write, None if there was none; ``session`` (signed 64 bits) is whose
-    view it is.
+    ``zxid`` is the zxid of the last write, None if there was none; ``session`` (signed 64 bits) is
+    the id of the session that read or wrote it.
     """
 
     value: str | None
@@ -65,7 +65,7 @@ class LocalRegister(ZnodeAccess):
             return self._set(ask, key, value, version)
 
     def _freshen(self, ask: Asker, key: str) -> None:
-        """What goes before a read."""
+        """The request that precedes a read, to make it fresh. Here: none."""
 
     def _node(self, key: str) -> str:
         return f"{self._path}/{key}"
@@ -104,7 +104,7 @@ class SyncedRegister(LocalRegister):
 
 
 class LinearizableRegister(LocalRegister):
-    """Each read comes after a write of no effect."""
+    """Each read comes after a write without effect."""
 
     promises: ClassVar[Promises] = Promises(
         prevents=LocalRegister.promises.prevents | {"not-linearizable"},

@@ -1,4 +1,4 @@
-"""Unique numbers that only grow: by sequential znodes, or by the version of one."""
+"""Unique, increasing numbers: from sequential znodes, or from the version of one znode."""
 
 from contextlib import suppress
 from typing import ClassVar

@@ -1,8 +1,8 @@
 """Waiting for the next change of a znode, by a watch.
 
-"ZooKeeper Programmer's Guide, Watches": a watch is left by the read whose answer it is about, it
-fires once, and it is gone when the connection was: kazoo does not leave it anew. So whoever is told
-anything, of the node or of the connection, reads again.
+"ZooKeeper Programmer's Guide, Watches": a read sets a watch, for changes after its answer. The
+watch fires once. It is gone once the connection is lost, and kazoo does not set it again. So a
+reader reads again after any event, of the node or of the connection.
 """
 
 import threading
@@ -102,11 +102,11 @@ class WatchedZnode(LocalRegister):
         return None
 
     def _signal(self, session: Session) -> threading.Event:
-        """What is set by news of the node, and by those that it must not be missed by."""
+        """The event object that node events set; changes of the connection set it too."""
         return session.wake
 
     def _is_news(self, event: WatchedEvent) -> bool:  # noqa: ARG002 - all are
-        """Whether to look again. ``NONE`` says that the connection, and the watch, are gone."""
+        """Whether to read again. An event of type ``NONE`` reports a change of the connection."""
         return True
 
     def _look(self, ask: Asker, key: str, told: threading.Event) -> Reading:
@@ -127,4 +127,4 @@ class WatchedZnode(LocalRegister):
 
 
 def _unheeded(event: WatchedEvent) -> None:
-    """What becomes of a watch that is left for the links to see its event."""
+    """Ignore the event: the watch was set only so that the harness sees its event on the link."""

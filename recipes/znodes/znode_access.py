@@ -1,7 +1,7 @@
-"""Requests on znodes whose outcome is told honestly: what ZooKeeper itself is tested through.
+"""Requests on znodes that report their outcome exactly, for tests of ZooKeeper itself.
 
-Each operation takes place in one session, which it names, so that what a session saw can be put
-in order. Nothing waits for ever, and nothing is tried again by itself.
+Each operation takes place in one session and reports which, so that a checker can put in order
+what a session saw. No operation waits for ever, and none is retried automatically.
 """
 
 import threading
@@ -54,10 +54,10 @@ class Asker:
             raise Unanswered(f"the session has ended during {method.__name__}") from error
 
     def catch_up(self) -> None:
-        """Let the next read see all that was committed before this call.
+        """Make sure that the next read sees everything committed before this call.
 
-        A write of no effect does it, for a server answers it once it has seen it committed.
-        ``sync`` would not do: a leader that has been deposed answers it by itself.
+        Makes a write without effect: a server answers it only once it has seen it committed.
+        ``sync`` would not do: a deposed leader that has not noticed answers it by itself.
         """
         with suppress(NoNodeError):
             self(self._client.delete_async, f"{self._path}/nothing")
@@ -66,12 +66,12 @@ class Asker:
 class ZnodeAccess(Recipe):
     """What the recipes on znodes share.
 
-    Every operation may raise ``NotAsked``: there was no connection, and nothing has happened; or
-    ``Unanswered``: all of it has happened, or will, or nothing.
+    Every operation may raise ``NotAsked`` (there was no connection, and nothing has happened) or
+    ``Unanswered`` (either all of it has happened or will, or nothing of it ever will).
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode below which everything happens; it is there.
+        path: the znode below which everything happens; it must exist (see ``prepare``).
     """
 
     promises: ClassVar[Promises]
@@ -98,7 +98,7 @@ class ZnodeAccess(Recipe):
             session.close()
 
     def reconnect(self) -> None:
-        """Drop the connection, and wait for the session to go on at whatever server.
+        """Drop the connection, and wait until the session is connected again, to any server.
 
         Raises:
             NotAsked: there was no connection, or none came in time.
@@ -106,7 +106,7 @@ class ZnodeAccess(Recipe):
         with self._asking():
             session = Session(self._client)
             try:
-                # As kazoo's own tests do it; clients offer no public way.
+                # As kazoo's own tests do it; ``KazooClient`` has no public method for this.
                 self._client._call(_CONNECTION_DROP, self._client.handler.async_result())  # noqa: SLF001
                 deadline = Deadline(PATIENCE)
                 while session.connected and not deadline.passed:
@@ -119,10 +119,10 @@ class ZnodeAccess(Recipe):
 
     @contextmanager
     def reconnecting_after(self, seconds: float) -> Iterator[None]:
-        """Drop the connection once the block has gone on for so many seconds; 0: never."""
+        """Drop the connection after the block has run for ``seconds``; 0: never."""
 
         def drop() -> None:
-            with suppress(NotAsked):  # a fault was quicker
+            with suppress(NotAsked):  # a fault has already cut the connection
                 self.reconnect()
 
         timer = threading.Timer(seconds, drop)
@@ -135,6 +135,6 @@ class ZnodeAccess(Recipe):
             timer.cancel()
 
     def prepare(self) -> None:
-        """See that the path is there."""
+        """Create the path if it is missing."""
         with self._asking() as ask:
             ask(self._client.ensure_path_async, self._path)
