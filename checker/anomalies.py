@@ -1,4 +1,4 @@
-"""Anomalies of operations: which records they are made of, of whom, and from when to when."""
+"""Building anomalies from operations or holds: their records, clients, start and end."""
 
 from rumpus.checker.history import History, Operation
 from rumpus.checker.holds import Hold
@@ -12,9 +12,9 @@ def seconds_waited(operation: Operation) -> float:
 
 
 def anomaly_of(history: History, kind: str, description: str, *operations: Operation) -> Anomaly:
-    """What is wrong with some operations, from the first one's call to the last one's return.
+    """An anomaly of some operations, from the first call to the last return.
 
-    An operation that is still open ends with its call.
+    An operation without completion counts as returning at its call.
     """
     return Anomaly(
         kind=kind,
@@ -27,7 +27,7 @@ def anomaly_of(history: History, kind: str, description: str, *operations: Opera
 
 
 def anomaly_of_grants(kind: str, description: str, one: Hold, other: Hold) -> Anomaly:
-    """What is wrong with two holds, from the first one's grant to the second one's."""
+    """An anomaly of two holds, from the grant of ``one`` to the grant of ``other``."""
     return Anomaly(
         kind=kind,
         description=description,

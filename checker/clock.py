@@ -1,11 +1,14 @@
-"""Laying servers' wall-clock milliseconds on a run's monotonic clock."""
+"""Converting servers' wall-clock milliseconds to a run's monotonic clock."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise, starmap
 
 STEP_NS = 3_000_000
-"""By how much two neighbouring readings may differ before the time between them is in doubt."""
+"""How many ns the two clocks may drift apart between neighbouring readings.
+
+If they drift apart by more, the wall clock was set in between: no time there can be converted.
+"""
 
 
 _MOST_LATEST = 4096
@@ -17,8 +20,9 @@ class WallClock:
     Args:
         anchors: pairs (monotonic ns, wall ns) read at the same moment; at least one. Between
             two readings the map interpolates, so a wall clock that is slewed during the run
-            does no harm; outside them it goes on at the same rate. Where the wall clock was
-            set the map may be off by as much: see ``sure_of``.
+            does no harm; before the first and after the last it assumes that both clocks run
+            at one rate. Near a time at which the wall clock was set, the map may be wrong by
+            the size of that step: see ``sure_of``.
 
     Raises:
         ValueError: there is no reading.
@@ -34,7 +38,7 @@ class WallClock:
 
     def monotonic(self, wall_ms: int) -> int:
         """The monotonic nanoseconds of a wall-clock time in milliseconds."""
-        # The end of one hold is the beginning of the next: one number serves both.
+        # A cache: the same time is often asked for twice, as one hold's end and the next's start.
         latest = self._latest
         time = latest.get(wall_ms)
         if time is None:
@@ -53,10 +57,10 @@ class WallClock:
         return mono0 + (wall - wall0) * (mono1 - mono0) // (wall1 - wall0)
 
     def sure_of(self, wall_ms: int) -> bool:
-        """Whether the wall clock ran steadily around one of its times, so that the map holds.
+        """Whether the wall clock ran steadily around a wall-clock time, so that the map holds.
 
-        Not where it jumped between two readings; nowhere if it was seen to go back, for then
-        one time stands for two moments.
+        False between two readings between which the wall clock jumped. False for every time if
+        the wall clock was ever set back, because one time then stands for two moments.
         """
         at = bisect_right(self._walls, wall_ms * 1_000_000)
         if self._set_back or at in (0, len(self._anchors)):
@@ -65,7 +69,7 @@ class WallClock:
 
     @property
     def steady(self) -> bool:
-        """Whether it is sure of every time."""
+        """Whether ``sure_of`` is true of every time."""
         return not self._set_back and not any(starmap(_jumped, pairwise(self._anchors)))
 
 

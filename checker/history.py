@@ -1,13 +1,14 @@
-"""Operations and histories: what happened in a run, in the words of Jepsen.
+"""Operations and histories: what happened in a run, in Jepsen's format.
 
 A record is ``{index, time, process, type, f, value, error}``:
 
-- ``index``: position in the file, the name by which verdicts speak of it;
-- ``time``: nanoseconds on the run's monotonic clock, taken where the thing happened;
+- ``index``: position in the file; verdicts cite a record by it;
+- ``time``: nanoseconds on the run's monotonic clock, read by the process that made the record;
 - ``process``: an integer for a client's operations, a word for everything else (below);
 - ``type``: ``invoke``, then one of ``ok`` (it happened), ``fail`` (it did not happen),
   ``info`` (nobody knows). Records that are not operations are of type ``info``;
-- ``f``: what was asked; ``value``: with what, and what came of it; ``error``: why not.
+- ``f``: the function that was called; ``value``: its arguments in a call, its result in a
+  completion; ``error``: why it failed, or why its outcome is unknown.
 
 Clients are numbered from 0. Process ``p`` belongs to client ``p % clients``: a process whose
 operation ended in ``info`` never runs another one (but for one clean-up ``release``), and its
@@ -19,8 +20,8 @@ Records that are not client operations:
 process   what
 ========  ======================================================================
 nemesis   ``invoke``/``info`` pairs around each action. ``f`` is ``start`` or ``stop``,
-          ``value`` has ``id`` (one a fault), ``kind``, ``targets``, and once done
-          ``verified`` and ``detail``
+          ``value`` has ``id`` (one per fault), ``kind``, ``targets``, and in the ``info``
+          record ``verified`` and ``detail``
 session   ``f`` is ``connected``, ``suspended``, ``lost``, ``believes``, ``doubts``,
           ``started`` or ``exited``; ``value`` has ``client``, ``process`` and, where there
           is one, ``session`` (a hex string)
@@ -30,7 +31,7 @@ witness   ``f`` is ``act``: an action on the protected resource, in the order in
 link      ``f`` is ``watch``: a watch event on its way to a client; ``value`` has ``client``,
           ``event``, ``path``, ``connection``, ``shown``. ``watch-left``: the reply to a read
           that left a watch; ``client``, ``path``, ``connection``, ``kind``, ``zxid``.
-          ``requests``, at the end: how many requests of a client were carried to servers;
+          ``requests``, at the end: how many requests of a client were forwarded to servers;
           ``value`` has ``client``, ``requests`` (kind -> how many)
 control   ``f`` is ``test`` (first record of a run: what was run), ``phase``,
           ``phase-end``, ``leader`` or ``end`` (a run's orderly last record)
@@ -52,7 +53,7 @@ TYPES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "link": frozenset({"info"}),
     "control": frozenset({"info"}),
 }
-"""The processes that are no clients, and the types that their records may have."""
+"""The processes that are not clients' -> the types that their records may have."""
 
 
 class Op(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -68,9 +69,10 @@ class Op(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def wrong_process(op: Op) -> str | None:
-    """Why a record that is no client's cannot be read, in words; None if it can.
+    """What is wrong with a record's ``process`` and ``type``, in words; None if nothing is.
 
-    A client's operation under any other name would be left out of every judgement.
+    Records of an unknown process are refused: if it were a client's operation under a wrong
+    name, no checker would look at it.
     """
     if isinstance(op.process, int):
         return None
@@ -160,7 +162,7 @@ class History(Sequence[Op]):
         return self.client_of(int(operation.invoke.process))
 
     def clients_of_sessions(self) -> dict[str, int]:
-        """Session (hexadecimal) -> the client that had it, as far as the records tell."""
+        """Session (hexadecimal) -> its client, for every session that the records name."""
         if self._owners is None:
             self._owners = {
                 op.value["session"]: int(op.value["client"])
@@ -170,7 +172,7 @@ class History(Sequence[Op]):
         return dict(self._owners)
 
     def events(self, process: str, f: str | None = None) -> list[Op]:
-        """Records of one of the named processes, of one ``f`` if given."""
+        """Records of a process that is not a client's (``session`` ...), of one ``f`` if given."""
         if self._events is None:
             self._events = {}
             for op in self._ops:
@@ -183,8 +185,8 @@ class History(Sequence[Op]):
         """Calls paired with their completions, ordered by call; clients' or the nemesis's.
 
         Raises:
-            ValueError: a process has two operations open, or completes one that it never
-                called, or as something else than it called; the message names the record.
+            ValueError: a process has two operations open, completes one that it never called,
+                or completes another ``f`` than it called; the message names the record.
         """
         if nemesis not in self._operations:
             self._operations[nemesis] = self._pair(nemesis=nemesis)

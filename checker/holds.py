@@ -1,13 +1,14 @@
-"""Holds: who was granted what, when, and until when its client believed in it.
+"""Holds: which client was granted the lock, when, and how long it believed that it held it.
 
-A hold begins when ``acquire`` returns ok. The client believes in it until it calls
-``release``, is told that its session is in doubt (as its recipe promises to treat that: the
-worker records ``doubts`` the moment the recipe says that it does not hold, and ``believes``
-should it say again that it does), or its process ends. A paused process goes on believing.
+A hold begins when ``acquire`` returns ok. The client believes that it holds until it calls
+``release``, its recipe says that it no longer holds, or its process ends. The worker records
+``doubts`` the moment the recipe says that it does not hold (because the session is suspended,
+for instance), and ``believes`` if it says again that it does. A paused process goes on believing.
 
-A recipe that counts how long its session is certain to live believes for a time only: the grant
-carries ``until``, and each ``believes`` that renews it another one. That end holds for a paused
-process too, because nothing that it does can come before its look at the clock.
+Some recipes compute until when their session is certain to live, and believe only until then.
+Their grant carries that time as ``until``, and each ``believes`` that renews it carries a new
+one. It bounds the belief of a paused process too, because such a recipe looks at the clock before
+it acts.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,7 +30,7 @@ class Words:
     thing: str = "lock"
     """What is held, for sentences: "the lock", "the leadership"."""
     counted: bool = True
-    """Whether a holder that has entered again has to let go as often; else once is enough."""
+    """Whether a re-entrant holder must release as often as it acquired; else once is enough."""
 
 
 @dataclass(eq=False, slots=True)
@@ -45,10 +46,10 @@ class Hold:
     node: str | None = None
     release_called: int | None = None
     released: bool = False
-    """Whether its release was acknowledged: then its session lived until it was called."""
+    """Whether its release returned ok: then its session was alive when release was called."""
     beliefs: list[tuple[int, int]] = field(default_factory=list)
     acts: list[Op] = field(default_factory=list)
-    """The witness's records of this hold's actions, in the resource's order."""
+    """The witness's records of what this hold did to the protected resource, in order."""
     ops: tuple[int, ...] = ()
     """Indices of the records of its acquire and release, and of what ended its belief."""
     depth: int = 1
@@ -56,15 +57,15 @@ class Hold:
     """When the client's process was frozen, from just before SIGSTOP to just after SIGCONT, as
     far as it matters to the hold: between the call of its acquire and the end of its belief."""
     shared: bool = False
-    """Whether others who share may hold beside it: what was acquired in mode ``read``."""
+    """Whether it was acquired in mode ``read``: other such holds may exist at the same time."""
 
     @property
     def believed_until(self) -> int:
-        """When it stopped believing for the last time."""
+        """When its client stopped believing for the last time."""
         return self.beliefs[-1][1]
 
     def excludes(self, other: "Hold") -> bool:
-        """Whether the two may not hold at once, where one may hold."""
+        """Whether the two exclude each other: unless both are shared."""
         return not (self.shared and other.shared)
 
 
@@ -75,12 +76,12 @@ def patience(call: Op) -> float | None:
 
 
 def shares(call: Op) -> bool:
-    """Whether an acquire asks for something that others may hold beside it."""
+    """Whether an acquire asks for a shared lock (mode ``read``)."""
     return isinstance(call.value, dict) and call.value.get("mode") == "read"
 
 
 def pauses(history: History) -> dict[int, list[tuple[int, int]]]:
-    """For each client, when its process was frozen (open ends reach to the history's end)."""
+    """For each client, when its process was frozen (if never resumed, to the history's end)."""
     spans: dict[int, list[tuple[int, int]]] = {}
     since: dict[int, int] = {}
     for op in history.events("session"):
@@ -97,11 +98,11 @@ def pauses(history: History) -> dict[int, list[tuple[int, int]]]:
 def extract_holds(history: History, words: Words) -> list[Hold]:
     """All holds of a history in order of grant. Linear in the number of records.
 
-    It is the client that holds and believes: one whose process number has changed, after an outcome
-    that is unknown, goes on. A re-entrant acquire (it is given the same node again) deepens its
-    hold instead of making a new one; only the release of the outermost ends it, or one that
-    failed. The end of a client's process ends what it believed. Where the end of the history is
-    missing, a belief still open reaches to the last record of its client: later nothing is known.
+    Holds belong to clients, not to processes: an unknown outcome changes the process number and
+    ends no hold. A re-entrant acquire (it is given the same node again) increases the ``depth`` of
+    the hold instead of making a new one; only the outermost release ends the hold, or one that
+    does not return ok. The end of a client's process ends its belief. In a truncated history a
+    belief still open ends with the last record of its client: nothing is known of later times.
     """
     holds: list[Hold] = []
     current: dict[int, Hold] = {}
@@ -118,7 +119,7 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
             hold.ops += (op.index,)
 
     def believed(client: int, since: int, time: int) -> int:
-        """Until when, if nothing else ended it before that time."""
+        """The end of a belief that lasted until ``time``, or until its ``until`` if sooner."""
         return max(since, min(time, until.get(client, time)))
 
     def end_by_itself(client: int, value: dict[str, Any]) -> None:
@@ -194,14 +195,15 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
 
 
 def _same(name: str | None) -> str | None:
-    """One object for equal names, which stand in the servers' logs, too."""
+    """Interned to save memory: the servers' logs contain the same names."""
     return None if name is None else intern(name)
 
 
 def _again(hold: Hold, process: int, value: dict[str, Any]) -> bool:
-    """Whether a grant is what its client holds already.
+    """Whether a grant is re-entrant: a grant of what its client holds already.
 
-    A path alone does not tell: where all contenders make the same one, every grant names it.
+    Equal paths are not enough: in recipes whose contenders all create one node, every grant has
+    the same path.
     """
     if (hold.node, hold.token) != (value.get("node"), value.get("token")):
         return False

@@ -1,8 +1,8 @@
 """What a run measured besides its verdict: spread, handovers, wake-ups and messages.
 
-Measures judge nothing. They show what a recipe costs and how it treats its clients, so that two
-recipes, or a claim about one, can be compared. The main operation of a workload is the one that
-gets what the workload is about (``Words.acquire``: ``acquire``, ``campaign``, ``dequeue`` ...).
+Measures do not affect the verdict. They show what a recipe costs and how evenly it serves its
+clients, so that recipes can be compared and claims about them tested. The main operation of a
+workload is ``Words.acquire``: ``acquire``, ``campaign``, ``dequeue`` ...
 """
 
 from bisect import bisect_right
@@ -20,19 +20,20 @@ Cause = Literal["release", "death", "loss"]
 
 ``release``: the holder called release, and the release was acknowledged.
 ``death``: the holder's process was killed, or declared itself dead (``die``).
-``loss``: the holder stopped believing by itself, because its session was in doubt.
+``loss``: the holder stopped believing that it held, because its session was in doubt.
 """
 
 HEARTBEATS = "ping"
-"""The kind of request that keeps a session alive: it depends on time, not on the recipe."""
+"""The kind of request that keeps a session alive: its number depends on time, not the recipe."""
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """How evenly the main operation succeeded over the clients that called it, during the load.
 
-    ``jain`` is Jain's fairness index (Jain, Chiu and Hawe 1984), the square of the sum over
-    ``clients`` times the sum of the squares: 1 if all got equally much, 1 / ``clients`` if one
-    got all; None if nobody got anything. The final phase is left out: there each gets one.
+    ``jain`` is Jain's fairness index (Jain, Chiu and Hawe 1984): the square of the sum of grants,
+    divided by ``clients`` times the sum of their squares. It is 1 if all got equally many, and
+    1 / ``clients`` if one got all; None if nobody got any. The final phase does not count: there
+    every client gets one grant.
     """
 
     f: str
@@ -44,11 +45,12 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handovers(msgspec.Struct, frozen=True, kw_only=True):
-    """How long it took until a client that was waiting held, from the end of the hold before.
+    """How long a lock took to go from one holder to the next, in milliseconds.
 
-    Milliseconds. The clock starts at ``after``: the call of the release, the end of the process,
-    or the moment at which the holder stopped believing. It stops when the next holder's call
-    returns. Only grants to a client that was waiting when the clock started count.
+    The time runs from the end of a hold, which is of kind ``after``: the call of the release, the
+    end of the process, or the moment at which the holder stopped believing. It runs until the
+    next holder's call returns. Only grants to a client that was already waiting when the hold
+    ended count.
     """
 
     after: Cause
@@ -61,9 +63,9 @@ class Handovers(msgspec.Struct, frozen=True, kw_only=True):
 class Wakeups(msgspec.Struct, frozen=True, kw_only=True):
     """Watch events that reached clients while they waited in the main operation.
 
-    ``per_grant`` divides ``events`` by the number of holds. The ends of waiters that gave up, or
-    died, wake their successors too: ``per_release`` is what the ends of holds alone woke, each
-    client once (``checker.exclusion.herd``); None where nobody counted that.
+    ``per_grant`` divides ``events`` by the number of holds. That includes events caused by waiters
+    that gave up or died. ``per_release`` counts only the clients that the end of a hold woke, each
+    once (``checker.exclusion.herd``); None where that was not counted.
     """
 
     events: int
@@ -72,11 +74,12 @@ class Wakeups(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Messages(msgspec.Struct, frozen=True, kw_only=True):
-    """What passed between clients and servers, over the whole run.
+    """Messages between clients and servers, over the whole run.
 
-    ``requests`` are those that the links carried to servers, by kind, without handshakes;
-    ``watch_events`` those that they carried to clients. ``total`` is both, without heartbeats.
-    Divided by all operations that ended ok, and by those of the main operation alone.
+    Clients reach servers through proxies, the links. ``requests`` counts what these forwarded to
+    servers, by kind, without handshakes; ``watch_events`` the watch events forwarded to clients.
+    ``total`` is both, without heartbeats. ``per_operation`` is ``total`` divided by all operations
+    that ended ok; ``per_grant`` is ``total`` divided by the main operations that did.
     """
 
     requests: dict[str, int]
@@ -107,12 +110,12 @@ def measure(
     Args:
         history: the run.
         words: names of the workload's operations; an empty ``acquire`` if there is no main one.
-        holds: the history's; None where no grant lasts until it ends and keeps others waiting.
-            Without holds there are no handovers and no wake-ups.
-        per_release: wake-ups a release, as ``checker.exclusion.herd`` counts them.
+        holds: the history's; None for workloads whose main operation gives nothing to hold (a
+            queue). Without holds there are no handovers and no wake-ups.
+        per_release: clients woken per release, as ``checker.exclusion.herd`` counts them.
 
     Raises:
-        ValueError: the history's records do not fit together.
+        ValueError: calls and completions cannot be paired (see ``History.operations``).
     """
     return Measures(
         spread=spread(history, words.acquire, holds),
@@ -128,7 +131,8 @@ def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spr
     Args:
         history: the run.
         f: the main operation.
-        holds: what counts in its place, where entering again what one holds is no grant.
+        holds: counted instead of successful calls if given, so that a re-entrant acquire does
+            not count as a grant.
     """
     final = final_phase(history)
     end = final.time if final is not None else history.end + 1
@@ -156,11 +160,11 @@ def spread(history: History, f: str, holds: Sequence[Hold] | None = None) -> Spr
 
 
 def handovers(history: History, holds: Sequence[Hold]) -> list[Handovers]:
-    """Handovers by what ended the hold before, in the order of ``Cause``.
+    """Handovers by what ended the previous hold, in the order of ``Cause``.
 
-    Grants are walked in order of time. Before a grant lie the ends of holds since the last grant
-    that stood in the way of others: of several (readers) the last one counts, but the one that
-    was no release where there is one.
+    A handover starts at the end of a hold. If several holds (of readers) ended since the last
+    exclusive grant, it starts at the last of these ends; but if some were not releases, at the
+    last of those. If the cause of any of these ends is unknown, there is no handover.
     """
     lengths: dict[Cause, list[float]] = {"release": [], "death": [], "loss": []}
     events: list[tuple[int, int, Hold, Cause | None]] = []
@@ -184,19 +188,19 @@ def handovers(history: History, holds: Sequence[Hold]) -> list[Handovers]:
 
 
 def wakeups(history: History, f: str, holds: int, per_release: float | None = None) -> Wakeups:
-    """Watch events that reached clients with an ``f`` open, in all and for each hold."""
+    """Watch events that reached clients while their ``f`` was open, in all and per hold."""
     waiting = _Waiting(history, f)
     events = sum(waiting.at(op.value["client"], op.time) for op in history.events("link", "watch"))
     return Wakeups(events=events, per_grant=_share(events, holds), per_release=per_release)
 
 
 def messages(history: History, f: str, grants: int | None = None) -> Messages | None:
-    """What passed on the wire; None if nobody counted (the run was killed, or is of others).
+    """Messages on the wire; None if they were not counted (run killed, or not made by rumpus).
 
     Args:
         history: the run.
         f: the main operation.
-        grants: how often it succeeded; counted from the operations if not given.
+        grants: how often ``f`` succeeded; counted from the operations if not given.
     """
     counted = history.events("link", "requests")
     if not counted:
@@ -220,10 +224,10 @@ def messages(history: History, f: str, grants: int | None = None) -> Messages | 
 
 
 def _ends(history: History, holds: Sequence[Hold]) -> Iterable[tuple[int | None, Cause | None]]:
-    """When each hold ended and by what; no time if it did not, no cause if nobody knows.
+    """When and why each hold ended. Time None: unknown, or it did not end. Cause None: unknown.
 
-    A loss, a death or a release of unknown outcome that came after another had been granted ended
-    nothing: the servers had passed the lock on before.
+    A loss, a death or a release of unknown outcome does not count if an excluding hold had been
+    granted before it: on the servers the hold had ended earlier.
     """
     deaths = _deaths(history)
     following: dict[int, int] = {}
@@ -266,7 +270,7 @@ def _deaths(history: History) -> dict[int, list[int]]:
 
 
 class _Waiting:
-    """When each client had an operation open; asks in logarithmic time."""
+    """When each client had an operation open; a query takes logarithmic time."""
 
     def __init__(self, history: History, f: str) -> None:
         self._called: dict[int, list[int]] = {}

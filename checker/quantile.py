@@ -1,4 +1,4 @@
-"""Quantiles of measured lengths."""
+"""Quantiles of measured durations."""
 
 import math
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Opening files that others made: regular ones only, and none larger than its kind can be.
+"""Opening files that others made: only regular files, and only up to a given size.
 
-Every file of a run is opened here. A pipe would keep its reader waiting, a device has no end, and
-a sparse file of a few blocks may claim any size.
+Every file of a run is opened here. Reading a pipe may block for ever, a device has no end, and a
+sparse file that takes up a few blocks may have any size.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class UnfitFile(ValueError):  # noqa: N818 - says what the file is
-    """A file that is not read.
+    """A file is refused: it is not a regular file, or too large.
 
     Attributes:
         why: what is wrong with it.
@@ -32,13 +32,13 @@ def open_regular(path: Path, largest: int | None = None) -> Iterator[BufferedRea
 
     Args:
         path: the file.
-        largest: how many bytes it may have; None where its reader keeps to a bound of its own.
+        largest: how many bytes it may have; None if the caller limits how much it reads.
 
     Raises:
-        UnfitFile: it is no regular file, or larger.
+        UnfitFile: it is not a regular file, or it is larger.
         OSError: it is not there, or cannot be opened.
     """
-    # Without waiting: opening a pipe that nobody writes to would, before it can be seen.
+    # O_NONBLOCK: else the open of a pipe without a writer blocks, before fstat can tell it is one.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
@@ -64,5 +64,5 @@ def read_regular(path: Path, largest: int) -> bytes:
 
 
 def in_utf8(path: Path) -> str:
-    """A path in words. A stranger's name need not be UTF-8, and what is told of it has to be."""
+    """A path for messages, which are UTF-8: bytes of the name that are not are escaped."""
     return os.fsencode(path).decode(errors="backslashreplace")

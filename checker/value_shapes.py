@@ -1,4 +1,4 @@
-"""Whether many values have one shape: a call for thousands takes a tenth of a call for each."""
+"""Whether many values have one type: one call for thousands takes a tenth of a call for each."""
 
 from types import GenericAlias
 from typing import Any, Final
@@ -6,11 +6,11 @@ from typing import Any, Final
 import msgspec
 
 MANY: Final = 10_000
-"""So many are looked at together: enough to be fast, few enough to take no memory."""
+"""How many values callers check together: enough to be fast, few enough to take little memory."""
 
 
 def all_are(shape: Any, values: list[Any]) -> bool:
-    """Whether `msgspec.convert` takes all values for what ``shape`` says."""
+    """Whether `msgspec.convert` accepts every value as of the type ``shape``."""
     try:
         msgspec.convert(values, GenericAlias(list, (shape,)))
     except msgspec.ValidationError:

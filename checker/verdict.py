@@ -1,4 +1,4 @@
-"""What a checker says: anomalies, verdicts, and the intervals that a picture is drawn from."""
+"""Results of checkers: anomalies, verdicts, and the intervals that timelines are drawn from."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -99,16 +99,16 @@ TOLD_BY_LOGS: frozenset[str] = frozenset(
         "revived-session",
     }
 )
-"""Anomalies that nobody can rule out without the servers' logs, whatever the history says."""
+"""Anomalies that only the servers' logs can rule out: the history alone cannot."""
 
 
 class Anomaly(msgspec.Struct, kw_only=True):
     """One thing that went wrong.
 
-    ``ops`` are indices of the records that contradict each other, ``start`` and ``end`` the
-    nanoseconds between which it was so, ``clients`` who took part. ``promised`` says whether
-    the recipe promises that this never happens: then it is a violation, else a hazard.
-    ``length_ms`` is how long it lasted where that means something.
+    ``ops`` are indices of the records that contradict each other, ``start`` and ``end`` the times
+    (ns) between which the anomaly lasted, ``clients`` those that took part. ``promised`` says
+    whether the recipe promises that this never happens: then it is a violation, else a hazard.
+    ``length_ms`` is how long it lasted; None for kinds that have no duration.
     """
 
     kind: str
@@ -122,13 +122,13 @@ class Anomaly(msgspec.Struct, kw_only=True):
 
 
 class Interval(msgspec.Struct, kw_only=True, gc=False):
-    """Something that lasted, for pictures: nanoseconds, on one lane.
+    """A bar of a timeline, from ``start`` to ``end`` in nanoseconds.
 
-    ``kind`` is ``belief`` (client thinks it holds), ``grant`` (it owns on the server;
-    ``label``: the node's path),
+    ``kind`` is ``belief`` (the client believes that it holds), ``grant`` (it owns the lock on the
+    servers; ``label``: the node's path),
     ``session`` (``label``: connected, suspended or lost), ``fault`` (``label``: its kind and
     targets; ``client`` is None), ``paused`` or ``dead`` (the client's process), ``leader``
-    (``label``: which server leads). ``token`` is that of the grant, where there is one.
+    (``label``: which server leads). ``token`` is the fencing token of the grant, if it has one.
     """
 
     kind: str
@@ -148,12 +148,12 @@ class Requirement(msgspec.Struct):
 
     @property
     def met(self) -> bool:
-        """Whether it happened often enough."""
+        """Whether ``observed`` reaches ``needed``."""
         return self.observed >= self.needed
 
 
 class CheckResult(msgspec.Struct, kw_only=True):
-    """What one checker found. ``unknown`` holds the reasons for which it cannot tell."""
+    """What one checker found. ``unknown`` holds its reasons why something cannot be decided."""
 
     name: str
     anomalies: list[Anomaly] = msgspec.field(default_factory=list)
@@ -164,11 +164,11 @@ class CheckResult(msgspec.Struct, kw_only=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True):
-    """The judgement over a run: every checker's findings under the recipe's promises.
+    """The judgement over a run: every checker's findings, weighed by the recipe's promises.
 
-    ``measures`` are figures that are not judged; None where nobody took them.
-    ``blamed`` says whose promises are broken if any are: the recipe's, or those of ZooKeeper
-    itself, where the recipe does nothing but ask the servers.
+    ``measures`` are figures that are not judged; None if they were not taken. ``blamed`` says
+    whose promises a violation breaks: the recipe's, or (``servers``) those of ZooKeeper itself,
+    for workloads that test the servers and not a recipe.
     """
 
     valid: Valid
@@ -184,12 +184,12 @@ class Verdict(msgspec.Struct, kw_only=True):
         return {"valid": 0, "violation": 1, "unknown": 3, "inconclusive": 3}[self.outcome]
 
     def stats(self, check: str) -> dict[str, Any]:
-        """The figures of a check by its name; empty if it was not made."""
+        """The ``stats`` of the check of that name; empty if there is none."""
         return next((each.stats for each in self.checks if each.name == check), {})
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """All anomalies, violations before hazards, else in order of time."""
+        """All anomalies: promised ones (violations) first, then hazards, each in order of time."""
         found = [anomaly for check in self.checks for anomaly in check.anomalies]
         return sorted(found, key=lambda a: (not a.promised, a.start))
 
@@ -199,10 +199,10 @@ def judge(
 ) -> Verdict:
     """Weigh what the checkers found against what the recipe promises.
 
-    An anomaly that the recipe promises to prevent is a violation and wins over everything;
-    with ``strict`` a hazard is one too (``fenced`` never is: it is the fence at work). Then
-    come questions that cannot be decided (unknown), then a run in which too little happened
-    (inconclusive).
+    An anomaly that the recipe promises to prevent is a violation, and a violation decides the
+    verdict. With ``strict`` a hazard counts as a violation too, except ``fenced``, which shows
+    that the fence works. Without violations the verdict is unknown if a checker could not decide
+    something, else inconclusive if too little happened, else valid.
 
     Args:
         checks: the findings; their anomalies get ``promised`` set.

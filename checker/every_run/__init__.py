@@ -1,1 +1,1 @@
-"""What every run is asked, whatever its workload."""
+"""Checks that every run gets, whatever its workload."""

@@ -1,9 +1,9 @@
-"""Whether the parts of a run's record belong together.
+"""Whether the parts of a run's record (history, fault plan, servers' logs) fit together.
 
-A seal tells that a file was changed; whoever changes a file can seal it again. What is asked here
-needs no seal: each part of the record says something that another part says, too. Nothing that a
-client, a server or a fault does makes the two differ, so where they do the record is damaged, or
-parts of it are another run's.
+A seal (checksum) reveals that a file was changed, but whoever changes the file can renew the seal.
+The checks here need no seal. They compare facts that two parts of the record both state. Nothing
+that a client, a server or a fault does makes the two differ. So if they differ, the record is
+damaged, or parts of it are from another run.
 """
 
 from bisect import bisect_left, bisect_right
@@ -20,13 +20,16 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.servers.txnlog import session_hex
 
 TOLERANCE_NS = 50_000_000
-"""How much earlier a client may learn of something than the servers' logs say that it was."""
+"""How much earlier (ns) a client may learn of its session than the logs say that it began."""
 
 SLOWEST_NS = 1_000_000_000
-"""How much later the first client of all may learn of its session than the logs say it began."""
+"""How long (ns) after its beginning by the logs the fastest client may learn of its session."""
 
 DYING_NS = 1_000_000_000
-"""A session that is younger when its client is killed may have acted and not been told of."""
+"""A session younger than this (ns) when its client is killed may be missing from the history.
+
+The client may have made changes in it before it could record the session.
+"""
 
 _OF_SESSIONS = frozenset({"createSession", "closeSession"})
 _WRITES = frozenset({"create", "delete", "set-data", "set-acl", "multi", "reconfig"})
@@ -36,7 +39,7 @@ _INDEX = attrgetter("index")
 
 @dataclass
 class Contradictions:
-    """What does not fit together, in words, by what cannot be relied on then."""
+    """What does not fit together, in words, sorted by the part that is unreliable because of it."""
 
     history: list[str] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
@@ -54,15 +57,15 @@ def contradictions(
     clock: WallClock | None = None,
     lossy: bool = False,
 ) -> Contradictions:
-    """What in the record of a run contradicts itself.
+    """The contradictions in the record of a run.
 
     Args:
         history: all of its records.
-        plan: the entries of its fault plan; None if nobody knows it.
+        plan: the entries of its fault plan; None if it is not known.
         truth: what the servers' logs say, if they are at hand.
-        clock: lays their times on the history's clock.
-        lossy: whether servers may have lost what they acknowledged (disks that lie, servers with a
-            mistake on purpose): then logs may lack what clients saw.
+        clock: converts the logs' times to the history's clock.
+        lossy: whether servers may have lost what they acknowledged (a disk that ignores fsync, a
+            server with a deliberate bug): then logs may lack what clients saw.
     """
     found = Contradictions(
         history=[
@@ -97,7 +100,7 @@ def _missing_records(history: History) -> Iterator[str]:
 
 
 def _foreign_clients(history: History) -> Iterator[str]:
-    """Every client is told of, no other is, and processes are those of their clients."""
+    """Every client has session records, no unknown client has, and processes fit their clients."""
     connected = set()
     for op in history.events("session"):
         client, process = op.value["client"], op.value.get("process")
@@ -121,10 +124,11 @@ def _foreign_clients(history: History) -> Iterator[str]:
 
 
 def _unclaimed_actions(history: History) -> Iterator[str]:
-    """The witness numbers actions; each lies inside an operation, which counts those it did.
+    """The witness (the protected resource) numbers the actions without gaps.
 
-    By the order of the file, in which a client's call is written before its actions and its
-    completion after them, whatever their times are.
+    Each action lies inside an operation, whose completion says how many actions it did. Compared
+    by order in the file, not by time: there a client's call is before its actions, and its
+    completion after them.
     """
     orders = [
         order for op in history.events("witness") if (order := op.value.get("order")) is not None
@@ -152,7 +156,7 @@ def _unclaimed_actions(history: History) -> Iterator[str]:
 
 
 def _lost_watch_events(history: History) -> Iterator[str]:
-    """The run's end counts the watch events of each client."""
+    """The history has as many watch events of each client as were counted at the run's end."""
     seen = Counter(op.value["client"] for op in history.events("link", "watch"))
     counted = {
         op.value["client"]: op.value.get("watch_events")
@@ -169,7 +173,7 @@ def _lost_watch_events(history: History) -> Iterator[str]:
 
 
 def _unplanned_faults(history: History, plan: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Each fault that began is one of the plan, and each of the plan began if there was time."""
+    """Each fault that began is in the plan, and if the run was complete each of the plan began."""
     planned = {entry.get("id"): entry for entry in plan}
     began = set()
     for op in history.events("nemesis"):
@@ -193,7 +197,7 @@ def _unplanned_faults(history: History, plan: Sequence[Mapping[str, Any]]) -> It
 
 
 def _unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
-    """Sessions that clients had, and zxids that they were shown, are in the logs."""
+    """Sessions that clients had, and zxids that servers sent them, are in the logs."""
     proposals = [*truth.committed, *truth.uncertain, *truth.forked]
     opened = {
         session_hex(effect.session)
@@ -216,7 +220,7 @@ def _unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
 
 
 def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
-    """A transaction, refused ones included, is one request that links carried."""
+    """A client has no more transactions in the logs, refused ones included, than it sent writes."""
     owners = history.clients_of_sessions()
     logged = Counter(
         owners[session]
@@ -237,7 +241,7 @@ def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
 def _unknown_to_history(
     history: History, truth: ServerTruth, clock: WallClock | None
 ) -> Iterator[str]:
-    """Sessions that changed something are those of clients."""
+    """Sessions that changed something by the logs are sessions of clients in the history."""
     known = history.clients_of_sessions()
     deaths = sorted(op.time for op in history.events("session", "exited"))
     lives = truth.sessions()
@@ -256,12 +260,12 @@ def _unknown_to_history(
 
 
 def _died_young(opened: int, deaths: Sequence[int]) -> bool:
-    """Whether a client died so soon after a session began that it may not have told of it."""
+    """Whether a client died so soon after a session began that it may not have recorded it."""
     return bisect_left(deaths, opened) < bisect_right(deaths, opened + DYING_NS)
 
 
 def _apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[str]:
-    """Clients learn of their sessions after the servers opened them, and soon after."""
+    """No client learns of a session before the servers opened it, and the fastest one soon after."""
     lives = truth.sessions()
     delays: list[tuple[int, Op]] = []
     seen = set()

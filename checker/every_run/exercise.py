@@ -1,11 +1,12 @@
 """Whether enough happened for the verdict to mean anything.
 
-A green run in which no fault took hold, or no client contended, says nothing: it is inconclusive.
+A run without anomalies in which no fault took effect, or no client contended, proves nothing: it
+is inconclusive.
 
 Each kind of fault that was asked for must count at least once. A fault counts if it was verified
-in force, if a call was open while it lasted, and if it was verified healed. One more fault of
-the same kind that does not count (a server that was slow to come back, say) withholds no verdict:
-the kind was exercised by the others. The report shows how many of how many counted.
+in force, if a call was open while it lasted, and if it was verified healed. If one fault of a kind
+counts, others of the kind need not (a server may be slow to come back, say). The report shows how
+many faults there were, and how many counted.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,16 +18,17 @@ from rumpus.checker.history import History
 from rumpus.checker.verdict import CheckResult, Interval, Requirement
 
 Effect = Literal["expiry", "leader change"]
-"""What faults of a random plan are aimed at."""
+"""The effects that the faults of a random plan are meant to have."""
 
 OUTSIDE = "outside"
-"""The kind of what no fault of the plan did."""
+"""The kind of disturbances that no fault of the plan caused."""
 
 
 @dataclass
 class FaultWindow:
-    """One fault: nanoseconds of its actions, and whether each was verified.
+    """One fault, with times in nanoseconds.
 
+    Starting it took from ``begun`` to ``in_force``, healing it from ``healing`` to ``ended``. So
     ``begun`` to ``ended`` is the widest span in which it can have had effect.
     """
 
@@ -77,7 +79,7 @@ def fault_windows(history: History) -> list[FaultWindow]:
 
 
 def _outside(history: History) -> dict[str, FaultWindow]:
-    """What somebody else did, seen between two looks: as faults of a kind of its own."""
+    """Disturbances that rumpus did not cause, noticed by regular looks, as faults ``outside``."""
     found: dict[str, FaultWindow] = {}
     for op in history.events("control", "outside"):
         value, number = op.value, f"{OUTSIDE}-{op.value['id']}"
@@ -108,13 +110,13 @@ def check_exercise(
     effects: Collection[Effect],
     expired: str,
 ) -> CheckResult:
-    """Account for what happened.
+    """Check that enough happened, and count what did.
 
     Args:
         history: the run.
-        happened: what of a workload's own must have happened, contended handovers say.
-        expiries: sessions that expired when it mattered, while holding say; None when it takes
-            the servers' logs to count them, and these are not at hand.
+        happened: what the workload requires to have happened, contended handovers for example.
+        expiries: sessions that expired when it mattered, while holding for example; None if
+            only the servers' logs could tell, and they are not at hand.
         leader_changes: changes of the ensemble's leader.
         kinds: the kinds of fault that were asked for.
         effects: what these faults must have caused. Empty for a plan that a person has written:
@@ -133,7 +135,7 @@ def check_exercise(
         for window in windows
         if window.verified_in_force
         and window.verified_healed
-        # A stalled holder lets nobody finish: a call that waits all the while counts as well.
+        # A call that was open throughout the fault counts too: a stalled holder blocks all calls.
         and bisect_right(called, window.ended or history.end) > bisect_left(returned, window.begun)
     ]
     for kind in sorted({*kinds, *(window.kind for window in windows)}):
@@ -171,9 +173,9 @@ def check_exercise(
 
 
 def count_lost_sessions(history: History) -> int:
-    """How many sessions their clients were told to have lost: at most as many as expired.
+    """How many sessions clients were told to have lost: at most as many as expired.
 
-    The sessions of clients that were killed expire, too, and nobody is told.
+    The sessions of killed clients expire too, but no client is told of that.
     """
     return len({op.value.get("session") for op in history.events("session", "lost")} - {None})
 

@@ -1,4 +1,4 @@
-"""Liveness of operations that wait for nobody: once all is healed, every client gets an answer."""
+"""Liveness of operations that do not wait for other clients: after healing, all are answered."""
 
 import msgspec
 
@@ -11,11 +11,11 @@ Question = tuple[str, bytes]
 
 
 def check_final_answers(history: History, most_tries: int) -> CheckResult:
-    """Judge the final phase: of whatever a client asked there, one try must have been answered.
+    """Judge the final phase: of each client's tries at a question, one must have been answered.
 
-    A definite refusal without an error is an answer, too. All clients are asked one question after
-    the other. So one that has no answer is stuck, even if the phase was cut short, when it had no
-    try left or another question has been begun since.
+    A ``fail`` without an error is an answer, too. The questions are asked one after the other,
+    each by all clients. So even if the phase was cut short, a client without an answer is stuck if
+    it had used up its tries, or if the next question had begun.
 
     Args:
         history: the run.

@@ -1,4 +1,4 @@
-"""The final phase of a run, as all its judges need it: with every fault healed, who asked what."""
+"""The final phase of a run, after every fault was healed: which client called what in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ class FinalPhase:
     Attributes:
         history: the run.
         result: gets what is found.
-        asked: how many clients must have taken part; the judge counts them.
-        began: when, in nanoseconds.
+        asked: how many clients must have taken part; the check that uses it counts them.
+        began: when the phase began, in nanoseconds.
         operations: those that were called since.
-        ended: whether it went on to its end.
+        ended: whether the phase was completed.
     """
 
     history: History
@@ -38,7 +38,7 @@ class FinalPhase:
         return dict(sorted(found.items()))
 
     def was_cut_short(self) -> bool:
-        """Whether it was; notes it as unknown."""
+        """Whether the phase was cut short; if so, notes that as unknown."""
         if not self.ended:
             self.result.unknown.append("the final phase was cut short")
         return not self.ended
@@ -59,9 +59,9 @@ class FinalPhase:
 
 
 def healed_phase(history: History, result: CheckResult, asked: str = "") -> FinalPhase | None:
-    """The final phase; None if there was none, or a fault was left.
+    """The final phase; None if there was none, or if a fault was not healed before it.
 
-    A fault that was left excuses whatever comes late, so that is noted as unknown.
+    A fault that was not healed excuses any delay, so in that case the result is unknown.
 
     Args:
         history: the run.

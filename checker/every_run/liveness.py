@@ -1,8 +1,8 @@
-"""Liveness, asked once nothing is in the way: everybody proceeds, nothing is left behind.
+"""Liveness in the final phase: every client is granted the lock, and no node is left behind.
 
 The final phase begins (record ``control``/``phase`` with value ``final``) when every fault has
-been healed, verified, and a quorum serves. Then every client must be granted once more within
-the phase's bound, and after that the line must be empty.
+been healed, which was verified, and a quorum serves. Then every client must be granted once more
+before the phase ends, and after that the line (the contenders' nodes) must be empty.
 """
 
 from rumpus.checker.every_run.final_phase import ASKED_AGAIN, FinalPhase, healed_phase
@@ -17,7 +17,7 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
     Args:
         history: the run.
         words: names of the operations.
-        nobody: what it is called when no client at all proceeds: ``deadlock`` for locks,
+        nobody: the kind of anomaly if no client at all is granted: ``deadlock`` for locks,
             ``leaderless`` for elections.
     """
     result = CheckResult(name="liveness")
@@ -40,7 +40,7 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
 
 
 def _left_behind(phase: FinalPhase) -> None:
-    """Nodes that the final look at the line found although no client stood in it."""
+    """Nodes that the last ``inspect`` found in the line, although no client contended any more."""
     looks = [
         op
         for operation in phase.operations

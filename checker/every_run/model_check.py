@@ -1,4 +1,4 @@
-"""A run's operations held against a model, as one check of a verdict."""
+"""Whether a run's operations follow a model (of a register, say), as one check of a verdict."""
 
 from collections.abc import Collection, Hashable
 
@@ -10,7 +10,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 SECONDS = 10.0
 BYTES = 512 << 20
-"""What a search may take: histories of runs need a fraction of a second."""
+"""The time and memory that a search may take: histories of runs need a fraction of a second."""
 
 
 def check_model(
@@ -26,7 +26,7 @@ def check_model(
     Args:
         history: the run.
         entry: the model.
-        anomaly: the kind of anomaly that a contradiction is.
+        anomaly: the kind of anomaly to report if it does not.
         functions: names of the operations that count; all that the model knows by default.
         initial: the model's initial value, as for ``rumpus check --initial``.
 

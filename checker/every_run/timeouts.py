@@ -1,14 +1,14 @@
-"""Whether calls that were given a timeout took it, and ended in time while servers were in reach.
+"""Whether calls with a timeout ended neither too late nor too early.
 
-A call with a ``timeout`` (seconds, in its value) may go on for that long and a grace more: for
-answers on their way, and for taking away what it has left on the servers. A client that is frozen
+Too late: a call with a ``timeout`` (seconds, in its value) may go on for that long and a grace
+more: for answers on their way, and for removing its nodes from the servers. A client that is frozen
 or cut off cannot keep to that. So what counts is the longest calm stretch of the overrun: after
-the timeout, while the client ran, its connection stood, the ensemble had a leader, and no fault
-lay on the servers or on this client. A stretch longer than the grace makes the call overdue.
+the timeout, while the client ran, it was connected, the ensemble had a leader, and no fault was in
+force on the servers or on this client. A stretch longer than the grace makes the call overdue.
 Faults on other clients are no excuse: what the call waits for may not come, but it can give up.
 
-A call that says that its time was up (an error of ``TIMED_OUT``) must have taken that time. That is
-asked of every such call, for nothing that happens can make its time shorter.
+Too early: a call that ended with the error ``TIMED_OUT`` must have lasted as long as its timeout.
+No fault excuses it if it did not, for no fault makes time pass faster.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,16 +24,16 @@ USUAL_GRACE_S = 2.0
 """By how much recipes may run over their timeouts unless they are told otherwise, in seconds."""
 
 MARGIN_NS = 500_000_000
-"""How much longer a call may overrun its timeout in calm than its recipe is allowed to."""
+"""How much a calm stretch may exceed the recipe's grace before the call is reported."""
 
 TIMED_OUT = "timed out"
-"""The error of an operation whose call gave up because its time was up, and for nothing else."""
+"""The error of an operation that gave up because its timeout was over, and for no other reason."""
 
 EARLY = 0.9
-"""What part of its timeout a call must have taken: a client's clock may run fast."""
+"""What part of its timeout a call must have lasted: a client's clock may run fast."""
 
 EARLY_NS = 100_000_000
-"""How much sooner than that it may end: who has so little time may only try."""
+"""How much sooner than that it may end: with a timeout this short a recipe may try just once."""
 
 Span = tuple[int, int]
 
@@ -112,7 +112,7 @@ def disturbances(history: History) -> dict[int, list[Span]]:
     """Client -> when something was in its way (nanoseconds), in order and without overlap.
 
     Faults on the servers, the lack of a leader, faults on the client itself, its pauses, and the
-    times in which its connection did not stand.
+    times in which it was not connected.
     """
     everybody = _leaderless(history)
     spans: dict[int, list[Span]] = defaultdict(list)
@@ -124,7 +124,7 @@ def disturbances(history: History) -> dict[int, list[Span]]:
         for target in window.targets:
             if target.startswith("c") and target[1:].isdigit():
                 spans[int(target[1:])].append(span)
-        if window.in_force is None:  # whom it struck is not known
+        if window.in_force is None:  # its targets are not known
             everybody.append(span)
     for client, frozen in pauses(history).items():
         spans[client] += frozen
@@ -136,7 +136,7 @@ def disturbances(history: History) -> dict[int, list[Span]]:
 
 
 def _leaderless(history: History) -> list[Span]:
-    """When the control process saw no leader."""
+    """The times in which the control process saw no leader."""
     found = []
     since: int | None = None
     for op in history.events("control", "leader"):
@@ -149,7 +149,7 @@ def _leaderless(history: History) -> list[Span]:
 
 
 def _disconnected(history: History) -> dict[int, list[Span]]:
-    """Client -> when its connection did not stand; from the start until it first did."""
+    """Client -> when it was not connected, including the time before it first was."""
     found: dict[int, list[Span]] = defaultdict(list)
     down: dict[int, int] = {}
     for op in history.events("session"):

@@ -1,8 +1,8 @@
-"""Liveness of those who wait for others: once what they wait for has come, everybody proceeds.
+"""Liveness of clients that wait for others: once what they wait for has come, all proceed.
 
-Asked in the final phase (``checker.every_run.liveness``), when every fault has been healed and a
-quorum serves. There a client may also find a call of the load that it gave up waiting for and that
-sleeps on, though what it waits for has come: a waiter left over.
+Judged in the final phase (``checker.every_run.liveness``), when every fault has been healed and a
+quorum serves. Then a client may also look for waiters left over: calls of its own, made before
+the final phase and given up by the worker, that still sleep though what they wait for has come.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def check_waiters(
         history: the run.
         functions: the operations that wait, each of which every client must have completed once.
         opened: the operation that brings what they wait for; without an ok of it in the final
-            phase nothing can be said. Empty: being there is all it takes.
+            phase the result is unknown. Empty: they wait only for the other clients to call, too.
         left_over: the operation that looks for waiters left over; its result has ``waiting``, how
             many it found. Empty: there is none.
     """
