@@ -1,4 +1,4 @@
-"""How a server is configured: what stands in ``zoo.cfg`` and in system properties."""
+"""The configuration of a server: settings of ``zoo.cfg`` and system properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Member:
     client_host: str = "0.0.0.0"  # noqa: S104 - what ZooKeeper shows if no host is given
 
     def __str__(self) -> str:
-        """The line, in full."""
+        """The line in ``zoo.cfg``, in full."""
         return (
             f"server.{self.server_id}={self.host}:{self.quorum_port}:{self.election_port}"
             f":{self.role};{self.client_host}:{self.client_port}"
@@ -34,9 +34,9 @@ class Settings:
     Args:
         server_id: ``myid``; 1 for a standalone server.
         members: the whole ensemble; empty for a standalone server.
-        bugs: known bugs of 3.8.0 to have (``simulation.zookeeper.bugs``); none by default.
-        parts: classes of a mutant (``simulation.zookeeper.mutants``), by the class that each
-            takes the place of; none by default.
+        bugs: known bugs of 3.8.0 that the server has (``simulation.zookeeper.bugs``); none by default.
+        parts: standard class to the mutant's class that replaces it
+            (``simulation.zookeeper.mutants``); none by default.
     """
 
     server_id: int = 1

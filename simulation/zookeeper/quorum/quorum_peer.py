@@ -226,7 +226,7 @@ class QuorumPeer:
         )
 
     def finish(self, entry: Entry, request: Request | None) -> None:
-        """Apply a committed entry, and answer the request if one of this server's clients made it."""
+        """Apply a committed entry, and answer the request if it came from a client here."""
         if self.invariants is not None:
             self.invariants.applied(self.settings.server_id, entry)
         if request is None:
@@ -237,7 +237,7 @@ class QuorumPeer:
     # -- configurations -------------------------------------------------------------------
 
     def write_configuration(self) -> None:
-        """Set ``/zookeeper/config`` to the configuration in force; no transaction, but watches fire."""
+        """Set ``/zookeeper/config`` to the configuration in force. Watches fire for it."""
         now = self.process.clock.wall() // MILLISECOND
         verifier = self.verifier
         self.server.database.tree.set_configuration(
