@@ -34,7 +34,7 @@ class Settings:
     Args:
         server_id: ``myid``; 1 for a standalone server.
         members: the whole ensemble; empty for a standalone server.
-        bugs: known bugs of 3.8.0 that the server has (``simulation.zookeeper.bugs``); none by default.
+        bugs: known bugs of 3.8.0 in the server (``simulation.zookeeper.bugs``); none by default.
         parts: standard class to the mutant's class that replaces it
             (``simulation.zookeeper.mutants``); none by default.
     """
@@ -74,5 +74,5 @@ class Settings:
         return 20 * self.tick_time if self.max_session_timeout is None else self.max_session_timeout
 
     def part(self, standard: type[Part]) -> type[Part]:
-        """The class that a server is made with: the standard one, or a mutant's subclass of it."""
+        """The class to use for a standard one: itself, or the mutant's replacement for it."""
         return self.parts.get(standard, standard)
