@@ -1,4 +1,5 @@
-"""A world on virtual time in one process: kernel, loader, network, disks, ZooKeeper servers.
+"""A simulated world on virtual time, in one real process.
 
-Usable on its own: it knows nothing of the rest of the project.
+Its parts: kernel, loader, network, disks, ZooKeeper servers. Usable on its own: it imports nothing
+from the rest of the project.
 """

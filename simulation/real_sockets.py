@@ -1,8 +1,8 @@
-"""Puts listeners of a world on real sockets, in real time.
+"""Makes listeners of a simulated world reachable from real clients, in real time.
 
 Virtual time follows the wall clock, and bytes go both ways between real connections and simulated
-ones, with back pressure. One thread does it all: the one that made the world. The only place in
-the simulation that knows a real clock and real sockets.
+ones, with back pressure. One thread does it all: the one that made the world. No other module of
+the simulation uses a real clock or real sockets.
 """
 
 import selectors
@@ -21,13 +21,13 @@ from rumpus.simulation.network.transport import Receiver, Transport
 
 LOOPBACK = "127.0.0.1"
 MOST_KEPT = 256 * 1024
-"""Bytes that are kept for a real connection before no more are taken from the simulated one."""
+"""Once more bytes than this wait to be sent to a real client, the simulated side is paused."""
 CHUNK = 64 * 1024
 LONGEST_WAIT = 1_000_000_000
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 World = tuple[Simulator, Network, Sequence[tuple[str, int]]]
-"""A world and the addresses in it that are to be served."""
+"""A simulator, its network, and the simulated addresses that real clients can reach."""
 
 
 class RealSockets:
@@ -35,9 +35,9 @@ class RealSockets:
 
     Args:
         simulator: the world, made by the thread that will call ``run``.
-        network: of the world.
+        network: the network of that world.
         addresses: simulated hosts and ports that real clients can reach.
-        ports: the real ports, one for each; by default any free ones.
+        ports: the real ports, one for each address; by default any free ones.
 
     Raises:
         OSError: a port is taken; its number stands in ``filename``.
@@ -74,11 +74,11 @@ class RealSockets:
 
     @property
     def hosts(self) -> str:
-        """All of it as a connection string."""
+        """All real addresses, as a ZooKeeper connection string."""
         return ",".join(f"{LOOPBACK}:{port}" for port in self.ports)
 
     def run(self) -> None:
-        """Let the world go on with the wall clock until ``stop`` is called.
+        """Run the world in step with the wall clock until ``stop`` is called.
 
         Raises:
             Exception: whatever ends the world.
@@ -95,12 +95,12 @@ class RealSockets:
                 key.data(events)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Have something done in the thread of the world; from any thread."""
+        """Have the world's thread call a function. May be called from any thread."""
         self._calls.put(function)
         self._waker.send(b"!")
 
     def stop(self) -> None:
-        """Let ``run`` return; from any thread."""
+        """Let ``run`` return. May be called from any thread."""
         self.call(self._stop)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class RealSockets:
     def _accept(self, listener: socket.socket, address: tuple[str, int]) -> None:
         try:
             accepted, _ = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):  # it has gone again
+        except (BlockingIOError, ConnectionAbortedError):  # the client has gone again
             return
         bridge = Bridge(self, accepted)
         self.bridges[bridge] = None
@@ -147,7 +147,7 @@ class RealSockets:
 
 
 class Bridge:
-    """A real connection and a simulated one; the ``Receiver`` of the latter."""
+    """Joins a real connection to a simulated one, and is the simulated one's ``Receiver``."""
 
     def __init__(self, server: RealSockets, real: socket.socket) -> None:
         real.setblocking(False)
@@ -155,7 +155,7 @@ class Bridge:
         self._server = server
         self._real = real
         self._transport: Transport | None = None
-        self._kept = bytearray()  # for the real side
+        self._kept = bytearray()  # bytes to be sent to the real side
         self._reading = False  # whether more is wanted from the real side
         self._real_ended = False
         self._ended = False  # the simulated side will send nothing more
@@ -165,7 +165,7 @@ class Bridge:
     # -- the simulated side -------------------------------------------------------------------
 
     def opened(self, transport: Transport) -> Receiver:
-        """The simulated connection stands."""
+        """The simulated connection is established."""
         self._transport = transport
         self._reading = True
         if self._closed:
@@ -174,7 +174,7 @@ class Bridge:
         return self
 
     def failed(self, _: OSError) -> None:
-        """Nobody listens: to the real side this is a connection that breaks at once."""
+        """The simulated connection was refused or timed out: reset the real one."""
         self.close(reset=True)
 
     def data_received(self, data: Any) -> None:
@@ -185,25 +185,25 @@ class Bridge:
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """The simulated side has ended; so does the real one, once all is sent."""
+        """The simulated side sends no more: end the real side's stream, once all is sent."""
         self._ended = True
         self._send()
 
     def connection_lost(self, error: OSError | None) -> None:
-        """The simulated side is over."""
+        """The simulated connection has ended."""
         if error is not None:
             self._send()
             self.close(reset=True)
 
     def writable(self) -> None:
-        """The simulated side takes more."""
+        """The simulated side has room again: read from the real one."""
         self._reading = True
         self._watch()
 
     # -- the real side ------------------------------------------------------------------------
 
     def close(self, *, reset: bool = False) -> None:
-        """Close both sides; the real one by a reset, if it is not the orderly end."""
+        """Close both sides, in an orderly way or by a reset."""
         if self._closed:
             return
         self._closed = True
@@ -231,7 +231,7 @@ class Bridge:
             data = self._real.recv(CHUNK)
         except BlockingIOError:
             return
-        except OSError:  # reset by the real client: so the simulated server sees it, too
+        except OSError:  # the real client has reset it: reset the simulated one, too
             self.close(reset=True)
             return
         if data:
@@ -276,7 +276,7 @@ class Bridge:
         self._watch()
 
     def _watch(self) -> None:
-        """Wait for what can go on."""
+        """Have the selector watch the real socket for what this bridge can do now."""
         wanted = 0
         if not self._closed:
             wanted = (selectors.EVENT_READ if self._reading else 0) | (
@@ -298,17 +298,17 @@ class Bridge:
 def serve_in_thread(
     build: Callable[[], World], ports: Sequence[int] | None = None
 ) -> Iterator[RealSockets]:
-    """Serve a world from a thread of its own while the block runs.
+    """Serve a world from a new thread while the ``with`` block runs.
 
     Args:
         build: makes the world, in that thread.
-        ports: real ones; by default any free ones.
+        ports: the real ports, one for each address; by default any free ones.
 
     Yields:
-        The server; ``ports``, ``hosts`` and ``call`` are for other threads.
+        The server; other threads may use its ``ports``, ``hosts`` and ``call``.
 
     Raises:
-        Exception: whatever ended the world, or kept it from beginning.
+        Exception: whatever ended the world, or kept it from starting.
     """
     began: SimpleQueue[RealSockets | None] = SimpleQueue()
     errors: list[BaseException] = []

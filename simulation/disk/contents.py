@@ -1,4 +1,4 @@
-"""The contents of a file: what programs see, and how much of that is safe in a power failure."""
+"""The contents of a file: what programs see, and how much of it survives a power failure."""
 
 from collections.abc import Callable
 from random import Random
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Sync:
-    """A sync under way: what it will make safe."""
+    """A sync that has begun, and what it will make safe when it ends."""
 
     __slots__ = ("changes", "contents", "crashes", "cut", "done", "process", "size")
 
@@ -25,37 +25,37 @@ class Sync:
         self.process = process
         self.done = done
         self.size = len(contents.data)
-        """So many bytes of the contents."""
+        """How many bytes of the contents it makes safe."""
         self.cut = contents.cut and contents.cut[0]
-        """The truncation to this size, if any."""
+        """The size to which it was truncated before, if that was not safe; else None."""
         self.changes = changes
-        """Changes of names since the disk was new."""
+        """How many changes of names it commits, counted since the disk was new."""
         self.crashes = crashes
-        """Which life of the disk it belongs to."""
+        """The disk's number of crashes when the sync began; a later crash voids it."""
 
 
 class Contents:
-    """What a file holds, whatever its names are."""
+    """What a file holds; its names are kept by the disk."""
 
     __slots__ = ("cut", "data", "safe", "syncs", "whole")
 
     def __init__(self, data: bytes = b"") -> None:
         self.data = bytearray(data)
-        """As programs see it."""
+        """The content as programs see it."""
         self.safe = len(data)
-        """So many of these bytes are safe."""
+        """How many of these bytes survive a power failure."""
         self.cut: tuple[int, bytes] | None = None
-        """Where safe bytes begin that an unsafe truncation took away, and what they are."""
+        """Offset and value of safe bytes that a truncation cut off which is not safe itself yet."""
         self.syncs: dict[Sync, None] = {}
         """Syncs under way."""
         self.whole = 0
-        """So many bytes become safe with the file's name."""
+        """How many bytes become safe together with the file's name (``Disk.write_whole``)."""
 
     def truncate(self, size: int) -> None:
-        """Cut off what is behind ``size``; that is not safe at once."""
+        """Cut off everything after ``size`` bytes; a power failure may undo that until a sync."""
         if size < self.safe:
             place, cut = self.cut or (self.safe, b"")
-            if size < place:  # the oldest state is the one on the disk
+            if size < place:  # extend it downwards: the oldest bytes are on the disk
                 self.cut = (size, bytes(self.data[size:place]) + cut)
             self.safe = size
         del self.data[size:]
@@ -64,7 +64,7 @@ class Contents:
             sync.size = min(sync.size, size)
 
     def save(self, sync: Sync) -> None:
-        """What a sync was to make safe is safe."""
+        """Make safe what a sync covers."""
         self.safe = max(self.safe, sync.size)
         if self.cut is not None and sync.cut is not None:
             place, cut = self.cut
@@ -72,7 +72,7 @@ class Contents:
             self.cut = (place, cut) if cut else None
 
     def after_crash(self, random: Random) -> "Contents":
-        """What a power failure leaves of it."""
+        """What a power failure leaves of the contents."""
         if self.cut is not None and random.random() < 0.5:  # the truncation had not been written
             place, cut = self.cut
             return Contents(bytes(self.data[:place]) + cut)

@@ -1,10 +1,10 @@
-"""A disk of a simulated server: files in a page cache, and what of them a crash leaves.
+"""A disk of a simulated server: files in a page cache, and what a power failure leaves of them.
 
-Writes go to the cache, which survives the death of a process. ``File.sync`` makes a file safe.
-Names (creations, renames, deletions) are kept by a journal in their order, as ext4 does: a sync
-of any file commits what came before it, and so does time (``commit_interval``; ext4: 5 s). With
-the name of a file that was written in one go its content becomes safe, too, as with ext4's
-``data=ordered`` and ``auto_da_alloc``.
+Writes go to the cache, which survives the death of a process. ``File.sync`` makes a file safe:
+it survives a power failure. Changes of names (creations, renames, deletions) go through a journal,
+in order, as in ext4. They are committed by a later sync of any file, or after ``commit_interval``
+(ext4: 5 s). A file that was written by ``write_whole`` becomes safe together with its name, as with
+ext4's ``data=ordered`` and ``auto_da_alloc``.
 """
 
 import errno
@@ -28,7 +28,7 @@ NANOSECONDS_PER_BYTE = 5
 """200 MB a second."""
 
 Change = tuple[tuple[str, Contents | None], ...]
-"""Paths, and what they name from now on; happens as a whole or not at all."""
+"""Paths, and the contents that each names from now on (None: deleted); atomic."""
 
 
 class File:
@@ -40,11 +40,11 @@ class File:
         self._disk = disk
         self._contents = contents
         self.path = path
-        """Under which it was opened."""
+        """The path under which the file was opened."""
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size of the file in bytes."""
         return len(self._contents.data)
 
     @property
@@ -53,7 +53,7 @@ class File:
         return self._contents.safe
 
     def append(self, data: bytes) -> None:
-        """Write at the end.
+        """Write at the end of the file.
 
         Raises:
             OSError: ENOSPC (what there was room for has been written), or EIO.
@@ -61,7 +61,7 @@ class File:
         self._disk.append_to(self._contents, data)
 
     def truncate(self, size: int) -> None:
-        """Cut off what is behind the first ``size`` bytes.
+        """Cut off everything after the first ``size`` bytes.
 
         Raises:
             OSError: EIO.
@@ -69,26 +69,27 @@ class File:
         self._disk.truncate(self._contents, size)
 
     def read(self, offset: int = 0, size: int | None = None) -> bytes:
-        """What is in it, from an offset; ``size`` bytes at most."""
+        """The content from an offset on, ``size`` bytes at most."""
         end = None if size is None else offset + size
         return bytes(memoryview(self._contents.data)[offset:end])
 
     def sync(self, process: "Process", done: Callable[[OSError | None], None]) -> None:
-        """Make safe what has been written so far, and the names of files, as ``fsync`` does.
+        """Make safe what has been written so far, and all changes of names, as ``fsync`` does.
 
         Args:
-            process: in which ``done`` is called; never if it has died, later if it is frozen.
-            done: is given None, or EIO.
+            process: the process in which ``done`` is called; never if it is dead, after the thaw if
+                it is frozen.
+            done: called with None, or with an ``OSError`` (EIO).
         """
         self._disk.sync(self._contents, process, done)
 
 
 class Disk:
-    """The disk of one host; processes come and go, it stays.
+    """The disk of one host; it outlives the host's processes.
 
     Args:
         simulator: the world.
-        name: of the host; decides the randomness together with the world's seed.
+        name: the host's name; with the world's seed it decides the randomness.
         commit_interval: nanoseconds after which a change of names is safe without a sync; None:
             never.
     """
@@ -104,12 +105,12 @@ class Disk:
         self._commit_interval = commit_interval
         self._files: dict[str, Contents] = {}
         self._safe_files: dict[str, Contents] = {}
-        self._journal: deque[tuple[int, Change]] = deque()  # changes of names that are not safe
+        self._journal: deque[tuple[int, Change]] = deque()  # changes of names not safe yet
         self._committed = 0  # changes that have left the journal
         self._busy_until = 0
         self._crashes = 0
         self.syncs = 0
-        """Syncs that have ended, well or not."""
+        """How many syncs have ended, with success or not."""
         self._factor: float = 1
         self._extra = 0
         self._failing_syncs: int | None = 0
@@ -120,7 +121,7 @@ class Disk:
     # -- files --------------------------------------------------------------------------------
 
     def create(self, path: str) -> File:
-        """An empty file; what had the name before is replaced.
+        """Create an empty file; it replaces a file of the same name.
 
         Raises:
             OSError: EIO, if writing fails.
@@ -131,7 +132,7 @@ class Disk:
         return File(self, path, contents)
 
     def open(self, path: str) -> File:
-        """A file that exists.
+        """Open a file that exists.
 
         Raises:
             FileNotFoundError: it does not.
@@ -143,11 +144,11 @@ class Disk:
         return path in self._files
 
     def list(self, prefix: str = "") -> list[str]:
-        """The paths that begin so, sorted."""
+        """The paths that begin with a prefix, sorted."""
         return sorted(path for path in self._files if path.startswith(prefix))
 
     def delete(self, path: str) -> None:
-        """Remove a name.
+        """Delete a file.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -157,7 +158,7 @@ class Disk:
         self._change((path, None))
 
     def rename(self, path: str, target: str) -> None:
-        """Give a file another name, atomically; what had that name before is replaced.
+        """Give a file another name, atomically; it replaces a file of that name.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -168,7 +169,7 @@ class Disk:
             self._change((path, None), (target, contents))
 
     def read(self, path: str) -> bytes:
-        """All of a file.
+        """The whole content of a file.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -193,13 +194,13 @@ class Disk:
     # -- faults -------------------------------------------------------------------------------
 
     def slow(self, factor: float = 1, extra: int = 0) -> None:
-        """Have syncs take longer, by a factor and by so many nanoseconds more."""
+        """Make syncs slower, by a factor and then by ``extra`` nanoseconds."""
         self._note(f"disk {self.name} slow {factor} {extra}")
         self._factor = factor
         self._extra = extra
 
     def fail_sync(self, times: int | None = None) -> None:
-        """Have the next syncs (None: all) fail with EIO. What they should have saved is unsafe."""
+        """Have the next syncs (None: all) fail with EIO, and make nothing safe."""
         self._note(f"disk {self.name} fails syncs {times}")
         self._failing_syncs = times
 
@@ -209,22 +210,22 @@ class Disk:
         self._failing_writes = times
 
     def lie(self) -> None:
-        """Have syncs report success, and keep nothing safe."""
+        """Have syncs report success, but make nothing safe."""
         self._note(f"disk {self.name} lies")
         self._lying = True
 
     def full(self, bytes_left: int = 0) -> None:
-        """Let no more than so many bytes be written; truncating and deleting make room again."""
+        """Leave room for ``bytes_left`` bytes only; truncating and deleting make room again."""
         self._note(f"disk {self.name} full {bytes_left}")
         self._capacity = self.used() + bytes_left
 
     def corrupt_tail(self, path: str, length: int, keep: int = 0) -> None:
-        """Change every byte of a file's end, in the cache and on the disk.
+        """Corrupt every byte near a file's end, in the cache and on the disk.
 
         Args:
-            path: of the file.
+            path: the path of the file.
             length: how many bytes are changed.
-            keep: how many bytes behind these stay as they are.
+            keep: how many bytes after these, at the very end, are left intact.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -247,15 +248,15 @@ class Disk:
         self._capacity = None
 
     def crash(self, random: Random | None = None) -> None:
-        """Power failure: what was synced stays, and of the rest what happened to be written.
+        """Power failure: what was synced stays; a random part of the rest is lost.
 
-        Of a file, any prefix of what was appended since, torn in the middle of a write or not;
-        a truncation may be undone. Of changes of names, any number of the first. Syncs under way
-        never end; open files are to be opened again. The processes that use the disk are dead by
-        then, or do not use it any more.
+        Of the bytes appended to a file since its last sync, a random prefix stays, perhaps with
+        a torn write at its end. A truncation may be undone. Of the changes of names in the
+        journal, the first few stay, a random number. Syncs under way never end; files must be
+        opened again. Before this call, kill the processes that use the disk.
 
         Args:
-            random: decides; None: the disk's own stream.
+            random: what is lost is drawn from it; None: from the disk's own stream.
         """
         random = random or self._random
         self._crashes += 1
@@ -306,7 +307,7 @@ class Disk:
         latency = SHORTEST_SYNC + int(chance * chance * SYNC_SPREAD) + unsafe * NANOSECONDS_PER_BYTE
         if self._factor != 1 or self._extra:
             latency = int(latency * self._factor) + self._extra
-        # One device does one thing after the other.
+        # The device does one sync after the other.
         self._busy_until = end = max(now, self._busy_until) + latency
         changes = self._committed + len(self._journal)
         sync = Sync(contents, process, done, changes, self._crashes)

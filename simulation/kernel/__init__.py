@@ -1,1 +1,1 @@
-"""Virtual time, seeded scheduling, simulated processes and tasks, and the trace of it all."""
+"""Virtual time, seeded scheduling, simulated processes and tasks, and a trace of all events."""

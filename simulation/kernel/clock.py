@@ -4,13 +4,13 @@ from typing import Protocol
 
 SECOND = 1_000_000_000
 EPOCH = 1_700_000_000 * SECOND
-"""What wall clocks show when a world begins unless told else, in nanoseconds since 1970."""
+"""What wall clocks show when a world begins, by default, in nanoseconds since 1970."""
 BOOT = 100_000 * SECOND
-"""What monotonic clocks show then: a machine that has been up for a day or so."""
+"""What monotonic clocks show when a world begins: as on a machine that booted a day ago."""
 
 
 class Time(Protocol):
-    """Where clocks get the time from: a world."""
+    """What a clock reads the true time from; the simulator, in practice."""
 
     now: int
     """Virtual nanoseconds since the world began."""
@@ -19,11 +19,11 @@ class Time(Protocol):
 class Clock:
     """Monotonic and wall clock of one process, in nanoseconds.
 
-    ``rate`` is how much its time runs faster than the world's: 1.01 gains 10 ms a second. Waits
-    follow it, too. Steps of the wall clock do not touch the monotonic one.
+    ``rate`` is its speed in relation to virtual time: at 1.01 it gains 10 ms a second. The
+    process's timeouts follow it, too. Steps of the wall clock do not touch the monotonic one.
 
     Args:
-        world: whose time it is.
+        world: gives the virtual time.
         epoch: what the wall clock shows when the world begins, in nanoseconds since 1970.
     """
 
@@ -33,20 +33,20 @@ class Clock:
         self._since = world.now
         self._shown = BOOT + world.now
         self.offset = BOOT
-        """From the world's time to the monotonic one, as long as the rate is 1."""
+        """Monotonic clock minus virtual time; valid while the rate is 1."""
         self._ahead = epoch - BOOT
         self._epoch = epoch
         self.wrong = False
-        """Whether it has ever been set or run at another rate."""
+        """Whether the clock has ever been stepped or had its rate changed."""
 
     def monotonic(self) -> int:
-        """Never goes back."""
+        """The monotonic clock; it never goes back."""
         if self.rate == 1:
             return self._world.now + self.offset
         return self._shown + int((self._world.now - self._since) * self.rate)
 
     def wall(self) -> int:
-        """Since 1970."""
+        """The wall clock: nanoseconds since 1970."""
         return self.monotonic() + self._ahead
 
     def step(self, nanoseconds: int) -> None:
@@ -62,7 +62,7 @@ class Clock:
         """Change how fast both clocks run from now on.
 
         Raises:
-            ValueError: clocks never stand still nor run back.
+            ValueError: the rate is not above 0; clocks never stand still nor run back.
         """
         if rate <= 0:
             raise ValueError(f"a clock's rate must be above 0, not {rate}")

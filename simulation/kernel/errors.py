@@ -1,4 +1,4 @@
-"""What can go wrong in a world as a whole."""
+"""Errors that end a simulated world, or one of its processes."""
 
 
 class SimulationError(Exception):
@@ -6,22 +6,22 @@ class SimulationError(Exception):
 
 
 class Stuck(SimulationError):  # noqa: N818 - says what the world is
-    """Nothing will ever happen again, or nothing useful has for too long; carries a dump."""
+    """Deadlock, or no progress for too long; the message has all tasks' stacks."""
 
 
 class StepLimitExceeded(SimulationError):  # noqa: N818 - says what happened
-    """More steps were taken than the world allows; carries a dump."""
+    """More steps were taken than the world allows; the message has all tasks' stacks."""
 
 
 class Hung(BaseException):
     """A task computes for ever without a blocking call; the traceback shows where.
 
-    Derives from ``BaseException``: it must not be taken for a failure of an operation.
+    Derives from ``BaseException``: a program's ``except Exception`` must not swallow it.
     """
 
 
 class ProcessKilled(BaseException):
     """Raised in the tasks of a process that was killed, so that their stacks unwind.
 
-    Derives from ``BaseException``, as nothing that a program does must keep it alive.
+    Derives from ``BaseException``: a program's ``except Exception`` must not keep it alive.
     """

@@ -1,7 +1,8 @@
 """Preemption: when tasks may be interrupted although they do not block.
 
-Greenlets switch only where they are told to. What threads could do to each other between two
-blocking calls shows when they also switch at operations of primitives, or at any line.
+Greenlets switch only where they are told to. Races that real threads could have between two
+blocking calls show only if tasks also switch at operations of primitives (locks, clocks,
+sockets), or at any line.
 """
 
 import sys
@@ -13,9 +14,12 @@ from typing import Any, Literal
 from rumpus.simulation.kernel.process import Task, World
 
 Mode = Literal["none", "blocking", "primitives", "lines"]
-"""``none``: who became ready first runs first, until it blocks. ``blocking``: until it blocks, then
-anyone. ``primitives``: also at random operations of locks, clocks and sockets. ``lines``: also at
-random lines of the programs under test (``sys.settrace``; about twice as slow)."""
+"""Where a task may be interrupted, and which ready task runs next.
+
+``none``: a task runs until it blocks; the one that became ready first runs next. ``blocking``: a
+task runs until it blocks; any ready one runs next. ``primitives``: it is also interrupted at random
+operations of locks, clocks and sockets. ``lines``: at random lines of the programs under test
+instead (``sys.settrace``; about twice as slow)."""
 
 MODES: tuple[Mode, ...] = ("none", "blocking", "primitives", "lines")
 
@@ -26,11 +30,12 @@ LINE_GAP = 200
 
 
 class Preemption:
-    """Draws the moments of preemption from a world's seed.
+    """Draws from a world's seed when tasks are preempted.
 
     Args:
-        mode: see ``Mode``. For ``lines`` those lines count that ``Process.is_traced`` names.
-        random: where the moments come from.
+        mode: see ``Mode``. ``lines`` counts only lines of files for which ``Process.is_traced`` is
+            true.
+        random: what the moments are drawn from.
     """
 
     def __init__(self, mode: Mode, random: Random) -> None:
@@ -38,17 +43,17 @@ class Preemption:
         self.traces = mode == "lines"
         """Whether tasks must be resumed by ``resume``."""
         self.preempted = 0
-        """How often a task was made to pass on."""
+        """How often a task has been preempted."""
         self._random = random
         self._mean = {"primitives": PRIMITIVE_GAP, "lines": LINE_GAP}.get(mode, 0)
         self._left = self._gap()
 
     def _gap(self) -> int:
-        # Geometric, so that no operation is privileged; drawn once for each preemption.
+        # Memoryless, so that each operation is as likely as any other; drawn once per preemption.
         return 1 + int(self._random.expovariate(1 / self._mean)) if self._mean else 0
 
     def at_primitive(self, world: World) -> None:
-        """Called by each primitive operation of a task; may yield."""
+        """Called by each operation of a lock, clock or socket; may let another task run."""
         task = world.current
         if self.mode == "primitives" and not (task is not None and task.loads):
             self._left -= 1
@@ -61,8 +66,8 @@ class Preemption:
         if is_traced is None:
             task.greenlet.switch()
             return
-        # Trace functions belong to real threads, not to greenlets: this one is to see nothing of
-        # the main loop, nor of other processes.
+        # Trace functions belong to real threads, not to greenlets: this one must be removed again,
+        # or it would trace the main loop and other processes as well.
         before = sys.gettrace()
         sys.settrace(self._tracer(task.process.simulator, is_traced))
         try:
@@ -72,8 +77,8 @@ class Preemption:
 
     def _preempt(self, world: World) -> None:
         task = world.current
-        # A task that holds a lock of the real world (an import, say) must not be left: none do,
-        # for only the simulated primitives and private files come here.
+        # A task that holds a real lock (that of an import, say) must not be preempted. None does
+        # here: only simulated primitives and privately loaded files call this.
         if task is not None and not task.process.dead:
             self._left = self._gap()
             self.preempted += 1
@@ -99,6 +104,6 @@ class Preemption:
 
 
 def mode_of_seed(seed: int) -> Mode:
-    """The mode of a world whose schedule is to be drawn too: mostly one of the two cheap ones."""
+    """The mode that a seed decides: mostly ``blocking`` or ``primitives``."""
     (mode,) = Random(f"{seed}:preemption mode").choices(MODES, weights=(1, 4, 4, 1))
     return mode

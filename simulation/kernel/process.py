@@ -1,7 +1,7 @@
-"""Simulated processes, with the tasks that run in them: they live, freeze and die together.
+"""Simulated processes, and the tasks in them, which freeze and die with their process.
 
-A process stands for one of an operating system, a task for one of its threads: a greenlet that
-parks and is woken. Servers have no tasks, only callbacks.
+A process stands for an operating system process. A task stands for one of its threads: a greenlet
+that blocks (parks) until it is woken. Simulated servers have no tasks, only callbacks.
 """
 
 import traceback
@@ -18,7 +18,7 @@ from rumpus.simulation.kernel.trace import Trace
 FIRST_PID = 1000
 
 MOST_UNWINDINGS = 50
-"""How often a task of a killed process may catch its end before it is given up."""
+"""How often a task of a killed process may catch ``ProcessKilled`` before an error is raised."""
 
 NEVER = 1 << 100
 """A virtual time that no world reaches."""
@@ -32,7 +32,7 @@ class Interrupts(Protocol):
 
 
 class World(Protocol):
-    """What processes, and all that is in them, ask of the world that they live in."""
+    """What processes, networks and disks need of the simulator."""
 
     epoch: int
     """What wall clocks show when the world begins, in nanoseconds since 1970."""
@@ -42,20 +42,20 @@ class World(Protocol):
     """Steps that tasks have taken."""
     trace: Trace
     hub: greenlet
-    """Where the main loop runs; tasks return to it."""
+    """The greenlet of the main loop, to which tasks switch back."""
     current: "Task | None"
-    """The task that runs, None while a callback does."""
+    """The task that is running; None while a callback runs."""
     ready: "list[Task]"
     """Tasks that wait for their turn."""
     interrupts: Interrupts | None
-    """To be asked at operations of primitives, if there is something to ask."""
+    """What locks, clocks and sockets call at each operation; None without preemption there."""
     processes: "list[Process]"
-    """All that were ever started and have not been forgotten, the dead included."""
+    """All processes ever started, dead ones included, unless removed from here."""
     failures: list[tuple[int, str, BaseException]]
     """Exceptions that escaped from tasks: when, which task, what."""
 
     def random(self, name: str) -> Random:
-        """A stream of random numbers of its own for a purpose, decided by seed and name."""
+        """A separate stream of random numbers, decided by seed and name."""
 
     def identity(self) -> int:
         """A number that no one else in this world has."""
@@ -66,17 +66,17 @@ class World(Protocol):
     def call_after(
         self, delay: int, callback: Callable[[Any], object], argument: Any = None
     ) -> None:
-        """``call_at`` so many nanoseconds from now."""
+        """``call_at`` for ``delay`` nanoseconds from now."""
 
     def make_ready(self, task: "Task") -> None:
-        """Let a task run when it is chosen; it stays back while its process is frozen."""
+        """Let a task be chosen to run; held back while it is stalled or its process frozen."""
 
     def take_from_ready(self, leaving: "Callable[[Task], bool]") -> "list[Task]":
-        """Remove the ready tasks of which ``leaving`` is true; they are returned in order."""
+        """Remove the ready tasks for which ``leaving`` is true, and return them in order."""
 
 
 class Task:
-    """Runs ``function`` once it is chosen for the first time; made by ``Process.spawn``."""
+    """A thread of a process, which runs ``function``; made by ``Process.spawn``."""
 
     __slots__ = (
         "_alarms",
@@ -106,14 +106,14 @@ class Task:
         self.missed = False
         """Whether it became ready while it was stalled."""
         self.loads = 0
-        """How many modules it is executing: it is not preempted then, or what a program imports
-        would decide where it is preempted later."""
+        """How many module bodies (imports) it is executing now. It is not preempted meanwhile, as
+        otherwise what a program imports would decide where it is preempted later."""
         self.waits_for = "its first step"
         self._timed_out = False
         self._deadline = NEVER
         self._alarms: list[int] = []
-        """When the simulator calls ``_alarm``, latest first. A wait is mostly over long before its
-        time, and the alarm that it asked for serves those that come after it."""
+        """Times at which the simulator will call ``_alarm``, latest first. Most waits end long
+        before their timeout, and later waits reuse the alarm that is still pending."""
         self._block = simulator.hub.switch
 
         def body() -> None:
@@ -125,7 +125,7 @@ class Task:
             except (
                 KeyboardInterrupt,
                 Hung,
-            ):  # for the real program: they leave the world by ``run``
+            ):  # these are for the real program: ``Simulator.run`` raises them
                 raise
             except BaseException as error:
                 if not process.dead:
@@ -142,10 +142,10 @@ class Task:
 
         Args:
             timeout: nanoseconds on the process's own clock; None: for ever.
-            waits_for: in words, for dumps.
+            waits_for: a description in words, for ``Simulator.dump``.
 
         Returns:
-            False if the time is over, True if woken.
+            False if the timeout has passed, True if woken.
         """
         process = self.process
         if process.dead:
@@ -187,17 +187,17 @@ class Task:
                 simulator.make_ready(self)
 
     def wake(self) -> None:
-        """Let a parked task go on; nothing happens to one that is not parked."""
+        """Let the task go on if it is parked."""
         if self.parked and not self.finished:
             self.parked = False
             process = self.process
             if self.stalled or process.frozen or process.dead:
                 process.simulator.make_ready(self)
-            else:  # as it would do
+            else:  # what ``make_ready`` would do, without the call
                 process.simulator.ready.append(self)
 
     def pass_on(self) -> None:
-        """Let other ready tasks run first, perhaps."""
+        """Yield: the scheduler chooses again among all ready tasks, this one included."""
         process = self.process
         if process.dead:
             raise ProcessKilled
@@ -208,7 +208,7 @@ class Task:
             raise ProcessKilled
 
     def stall(self) -> None:
-        """Keep the task from running, whatever becomes ready, until ``unstall``."""
+        """Keep the task from running until ``unstall``, even if it is woken."""
         self.stalled = True
         if self.process.simulator.take_from_ready(lambda task: task is self):
             self.missed = True
@@ -217,14 +217,14 @@ class Task:
             self.missed = True
 
     def unstall(self) -> None:
-        """Let it run again."""
+        """Undo ``stall``."""
         self.stalled = False
         if self.missed:
             self.missed = False
             self.process.simulator.make_ready(self)
 
     def unwind(self) -> None:
-        """End the task of a dead process: its ``finally`` blocks run, to no effect outside."""
+        """End the task of a dead process: its ``finally`` blocks run, without effect outside."""
         simulator = self.process.simulator
         before, simulator.current = simulator.current, self
         try:
@@ -240,7 +240,7 @@ class Task:
             self.process.tasks.pop(self, None)
 
     def describe(self) -> Iterator[str]:
-        """Lines that say what it waits for and where it is."""
+        """Lines that say what the task waits for, with its stack."""
         process = self.process
         marks = [
             mark for mark, set_ in (("frozen", process.frozen), ("stalled", self.stalled)) if set_
@@ -252,7 +252,7 @@ class Task:
 
 
 class Timer:
-    """A callback of a process that is to come. Held back while the process is frozen."""
+    """A scheduled callback of a process. Held back while the process is frozen."""
 
     __slots__ = ("_arguments", "_callback", "_process", "cancelled")
 
@@ -265,11 +265,11 @@ class Timer:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """See to it that it is not called any more."""
+        """Make sure that the callback is never called."""
         self.cancelled = True
 
     def fire(self, _: object = None) -> None:
-        """Call it now, or when the process is thawed; never if the process is dead."""
+        """Call the callback now, or when the process is thawed; never if the process is dead."""
         if not self.cancelled:
             process = self._process
             if process.dead:
@@ -282,7 +282,9 @@ class Timer:
 
 
 class Process:
-    """Runs, is frozen and thawed (SIGSTOP, SIGCONT), and dies for good; made by ``Simulator``.
+    """A simulated process; it can be frozen, thawed (SIGSTOP, SIGCONT) and killed.
+
+    Made by ``Simulator.process``.
 
     A restarted program is another process with the same name and host.
     """
@@ -301,10 +303,10 @@ class Process:
         self.held_tasks: list[Task] = []
         """Tasks that became ready while it was frozen."""
         self.at_death: list[Callable[[], object]] = []
-        """Called when it dies, before its tasks unwind: sockets are closed by the system here."""
+        """Called when the process dies, before its tasks unwind; to close its sockets, say."""
         self.is_traced: Callable[[str], bool] | None = None
-        """Which files (``co_filename``) are its program's, at whose lines tasks may lose the
-        processor in mode ``lines`` (``simulation.kernel.preemption``); None: no file is."""
+        """Whether a file (``co_filename``) is the program's, so that tasks may be preempted at its
+        lines in mode ``lines`` (``simulation.kernel.preemption``). None: no file does."""
         self._spawned = 0
 
     def spawn(self, function: Callable[[], object], name: str = "") -> Task:
@@ -316,9 +318,9 @@ class Process:
         return task
 
     def post(self, callback: Callable[..., object], *arguments: Any) -> None:
-        """Call back now; when it is thawed, if it is frozen; never, if it is dead.
+        """Call a callback: now, or after the thaw if the process is frozen; never if it is dead.
 
-        How the network and disks reach the program of a process.
+        The network and disks call the program of a process in this way.
         """
         if self.dead:
             return
@@ -328,7 +330,7 @@ class Process:
             callback(*arguments)
 
     def call_later(self, delay: int, callback: Callable[..., object], *arguments: Any) -> Timer:
-        """Call back after so many nanoseconds on the process's clock."""
+        """Call a callback after ``delay`` nanoseconds on the process's clock."""
         timer = Timer(self, callback, arguments)
         if self.clock.rate != 1:
             delay = int(delay / self.clock.rate)
@@ -336,7 +338,7 @@ class Process:
         return timer
 
     def freeze(self) -> None:
-        """Stop everything in it; connections stay, and take in what fits into their buffers."""
+        """Stop the process (SIGSTOP). Its connections stay, and buffer what arrives."""
         if self.dead or self.frozen:
             return
         self.simulator.trace.append(f"freeze {self.name}")
@@ -344,13 +346,13 @@ class Process:
         self.held_tasks += self.simulator.take_from_ready(lambda task: task.process is self)
 
     def thaw(self) -> None:
-        """Let it go on with what came in the meantime, in order."""
+        """Let it go on (SIGCONT); held-back tasks and callbacks run now, in order."""
         if self.dead or not self.frozen:
             return
         self.simulator.trace.append(f"thaw {self.name}")
         if self.simulator.current is None:
             self._thaw()
-        else:  # its callbacks belong into the main loop, not into the task of another process
+        else:  # callbacks must run in the main loop, not in another process's task
             self.simulator.call_after(0, self._thaw)
 
     def _thaw(self, _: object = None) -> None:
@@ -366,29 +368,29 @@ class Process:
             callback(*arguments)
 
     def kill(self) -> None:
-        """End it at once (SIGKILL). A task of its own that calls this goes on to its next wait."""
+        """End it at once (SIGKILL). A task that kills its own process runs on to its next wait."""
         if self.dead:
             return
         self.simulator.trace.append(f"kill {self.name}")
         self.condemn()
         if self.simulator.current is None:
             self.unwind()
-        else:  # stacks are taken down from the main loop, to which they return
+        else:  # only the main loop can unwind tasks, as they switch back to it
             self.simulator.call_after(0, self.unwind)
 
     def condemn(self) -> None:
-        """First half of ``kill``: nothing that it does from now on reaches the world."""
+        """First half of ``kill``: nothing that the process does from now on affects the world."""
         if not self.dead:
             self.dead = True
             self.simulator.take_from_ready(lambda task: task.process is self)
             self.held.clear()
             self.held_tasks.clear()
-            self.is_traced = None  # it holds the program's modules, and all that they hold
+            self.is_traced = None  # it refers to the program's modules: let them be freed
             at_death, self.at_death = self.at_death, []
             for callback in at_death:
                 callback()
 
     def unwind(self, _: object = None) -> None:
-        """Second half: its tasks' stacks are taken down."""
+        """Second half of ``kill``: the tasks' stacks unwind."""
         for task in list(self.tasks):
             task.unwind()

@@ -1,7 +1,7 @@
-"""The heart of a world: virtual time, the schedule of what comes, and the choice of who runs.
+"""The main loop of a world: virtual time, pending events, and the choice of the task to run.
 
 Everything happens on one real thread. Callbacks (of servers, of the network) run in the main
-loop and must not block; tasks are greenlets that block by parking until they are woken. Which
+loop and must not block; tasks are greenlets that block (park) until they are woken. Which
 ready task runs next is drawn from the seed, and every step costs a little virtual time, so that
 loops that never block still let time pass.
 """
@@ -28,16 +28,16 @@ STEP_SPREAD = 29_000
 
 
 MOST_SPINS = 200
-"""How often a task may look at what only others change before it has to let them run."""
+"""How often a task may poll a clock, flag or queue in one step before other tasks get to run."""
 
 
 class Simulator:
-    """One world.
+    """One simulated world.
 
     Args:
-        seed: all that is random comes from it.
-        keep_trace: whether ``trace.kept`` tells everything that happened.
-        step_limit: tasks may take so many steps in all.
+        seed: every random choice comes from it.
+        keep_trace: whether ``trace.kept`` keeps all entries.
+        step_limit: how many steps all tasks together may take.
         epoch: what wall clocks show when the world begins, in nanoseconds since 1970.
     """
 
@@ -57,19 +57,19 @@ class Simulator:
         self.steps = 0
         self.events = 0
         self.current: Task | None = None
-        """The task that runs, None while a callback does."""
+        """The task that is running; None while a callback runs."""
         self.processes: list[Process] = []
-        """All that were ever started and have not been forgotten, the dead included."""
+        """All processes ever started, dead ones included, unless removed from here."""
         self.failures: list[tuple[int, str, BaseException]] = []
         """Exceptions that escaped from tasks: when, which task, what."""
         self.preemption: Preemption | None = None
         self.interrupts: Interrupts | None = None
-        """The same, if it strikes at operations of primitives; they ask nobody otherwise."""
+        """``preemption`` in mode ``primitives``, else None; called by locks, clocks, sockets."""
         self.in_order = False
         """Whether the task that became ready first runs first, instead of any."""
         self.between_steps: Callable[[], object] | None = None
-        """Called in the main loop now and then, always at the same steps for the same seed. What it
-        does must not show in the world."""
+        """Called in the main loop now and then, at steps that depend only on the seed. It must not
+        change the world."""
         self.closed = False
         self._spins = 0
         self.hub = getcurrent()
@@ -85,7 +85,7 @@ class Simulator:
     # -- randomness, names ----------------------------------------------------------------
 
     def random(self, name: str) -> Random:
-        """A stream of random numbers of its own for a purpose, decided by seed and name."""
+        """A separate stream of random numbers, decided by seed and name."""
         return Random(f"{self.seed}:{name}")
 
     def identity(self) -> int:
@@ -104,8 +104,8 @@ class Simulator:
     def call_at(self, time: int, callback: Callable[[Any], object], argument: Any = None) -> None:
         """Have ``callback(argument)`` called in the main loop at a virtual time (ns).
 
-        What is due at the same time is called in the order of these calls. Cannot be taken
-        back, and knows no process: see ``Process.call_later`` for what a program does.
+        What is due at the same time is called in the order of these calls. Cannot be
+        cancelled, and belongs to no process: programs use ``Process.call_later``.
         """
         self._sequence += 1
         heapq.heappush(self._timers, (time, self._sequence, callback, argument))
@@ -113,12 +113,12 @@ class Simulator:
     def call_after(
         self, delay: int, callback: Callable[[Any], object], argument: Any = None
     ) -> None:
-        """``call_at`` so many nanoseconds from now."""
+        """``call_at`` for ``delay`` nanoseconds from now."""
         self._sequence += 1
         heapq.heappush(self._timers, (self.now + delay, self._sequence, callback, argument))
 
     def due(self) -> int | None:
-        """When the next thing happens (ns), None if nothing ever will."""
+        """When the next step or event is due (virtual ns); None if there is none."""
         if self.ready:
             return self.now
         return self._timers[0][0] if self._timers else None
@@ -126,7 +126,7 @@ class Simulator:
     # -- tasks ----------------------------------------------------------------------------
 
     def make_ready(self, task: Task) -> None:
-        """Let a task run when it is chosen; it stays back while its process is frozen."""
+        """Let a task be chosen to run; held back while it is stalled or its process frozen."""
         if task.stalled:
             task.missed = True
         elif task.process.dead:
@@ -140,7 +140,8 @@ class Simulator:
         """Choose the schedule of this world, before its first task is started.
 
         Args:
-            mode: None: the one of its seed. The moments are the same as if that had been named.
+            mode: None: the mode that the seed decides. Tasks are then preempted at the same moments
+                as if that mode had been given.
         """
         mode = mode_of_seed(self.seed) if mode is None else mode
         self.preemption = preemption = Preemption(mode, self.random("preemption"))
@@ -148,9 +149,9 @@ class Simulator:
         self.in_order = preemption.mode == "none"
 
     def spin(self) -> None:
-        """Called where a task looks at what only others change: a clock, a flag, an empty queue.
+        """Called where a task polls what only others change: a clock, a flag, an empty queue.
 
-        A loop that waits by looking would otherwise never end, as time stands still meanwhile.
+        A polling loop would otherwise never end, as virtual time stands still meanwhile.
         """
         if self.current is not None:
             self._spins += 1
@@ -158,7 +159,7 @@ class Simulator:
                 self.current.pass_on()
 
     def take_from_ready(self, leaving: Callable[[Task], bool]) -> list[Task]:
-        """Remove the ready tasks of which ``leaving`` is true; they are returned in order."""
+        """Remove the ready tasks for which ``leaving`` is true, and return them in order."""
         taken = [task for task in self.ready if leaving(task)]
         if taken:
             self.ready = [task for task in self.ready if not leaving(task)]
@@ -167,18 +168,18 @@ class Simulator:
     # -- running --------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Let ``run`` return after the present step."""
+        """Let ``run`` return after the current step."""
         self._stopping = True
 
     def run(self, until: int | None = None) -> None:
-        """Let the world go on until a virtual time (ns), or until ``stop`` is called.
+        """Run the world until a virtual time (ns), or until ``stop`` is called.
 
         Raises:
             Stuck: nothing will ever happen again, and no ``until`` was given.
             StepLimitExceeded: too many steps.
-            Exception: whatever a callback raises; the world is not to be used any more.
-            KeyboardInterrupt: Ctrl-C, in a callback or in a task; the same holds.
-            Hung: a task computes for ever (where a ``HangWatchdog`` looks); the same holds.
+            Exception: whatever a callback raises; the world must not be used any more.
+            KeyboardInterrupt: Ctrl-C, in a callback or in a task; likewise.
+            Hung: a task computes for ever and a ``HangWatchdog`` is in use; likewise.
         """
         if self.closed:
             raise SimulationError("this world has been closed")
@@ -206,7 +207,7 @@ class Simulator:
                     task = ready[index]
                     ready[index] = ready[-1]
                     ready.pop()
-                # What is left of the chance after the choice is as random as the whole.
+                # The fraction that the choice leaves over is still uniform: it draws the duration.
                 self.now += SHORTEST_STEP + int((chance - index) * STEP_SPREAD)
                 self.steps += 1
                 self._spins = 0
@@ -225,10 +226,10 @@ class Simulator:
                 if time > limit:
                     break
                 time, sequence, callback, argument = pop(timers)
-                if time > self.now:  # noqa: PLR1730 - a call, for each event
+                if time > self.now:  # noqa: PLR1730 - max() is slower, and this runs for each event
                     self.now = time
                 self.events += 1
-                note(sequence)  # the time, too, shows in the next step's
+                note(sequence)  # the time is in the next step's entry
                 callback(argument)
             elif until is None:
                 raise Stuck(f"nothing will ever happen again\n{self.dump()}")
@@ -258,10 +259,10 @@ class Simulator:
         )
 
     def close(self) -> None:
-        """End the world: all processes die, tasks unwind, nothing happens any more."""
+        """End the world: all processes die, and their tasks unwind."""
         if self.closed:
             return
-        self.current = None  # an interrupted task still was
+        self.current = None  # still set if a task was interrupted
         for process in self.processes:
             process.condemn()
         for process in self.processes:

@@ -1,7 +1,7 @@
-"""Locks of a simulated process, with the interface of ``_thread``'s.
+"""Locks of a simulated process, with the interface of the locks in ``_thread``.
 
-Whom a release wakes is drawn from the seed. A woken waiter is handed the lock only when it runs,
-so that others may be quicker, as with real threads.
+Which waiter a release wakes is drawn from the seed. A woken waiter takes the lock only when it
+runs, so another task may take it first, as with real threads.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ TIMEOUT_MAX = 9_000_000_000.0
 
 
 class _Mutex:
-    """What both locks are made of."""
+    """Base class of ``Lock`` and ``RLock``."""
 
     __slots__ = ("__weakref__", "_draw", "_locked", "_simulator", "_waiting")
 
@@ -89,10 +89,10 @@ class Lock(_Mutex):
     __slots__ = ()
 
     def locked(self) -> bool:
-        """Whether somebody holds it."""
+        """Whether the lock is held."""
         return self._locked
 
-    # These two do by themselves what needs nobody else: nothing is called more often.
+    # Fast paths for an uncontended lock, without further calls: these two are called very often.
 
     def __enter__(self) -> bool:
         if self._locked or self._simulator.interrupts is not None:
@@ -151,7 +151,7 @@ class RLock(_Mutex):
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    # What threading.Condition asks of the lock that it is built on.
+    # What threading.Condition needs of its lock.
 
     def _is_owned(self) -> bool:
         return self._count > 0 and self._owner is self._simulator.current

@@ -1,4 +1,4 @@
-"""The running hash of everything that happens in a world."""
+"""The running hash of everything that happens in a world, to compare runs of the same seed."""
 
 import hashlib
 import marshal
@@ -22,11 +22,11 @@ class Trace:
     def __init__(self, *, keep: bool = False) -> None:
         self._hash = hashlib.blake2b(digest_size=16)
         self.entries: list[Any] = []
-        """Those that are not in the hash yet; always the same list. See ``append``."""
+        """Entries that are not in the hash yet; always the same list object. See ``append``."""
         self._keep = keep
         self._kept: list[Any] = []
         self.append = self.entries.append
-        """Add one entry; a bound method, as nothing is called more often."""
+        """Add one entry. A bound method, for speed: nothing is called more often."""
 
     @property
     def kept(self) -> list[Any]:
@@ -39,8 +39,8 @@ class Trace:
         return self._hash.hexdigest()
 
     def flush(self) -> None:
-        """Hash what has been gathered. The kernel does it once it is much; when does not matter."""
-        # Without the list's own head (type and length): how entries are grouped must not matter.
+        """Hash the gathered entries. The kernel does so when there are many; any time would do."""
+        # Without marshal's header of the list (type, length): grouping must not change the hash.
         self._hash.update(marshal.dumps(self.entries, 2)[5:])
         if self._keep:
             self._kept += self.entries

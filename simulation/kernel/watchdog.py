@@ -1,4 +1,4 @@
-"""Watchdogs: one for worlds in which nothing useful happens, one for tasks that never yield."""
+"""Watchdogs: one for worlds without progress, one for tasks that compute for ever."""
 
 import ctypes
 import threading
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ProgressWatchdog:
-    """Raises ``Stuck`` when nobody has reported progress for so much virtual time.
+    """Raises ``Stuck`` when no progress was reported for ``patience``.
 
     Servers' heartbeats go on for ever, so a world whose clients all wait never runs out of
-    events: only those who know what progress is can tell.
+    events. So whoever drives the clients reports their progress.
 
     Args:
         simulator: the world.
-        patience: virtual nanoseconds.
+        patience: so many virtual nanoseconds.
     """
 
     def __init__(self, simulator: "Simulator", patience: int) -> None:
@@ -50,10 +50,10 @@ class ProgressWatchdog:
 class HangWatchdog:
     """Interrupts a task that computes for ever without a blocking call.
 
-    A loop that waits for a variable would otherwise stop the world for good. ``Hung`` is raised
-    in the real thread that made this object, and with it in whatever it is doing; its traceback
-    names the line. It can only strike in worlds that would never end: it counts the processor
-    time of this real process, so that a busy or a stopped machine is no reason.
+    A loop that polls a variable would otherwise stop the world for good. ``Hung`` is raised in the
+    real thread that made this object, wherever that thread is; the traceback names the line. Only
+    processor time of this real process counts, so a busy or suspended machine does not trigger
+    it.
 
     Args:
         simulator: the world.
@@ -91,4 +91,4 @@ class HangWatchdog:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(self._watched), ctypes.py_object(Hung)
                 )
-                since = spent  # the next one may hang as well, or this one go on
+                since = spent  # the next task may hang as well, or this one catch it

@@ -1,11 +1,14 @@
-"""Stops what is real from sneaking into a running world through shared modules.
+"""Keeps shared modules from using real clocks, sockets, threads or randomness in a running world.
 
-Private modules get simulated threads, clocks, sockets and randomness; shared modules would use
-the real ones. While a world runs these are replaced by guards that raise ``Forbidden``, naming
-who called and where. What modules do while they are imported is let through: reading their files
-is allowed, and constants that they make then were made before the world began in other runs.
-Other real threads, such as a display's, are let through, too, and so are the time stamps of the
-real program's log records, and what is explicitly lent (``Guards.lend``).
+Private modules (a simulated process has its own copies) get simulated ones; shared modules would
+use the real ones. While a world runs, the real functions are replaced by guards that raise
+``Forbidden`` and name the caller. These calls are let through:
+
+- by modules that are being imported: they may read their files, and the constants that they
+  compute might as well have been computed before the world began;
+- from other real threads, such as that of a display;
+- for the time stamps of the real program's log records;
+- by functions that were explicitly lent (``Guards.lend``).
 """
 
 import _thread
@@ -58,15 +61,15 @@ _GUARDED: Final[tuple[tuple[Any, tuple[str, ...]], ...]] = (
         tuple(name for name in random.__all__ if name not in ("Random", "SystemRandom")),
     ),
 )  # fmt: skip
-"""Whose attributes, and which, are replaced."""
+"""Modules and classes, and which of their attributes are replaced."""
 
 
 class Forbidden(SimulationError):  # noqa: N818 - says what it is
-    """Something real was about to be used inside a simulated world."""
+    """A real clock, socket, thread or the like was about to be used inside a simulated world."""
 
 
 def culprit() -> str:
-    """Who asks for something real: the first function outside of standard library and loader.
+    """The caller of a guarded function: the innermost outside of standard library and loader.
 
     Returns:
         The function with its module, file and line.
@@ -97,7 +100,7 @@ def _is_passed_over(filename: str) -> bool:
 
 
 def _imports_something(simulator_code: CodeType) -> bool:
-    """Whether the caller is being called by a real ``import`` inside of the world."""
+    """Whether the call comes from a real ``import`` inside of the world."""
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - there is no other way
     while frame is not None and frame.f_code is not simulator_code:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -107,24 +110,24 @@ def _imports_something(simulator_code: CodeType) -> bool:
 
 
 def _stamps_a_log_record() -> bool:
-    """Whether the caller is asked by the real ``logging``, on behalf of a shared module."""
+    """Whether the call comes from the real ``logging``, for a record of a shared module."""
     caller = sys._getframe(3)  # noqa: SLF001 - there is no other way
     return caller.f_globals is vars(logging)
 
 
 class Guards:
-    """Those of a running world; what ``guarded`` gives."""
+    """The guards of a running world; what ``guarded`` yields."""
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
         self.lent = False
-        """Whether the real program's own code runs at present."""
+        """Whether a lent function of the real program is running."""
 
     def lend(self, function: Callable[_P, _T]) -> Callable[_P, _T]:
-        """A function of the real program that may be called in the world, and be real there.
+        """Wrap a function of the real program so that it may be called in the world, unguarded.
 
-        It tells somebody outside of what happens, say. It must not switch tasks, and nothing
-        that depends on what is real must come back from it.
+        It may report to a display, say. It must not switch tasks, nor return anything that
+        depends on real time, randomness or the like.
         """
 
         def call(*arguments: _P.args, **keywords: _P.kwargs) -> _T:
@@ -138,7 +141,7 @@ class Guards:
 
 
 class _Guard:
-    """Stands in for one real function; calls it for whoever may."""
+    """Stands in for one real function, and calls it for permitted callers."""
 
     def __init__(self, guards: Guards, real: Any, name: str) -> None:
         self._guards = guards
@@ -147,7 +150,7 @@ class _Guard:
         self._thread = threading.get_ident()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """Bind to an instance, where it stands in for a method."""
+        """Bind to an instance, where the guard stands in for a method."""
         if instance is None:
             return self
         return lambda *arguments, **keywords: self(instance, *arguments, **keywords)
@@ -172,14 +175,14 @@ class _Guard:
             "private to its process (Space's argument `private`), or must not do that"
         )
         simulator = self._guards.simulator
-        # Also if the program catches it: nothing after this is to be believed.
+        # Even if the program catches the error, nothing after this can be trusted.
         simulator.failures.append((simulator.now, who, error))
         simulator.stop()
         raise error
 
 
 class _EntropyGuard(_Guard):
-    """Stands in for ``open``, and refuses to read randomness."""
+    """Stands in for ``open``, and refuses files of random numbers such as ``/dev/urandom``."""
 
     def _lets_through(self, arguments: tuple[Any, ...]) -> bool:
         return not arguments or arguments[0] not in ENTROPY_FILES or super()._lets_through(())
@@ -187,11 +190,11 @@ class _EntropyGuard(_Guard):
 
 @contextmanager
 def guarded(simulator: Simulator) -> Iterator[Guards]:
-    """While the body runs the world, whatever is real is refused to it.
+    """Guard the real functions while the ``with`` block runs the world.
 
     Raises:
-        Forbidden: where a real thing is used (in the world, not here). It is also put among the
-            simulator's failures, and the world is stopped.
+        Forbidden: in the world, at the forbidden call. It is also put among the simulator's
+            failures, and the world is stopped.
     """
     guards = Guards(simulator)
     replaced: list[tuple[Any, str, Any]] = []

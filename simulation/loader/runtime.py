@@ -1,4 +1,4 @@
-"""What the Python runtime of one simulated process holds, for its simulated modules to work on."""
+"""The state of the Python runtime of one simulated process, which its simulated modules use."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,8 +15,8 @@ class Runtime:
     """Modules, open files, streams and main thread of one process, from its start to its end.
 
     Args:
-        process: in which the program runs.
-        network: what its sockets use (``simulation.network.network.Network``).
+        process: the process in which the program runs.
+        network: the network of its sockets (``simulation.network.network.Network``).
         stdout: the process's standard output; None: the real one.
         stderr: the process's standard error; None: the real one.
         argv: its command line.
@@ -42,14 +42,14 @@ class Runtime:
         """What the process has imported, as its own ``sys.modules``; shared modules included."""
         self.files = OpenFiles(process)
         self.at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
-        """What is called when the program ends in an orderly way, the last one first."""
+        """Functions registered with ``atexit``, which are called in reverse order."""
         self.main_task: Task | None = None
 
     def start(self, function: Callable[..., object], *arguments: Any, name: str = "main") -> Task:
         """Start the process's main thread.
 
-        When it returns, the process goes on as a Python program does: it waits for the threads
-        that are no daemons, calls what was registered with ``atexit``, and ends. An exception
+        When it returns, the process goes on as a Python program does: it waits for its
+        non-daemon threads, calls what was registered with ``atexit``, and ends. An exception
         is put among the simulator's failures.
         """
 
@@ -66,7 +66,7 @@ class Runtime:
         return self.main_task
 
     def exit(self) -> None:
-        """End the process in an orderly way. Called by a task of its own."""
+        """End the process in an orderly way. Called by one of its own tasks."""
         threading: Any = self.modules.get("threading")
         if threading is not None and self.simulator.current is self.main_task:
             threading._shutdown()  # noqa: SLF001 - as the interpreter calls it when it ends

@@ -1,4 +1,7 @@
-"""Makes the sets ordered that source code writes down without naming ``set``."""
+"""Rewrites set literals, set comprehensions and the like, so that they make ordered sets.
+
+Calls of ``set`` need no rewriting, as the loader replaces that builtin.
+"""
 
 import ast
 from opcode import opmap
@@ -16,10 +19,10 @@ _MAKING_SETS: Final = (opmap["BUILD_SET"], opmap["SET_ADD"], opmap["SET_UPDATE"]
 
 
 def may_make_sets(code: CodeType) -> bool:
-    """Whether ``order_sets`` might change the source of this code, told from the compiled code.
+    """Whether ``order_sets`` might change the source of this compiled code.
 
-    True where in doubt: constant sets that are only looked into count, too, and so does every
-    function that asks a mapping for its keys or items and computes.
+    True where in doubt: constant sets that are only used by ``in`` count, too, and so does every
+    function that names ``keys`` or ``items`` and has a binary operator.
     """
     operations = code.co_code[::2]
     return (
@@ -42,8 +45,8 @@ class _Rewriter(ast.NodeTransformer):
         return _ordered(node, ast.ListComp(elt=node.elt, generators=node.generators))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        # Whether something is in a literal does not depend on an order, and the compiler makes
-        # a constant of it: only its elements are looked into.
+        # The right operand of ``in`` stays a set: its order does not matter, and the compiler
+        # makes a constant of it. Only its elements are rewritten.
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
             right = node.comparators[0]
             if isinstance(right, ast.Set):
@@ -55,7 +58,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        # Operators of dictionary views make builtin sets.
+        # The results of set operators on dictionary views are builtin sets.
         if isinstance(node.op, _SET_OPERATORS) and (_is_view(node.left) or _is_view(node.right)):
             node.left = _ordered(node.left, node.left)
             node.right = _ordered(node.right, node.right)  # views take any iterable

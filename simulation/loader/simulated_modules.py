@@ -1,4 +1,4 @@
-"""Which modules are simulated, and what is done to private ones after they have been executed."""
+"""Which modules are simulated, and which private copies are modified after they are executed."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -39,12 +39,12 @@ SIMULATED: Final[dict[str, Callable[[Runtime], ModuleType]]] = {
     "time": time_module.build,
     "uuid": uuid_module.build,
 }
-"""By name, what makes the module of a process."""
+"""Module name to the function that builds that module for a process."""
 
 
 def _in_plain_python(_: Runtime, queue: Any) -> None:
-    """The queue in C waits on a real lock, on which the whole world would wait."""
-    queue.SimpleQueue = queue._PySimpleQueue  # noqa: SLF001 - its name as long as it is hidden
+    """Use the pure Python queue: the one in C waits on a real lock, and would block the world."""
+    queue.SimpleQueue = queue._PySimpleQueue  # noqa: SLF001 - it has no public name
 
 
 FINISHING: Final[dict[str, Callable[[Runtime, Any], None]]] = {
@@ -52,4 +52,4 @@ FINISHING: Final[dict[str, Callable[[Runtime, Any], None]]] = {
     "queue": _in_plain_python,
     "threading": condition.install,
 }
-"""What replaces parts of a private copy by simulated ones that are quicker."""
+"""Module name to the function that replaces parts of its private copy by simulated ones."""

@@ -1,16 +1,16 @@
 """The private modules of one simulated process.
 
 Real threads, sockets and clocks belong to the whole real process; a simulated process must have
-its own. So each gets private copies of the modules that use them (kazoo, recipes, the pure Python
-modules on threads), executed afresh with ``__builtins__`` whose ``__import__`` hands out simulated
-modules in place of ``_thread``, ``time``, ``socket`` and the like. Nothing real is patched, module
-globals are not shared between processes, and a restarted process loads afresh.
+its own. So each gets private copies of the modules that use them (kazoo, recipes, pure Python
+modules such as ``threading``), executed afresh with ``__builtins__`` whose ``__import__`` hands
+out simulated modules in place of ``_thread``, ``time``, ``socket`` and the like. Nothing real is
+patched, module globals are not shared between processes, and a restarted process loads afresh.
 
 Everything that is neither private nor simulated is the real module, shared by all.
 
-What is not made equal over runs: ``id()``, ``hash()`` of strings and of objects without a hash of
-their own, and the order of builtin sets that shared modules hand out. Private code has ordered
-sets, so none of it shows unless a program asks for it.
+Not reproducible between runs of a seed: ``id()``, ``hash()`` of strings and of objects without a
+hash of their own, and the order of builtin sets that shared modules hand out. Private code has
+ordered sets, so a program sees these differences only if it asks for them.
 """
 
 import builtins
@@ -42,19 +42,19 @@ STANDARD_PRIVATE: Final = (
     "threading",
     "weakref",
 )
-"""Modules of the standard library that are pure Python on threads, time, randomness or sets."""
+"""Standard modules in pure Python that use threads, time, randomness or sets."""
 
 
 class Space(Runtime):
     """The runtime of one process, with the modules that it imports.
 
     Args:
-        process: whose modules these are.
-        network: what its sockets use (``simulation.network.network.Network``).
+        process: the process that the modules belong to.
+        network: the network of its sockets (``simulation.network.network.Network``).
         private: names of the modules and packages, submodules included, of which it gets copies
             of its own, besides ``STANDARD_PRIVATE``.
-        shared: modules of these packages that are not private all the same: they hold no state,
-            and the process is as quick to start as what it need not execute is large.
+        shared: exceptions: modules in private packages that are shared nevertheless. They must hold
+            no state. Sharing them makes the process start faster.
         path: directories in which private modules are looked for before ``sys.path``.
         stdout: the process's standard output; None: the real one.
         stderr: the process's standard error; None: the real one.
@@ -101,8 +101,8 @@ class Space(Runtime):
     def is_private_file(self, filename: str) -> bool:
         """Whether code of this file (``co_filename``) has been loaded as a private module.
 
-        True for what was named private (kazoo, recipes, a user's files), false for the copies
-        of the standard library: preempting tasks inside of these shows nothing about a program.
+        True for modules of ``private`` (kazoo, recipes, a user's files), false for the copies of
+        the standard library: preemption inside of these would show nothing about a program.
         """
         return filename in self._users_files
 
@@ -115,7 +115,7 @@ class Space(Runtime):
         module = self.modules.get(name)
         if module is not None:
             if self._loading and (lock := self._loading.get(name)) is not None:
-                with lock:  # another task is executing it; the same one may see it half made
+                with lock:  # another task executes it; in the same task it may be partial
                     pass
             return module
         build = SIMULATED.get(name)
@@ -154,8 +154,8 @@ class Space(Runtime):
         if name.partition(".")[0] not in STANDARD_PRIVATE and found.spec.origin is not None:
             self._users_files[found.spec.origin] = None
         self.modules[name] = module
-        if parent is not None and self.is_private(parent_name):  # a shared package stays as it is
-            # Real imports do it afterwards, and find modules that import each other elsewhere.
+        if parent is not None and self.is_private(parent_name):  # a shared package is not modified
+            # Real imports set it after execution, and handle circular imports in another way.
             setattr(parent, leaf, module)
         lock = self._loading[name] = self.locks.rlock()
         task = self.process.simulator.current
@@ -187,7 +187,7 @@ class Space(Runtime):
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
-        """``__import__`` of private code."""
+        """``__import__`` as private modules see it."""
         if level:
             name = _absolute(name, level, namespace or {})
         module = self.load(name)
@@ -204,7 +204,7 @@ class Space(Runtime):
         try:
             self.load(name)
         except ModuleNotFoundError as error:
-            if error.name != name:  # it is there, but something that it imports is not
+            if error.name != name:  # the submodule exists, but something that it imports does not
                 raise
 
 

@@ -1,1 +1,1 @@
-"""A network of simulated hosts: TCP connections as their users see them."""
+"""A network of simulated hosts: TCP connections as programs see them."""

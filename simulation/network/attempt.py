@@ -1,4 +1,4 @@
-"""How a connection comes to be: an attempt to reach a listener, perhaps through a gate."""
+"""Opening a connection: an attempt to reach a listener, perhaps through a gate."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FIRST_SYN_RETRY = 1_000_000_000
 MOST_SYN_RETRIES = 6
-"""After the last (127 s in all) the attempt has failed: Linux's ``tcp_syn_retries``."""
+"""Linux's ``tcp_syn_retries``. The attempt fails when the last is unanswered, after 127 s."""
 
 
 class Attempt:
@@ -112,7 +112,7 @@ class Attempt:
         self._fail(errno.ECONNREFUSED)
 
     def _established(self, _: object = None) -> None:
-        """The answer arrives: for the client's kernel the connection stands."""
+        """The SYN-ACK arrives: for the client's kernel the connection is established."""
         network = self._network
         if self._done:
             return
@@ -123,7 +123,7 @@ class Attempt:
         listener = network.listener(self._address)
         gate = network.gate_of(self._local[0], self._address)
         process = self._process
-        # Behind a gate that admits nobody there may be no server: nobody ever takes that end.
+        # A gate that admits nobody needs no server behind it; the server's end is then unused.
         other = listener.process if listener is not None else process
         client = Connection(network, process, self._local, self._address, self.identity)
         server = Connection(network, other, self._address, self._local, self.identity)
@@ -144,7 +144,7 @@ class Attempt:
     def _pass_gate(
         self, gate: Gate, client: Connection, server: Connection, listener: Listener | None
     ) -> bool:
-        """Whether there is a connection: nobody may listen behind a gate that would admit it."""
+        """Have the gate admit or hold the connection; false if admitted while nobody listens."""
         link = Link(self._process.simulator, gate, client, server)
         link.admitted = gate.admit(link)
         if link.admitted and listener is None:

@@ -2,11 +2,11 @@
 """One end of a simulated TCP connection: sending, retransmitting, receiving, ending.
 
 Data travels as segments in first-in-first-out order. In an undisturbed network a write is one
-event, and its acknowledgement is seen as soon as it arrives. Where a packet is lost, what comes
+event, and its acknowledgement takes effect the moment it arrives. If a packet is lost, what comes
 behind it waits at the receiver until a retransmission has filled the gap; retransmissions back
 off as Linux's do (200 ms, doubled up to 120 s, given up after the 15th: ``tcp_retries2``). An
-acknowledgement needs the way back: under a one-way cut data gets through, while the sender keeps
-it, goes on retransmitting, and gives up in the end.
+acknowledgement needs the path back. If only that is cut, data get through, but the sender goes on
+retransmitting them, and gives up in the end.
 """
 
 import errno
@@ -37,7 +37,7 @@ MOST_RETRIES = 15
 
 
 class Nobody:
-    """Receives for a connection that no program has taken over yet."""
+    """The receiver of a connection that no program has taken over yet, or that is over."""
 
     def data_received(self, data: Any) -> None:
         """Nothing is received before the program has taken the connection over."""
@@ -55,8 +55,7 @@ NOBODY = Nobody()
 class Connection:
     """One end of a connection; a ``Transport``. Made by ``Network``, together with its peer.
 
-    What the program asks for never calls back at once: all calls to the receiver come from the
-    main loop.
+    No method calls the receiver directly: all calls to it come from the main loop.
     """
 
     __slots__ = (
@@ -129,17 +128,17 @@ class Connection:
         self._listener: Listener | None = None
         self._out = network.path(local[0], remote[0])
         self._back = network.path(remote[0], local[0])
-        # Sending.
-        self._slow_out = False  # whether anything stands between a write and the wire
+        # Sending. In undisturbed connections, writes and arrivals skip most checks (fast path).
+        self._slow_out = False  # whether writes must take the slow path
         self._flying = 0  # bytes sent and not acknowledged
         self._unacknowledged = 0  # of these: arrived, but the acknowledgement was lost
         self._queue: deque[Segment] = deque()  # not sent yet: no room at the receiver
         self._queued = 0  # bytes in it
-        self._lost: deque[tuple[Segment, bool]] = deque()  # a gap, and what arrived behind it
-        self._gap = False  # whether something that was sent will never arrive
+        self._lost: deque[tuple[Segment, bool]] = deque()  # from the gap on: (it, arrived)
+        self._gap = False  # whether a lost segment will never be sent again
         self._in_flight_again = False
         self._last_arrival = 0
-        # Messages in flight, the last thing that was sent: more can travel along.
+        # The messages that were sent last and are in flight: more can join them.
         self._joinable: list[tuple[Any, int]] | None = None
         self._rto = FIRST_RTO
         self._retries = 0
@@ -148,7 +147,7 @@ class Connection:
         self._eof_sent = False
         self._awaiting_writable = False
         # Receiving.
-        self._slow_in = True  # whether anything stands between the wire and the receiver
+        self._slow_in = True  # whether arrivals must take the slow path
         self._started = False  # whether the program has taken it over
         self._paused = False
         self._held: deque[Segment] = deque()
@@ -159,7 +158,7 @@ class Connection:
         # Ending.
         self._closed = False  # the program has closed it
         self._closing_told = False
-        self._over = False  # the kernel knows nothing of it any more
+        self._over = False  # the kernel has forgotten the connection
         self._broken = False  # connection_lost has been called, or is due in ``_held``
         self._error = 0
 
@@ -175,7 +174,7 @@ class Connection:
         self._back.senders[peer] = None
 
     def lead_through(self, link: "Link") -> None:
-        """Have what arrives at either end go through a gate."""
+        """Make what arrives at either end pass a gate."""
         for end in (self, self._peer):
             end.link = link
             end._arrive_at_peer = end._peer._arrive_at_gate
@@ -187,7 +186,7 @@ class Connection:
     # -- sending: what the program calls ---------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Send bytes, in order. What does not fit into the network yet is kept and sent later."""
+        """Send bytes, in order. What the buffers have no room for is kept and sent later."""
         if type(data) is not bytes:
             data = bytes(data)
         size = len(data)
@@ -215,8 +214,8 @@ class Connection:
     def write_message(self, message: Any, size: int) -> None:
         """Send an object that arrives whole or not at all, as if it had ``size`` bytes.
 
-        What can still arrive together with the messages before it does so, in one event: as if
-        the receiver's network card had not raised an interrupt for each (interrupt coalescing).
+        A message that can still arrive together with those before it does so, in one event, as
+        with a network card that does not raise an interrupt for each (interrupt coalescing).
         """
         out = self._out
         if (
@@ -245,14 +244,14 @@ class Connection:
         simulator.call_at(time, self._messages_arrive_at_peer, messages)
 
     def write_eof(self) -> None:
-        """Send the end of the stream after what is kept; receiving goes on (``SHUT_WR``)."""
+        """Send the end of the stream after all kept bytes; receiving goes on (``SHUT_WR``)."""
         if not self._eof_sent and not self._over:
             self._enqueue(FIN)
             self._eof_sent = True
             self._pump()
 
     def unsent(self) -> int:
-        """Bytes that are kept because neither network nor receiver has room; for back pressure."""
+        """How many bytes are kept because the buffers have no room; for back pressure."""
         return max(0, self._flying + self._queued - SEND_BUFFER)
 
     def wait_writable(self) -> None:
@@ -276,7 +275,7 @@ class Connection:
         self._queued += size_of(segment)
 
     def _pump(self) -> None:
-        """Send what there is room for."""
+        """Send as much of the queue as the receiver has room for."""
         queue = self._queue
         room = RECEIVE_BUFFER - self._flying - self._peer._held_bytes
         while queue and not self._retries:
@@ -304,7 +303,7 @@ class Connection:
         else:
             latency = out.troubled_latency(simulator.now, size)
             if out.loses():
-                # Noticed when it should have arrived: what is in flight before it comes first.
+                # Takes effect at the arrival time, after what is in flight before it.
                 arrive = self._lose
         self._last_arrival = max(self._last_arrival, simulator.now + latency)
         simulator.call_at(self._last_arrival, arrive, segment)
@@ -358,7 +357,7 @@ class Connection:
         self._start_timer()
 
     def _arrive_again(self, passing: int) -> None:
-        """A retransmission arrives: that of the first so many segments behind the gap."""
+        """A retransmission arrives: of the first ``passing`` segments from the gap on."""
         self._in_flight_again = False
         if self._over:
             return
@@ -388,7 +387,7 @@ class Connection:
         self._acknowledge(size)
 
     def _acknowledge(self, size: int) -> None:
-        """So many bytes have arrived at the peer; see whether the peer can say so."""
+        """``size`` bytes have arrived at the peer; take its acknowledgement unless it is lost."""
         if self._over:
             return
         back = self._back
@@ -414,12 +413,12 @@ class Connection:
             self._pump()
 
     def probe_if_cut(self) -> None:
-        """Start probing if there is something to send, no room, and news of room may be lost."""
+        """Probe the receiver's window if data wait for room and a window update may be lost."""
         if self._queue and not self._flying and (self._out.cut or self._back.cut):
             self._start_timer()
 
     def _relieve(self) -> None:
-        """Tell the program what it waits for, if it has come."""
+        """Tell the program that it may write again, or that ``close`` is done, if so."""
         if not (self._awaiting_writable or self._closed) or self.unsent():
             return
         if self._awaiting_writable and not self._closed:
@@ -443,7 +442,7 @@ class Connection:
     # -- receiving -------------------------------------------------------------------------
 
     def _arrive(self, data: bytes) -> None:
-        """Bytes arrive: the fast way, if there is no trouble at all."""
+        """Bytes arrive (fast path, for undisturbed connections)."""
         peer = self._peer
         if self._slow_in or self._back.cut or self._out.cut or self._process.frozen:
             self._arrive_slowly(data)
@@ -455,12 +454,12 @@ class Connection:
         self.receiver.data_received(data)
 
     def _arrive_messages(self, messages: list[tuple[Any, int]]) -> None:
-        """Messages arrive: the fast way, as ``_arrive``."""
+        """Messages arrive (fast path, as in ``_arrive``)."""
         peer = self._peer
         if peer._joinable is messages:
             peer._joinable = None
         for message, size in messages:
-            # Asked each time: a message before may have changed anything.
+            # Checked each time: the message before may have changed it.
             if self._slow_in or self._back.cut or self._out.cut or self._process.frozen:
                 self._arrive_slowly(Message(message, size))
                 continue
@@ -471,7 +470,7 @@ class Connection:
             self.receiver.data_received(message)
 
     def _arrive_at_gate(self, data: bytes) -> None:
-        """The same, for a connection through a gate."""
+        """Bytes arrive, for a connection through a gate (fast path, as in ``_arrive``)."""
         peer = self._peer
         if self._slow_in or self._back.cut or self._out.cut or self._process.frozen:
             self._arrive_slowly(data)
@@ -487,7 +486,7 @@ class Connection:
     def _arrive_slowly(self, segment: Segment) -> None:
         sender = self._peer
         if sender._over and not (self._over or self._closed):
-            # Sent before the sender's end was over, and never sent again.
+            # It was sent before the sender's end was over, and will not be sent again.
             if self._back.cut:
                 sender._lose(segment)
             elif not sender._gap:
@@ -503,11 +502,11 @@ class Connection:
         if self._over:
             self._reset_peer()
             return
-        self._receive(segment)  # first: then the room that is left is known
+        self._receive(segment)  # before acknowledging, so that the room left is known
         sender._acknowledge(size_of(segment))
 
     def _receive(self, segment: Segment) -> None:
-        """The next segment in order is here."""
+        """Take the next segment in order."""
         if self.link is not None and not isinstance(segment, Message):
             passed = self.link.pass_segment(self, segment)
             if not passed:
@@ -551,12 +550,12 @@ class Connection:
                 self._tell_lost(OSError(self._error, os.strerror(self._error)))
 
     def pause_reading(self) -> None:
-        """Take nothing more in; the other side fills the buffers and then keeps its data."""
+        """Stop receiving; the other side fills the buffers, and then keeps its data."""
         self._paused = True
         self._slow_in = True
 
     def resume_reading(self) -> None:
-        """Take in again."""
+        """Receive again."""
         if self._paused:
             self._paused = False
             self._refresh_slow_in()
@@ -607,7 +606,7 @@ class Connection:
     # -- beginning -------------------------------------------------------------------------
 
     def begin(self, receiver_factory: Callable[["Connection"], "Receiver"]) -> None:
-        """Have the program take the connection over, once it runs."""
+        """Have the program take the connection over; after the thaw if it is frozen."""
         self._process.post(self._start, receiver_factory)
 
     def greet(self) -> None:
@@ -638,10 +637,10 @@ class Connection:
     # -- ending ----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Send what is kept, then the end of the stream; nothing is received any more.
+        """Send all kept bytes, then the end of the stream; nothing is received any more.
 
-        If something was received that the program has not taken in, the connection is reset, as
-        Linux does (RFC 2525, 2.17).
+        If received bytes have not been read by the program, the connection is reset, as Linux
+        does (RFC 2525, 2.17).
         """
         if self._closed:
             return
@@ -658,7 +657,7 @@ class Connection:
         self._relieve()
 
     def abort(self) -> None:
-        """Reset the connection: what is kept is lost, the other side gets ``ECONNRESET``."""
+        """Reset the connection: kept bytes are lost, the other side gets ``ECONNRESET``."""
         if not self._closed:
             self._closed = True
             self._leave()
@@ -668,14 +667,14 @@ class Connection:
             self._relieve()
 
     def end_with_process(self) -> None:
-        """The program has died: the system closes its sockets, and sends what it has of them.
+        """The program has died: its kernel sends what is in the send buffer, then closes.
 
-        Connections that it had not accepted yet are reset.
+        A connection that the program has not accepted yet is reset.
         """
         if not self._started:
             self.abort()
             return
-        while self._queue and self.unsent():  # what the program itself still kept is lost
+        while self._queue and self.unsent():  # what is not in the kernel's send buffer is lost
             surplus = self.unsent()
             segment = self._queue.pop()
             self._queued -= size_of(segment)
@@ -685,7 +684,7 @@ class Connection:
         self.close()
 
     def vanish(self) -> None:
-        """The kernel forgets it without a word: its host has lost power, or it has been reset."""
+        """The kernel forgets the connection and sends nothing: after a power failure or reset."""
         self._over = True
         self._slow_in = True
         self._slow_out = True
@@ -696,12 +695,12 @@ class Connection:
         self._lost.clear()
         peer = self._peer
         peer._refresh_slow_in()
-        if peer._queue and not peer._over:  # it waits for room, and is to find out
+        if peer._queue and not peer._over:  # it waits for room: let it probe, and find out
             peer._start_timer()
         self._forget()
 
     def _leave(self) -> None:
-        """The program has nothing to do with it any more."""
+        """The program does not use the connection any more."""
         self._network.forget_socket(self._process, self)
         if self.link is not None:
             self.link.left(self)
@@ -728,15 +727,15 @@ class Connection:
             self.break_off(errno.ECONNRESET)
 
     def break_off_reset(self, _: object = None) -> None:
-        """End the connection as if a reset had arrived, whatever is in between."""
+        """End the connection as if a reset had arrived, even through cuts and gates."""
         self._fail(errno.ECONNRESET)
 
     def is_over(self) -> bool:
-        """Whether the kernel knows nothing of this end any more."""
+        """Whether this end is gone for its kernel (reset, failed or vanished)."""
         return self._over
 
     def break_off(self, error: int) -> None:
-        """End the connection with an error number, which the program is told."""
+        """End the connection with an error number (``errno``), which the program is told."""
         self._fail(error)
 
     def _fail(self, error: int) -> None:

@@ -1,4 +1,4 @@
-"""A gate in the middle of connections: it sees what passes, and decides what may."""
+"""A gate in the middle of connections: it sees all that is sent, and decides what passes."""
 
 import errno
 from collections.abc import Callable
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class End(Protocol):
-    """What a gate asks of either end of a connection."""
+    """One end of a connection, as a gate uses it."""
 
     def take_in(self, segment: Segment) -> None:
         """Give a segment to the program, or keep it until the program wants it."""
 
     def is_over(self) -> bool:
-        """Whether the kernel knows nothing of this end any more."""
+        """Whether this end is gone for its kernel (reset, failed or vanished)."""
 
     def break_off(self, error: int) -> None:
-        """End the connection with an error number, which the program is told."""
+        """End the connection with an error number (``errno``), which the program is told."""
 
 
 def _pass(_: "Link", chunk: bytes) -> bytes:
@@ -42,27 +42,27 @@ def _ignore(_: "Link") -> None:
 class Gate:
     """Stands in every connection that is opened from a host to an address from now on.
 
-    The attributes are callbacks, to be replaced by whoever wants to decide; at first all passes.
-    They are called in the main loop, when something arrives; one gate sees a direction's bytes
-    in order. What a gate keeps is acknowledged to its sender.
+    The attributes are callbacks, which a test may replace; at first everything passes. They are
+    called in the main loop, when something arrives; bytes of one direction come in order. Bytes
+    that a gate withholds are acknowledged to their sender.
     """
 
     __slots__ = ("admit", "hung_up", "links", "opened", "to_client", "to_server")
 
     def __init__(self) -> None:
         self.admit: Callable[[Link], bool] = _admit
-        """Whether a new connection reaches the server. If not, it is there for the client, as
-        long as anything is, but silent; asked even if no server listens."""
+        """Whether a new connection reaches the server. If not, it is established for the client,
+        but silent. Called even if no server listens."""
         self.opened: Callable[[Link], None] = _ignore
-        """A connection has been opened, before anything passes."""
+        """Called when a connection has been opened, before anything passes."""
         self.to_server: Callable[[Link, bytes], bytes] = _pass
-        """What passes of a chunk that goes to the server; the rest can be passed later."""
+        """Returns what passes of a chunk to the server; ``Link.pass_to_server`` can send more."""
         self.to_client: Callable[[Link, bytes], bytes] = _pass
         """The same for the other direction."""
         self.hung_up: Callable[..., bool] = _let_hang_up
-        """``hung_up(link, by_client=...)``: whether the other side learns of an end or reset."""
+        """``hung_up(link, by_client=...)``: whether the other side learns of a FIN or reset."""
         self.links: dict[Link, None] = {}
-        """Connections that a program holds open on either side."""
+        """Connections that are still open on at least one side."""
 
 
 class Link:
@@ -85,12 +85,12 @@ class Link:
         """The client's end."""
         self.server = server
         """The server's end."""
-        self._left: dict[End, None] = {}  # ends that their programs have closed
+        self._left: dict[End, None] = {}  # ends whose programs have closed them
         self.admitted = True
         self.server_closed = False
 
     def pass_segment(self, end: End, segment: Segment) -> Segment | None:
-        """What of a segment reaches an end; called by the connection."""
+        """The part of a segment that reaches an end; called by the connection."""
         to_server = end is self.server
         if segment is HELLO:
             return segment if self.admitted else None
@@ -101,7 +101,7 @@ class Link:
         chunk = (self.gate.to_server if to_server else self.gate.to_client)(self, segment)
         if self._reaches(to_server=to_server):
             return chunk or None
-        if not to_server:  # the server writes into what it has been told is closed
+        if not to_server:  # the server writes although it was told that the client has gone
             self._later(self.server.break_off, errno.ECONNRESET)
         return None
 
@@ -113,17 +113,17 @@ class Link:
         )
 
     def left(self, end: End) -> None:
-        """The program at one end has closed it, or knows that it is lost."""
+        """The program at one end has closed the connection, or was told that it is lost."""
         self._left[end] = None
         if self.client in self._left and (self.server in self._left or not self.admitted):
             self.gate.links.pop(self, None)
 
     def pass_to_client(self, chunk: bytes) -> None:
-        """Give bytes to the client, after what it has been given."""
+        """Send bytes to the client, after those that it has got already."""
         self._later(self._give, (self.client, chunk))
 
     def pass_to_server(self, chunk: bytes) -> None:
-        """Give bytes to the server, after what it has been given."""
+        """Send bytes to the server, after those that it has got already."""
         self._later(self._give, (self.server, chunk))
 
     def reset(self) -> None:

@@ -13,10 +13,10 @@ class Listener:
     """Accepts connections on a port; made by ``Network.listen``.
 
     Args:
-        process: that listens.
+        process: the process that listens.
         address: host and port.
-        accept: is called in the process for each connection and returns who receives.
-        forget: is called when the listener is closed.
+        accept: called in the process for each connection; returns its receiver.
+        forget: called when the listener is closed.
     """
 
     __slots__ = ("_forget", "accept", "address", "closed", "process")

@@ -1,4 +1,4 @@
-"""The network of a world: who listens where, who is connected, and what is broken between hosts."""
+"""The network of a world: its listeners, its connections, and the faults between hosts."""
 
 import errno
 from collections.abc import Callable, Iterator, Mapping
@@ -24,13 +24,13 @@ EPHEMERAL_PORTS = 28232
 class Network:
     """Connects the processes of a world. Addresses are pairs of host name and port.
 
-    Faults name the host that packets come from and the one that they go to, and concern that
-    direction only. They hold until they are ended or replaced, for connections old and new.
+    A fault is set for packets from a ``source`` host to a ``target`` host, in that direction only.
+    It lasts until it is ended or replaced, and affects existing and new connections.
 
     Args:
         simulator: the world.
         shortest: nanoseconds that a packet takes at least between two hosts.
-        longest: and at most; most packets take little more than the least.
+        longest: nanoseconds that it takes at most; most packets take little more than the least.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class Network:
         accept: "Callable[[Transport], Receiver]",
         host: str | None = None,
     ) -> Listener:
-        """Accept connections on a port (0: any free one) of a host, the process's by default.
+        """Accept connections on a port (0: any free one) of a host, by default the process's host.
 
-        ``accept`` is called in the process for each connection and returns who receives.
+        ``accept`` is called in the process for each connection and returns its receiver.
 
         Raises:
-            OSError: EADDRINUSE.
+            OSError: EADDRINUSE: another listener has the port.
         """
         host = host or process.host
         self.boot_host(host)
@@ -88,11 +88,11 @@ class Network:
         """Connect to an address; one of the two callbacks is called, in the process, later.
 
         Args:
-            process: whose connection it is.
+            process: the process that connects.
             address: host and port.
-            receiver_factory: is given the transport and returns who receives.
-            failed: is given ECONNREFUSED or ETIMEDOUT.
-            timeout: nanoseconds; None: as long as the system tries, 127 s.
+            receiver_factory: called with the transport; returns its receiver.
+            failed: called with an ``OSError``: ECONNREFUSED or ETIMEDOUT.
+            timeout: nanoseconds; None: as long as Linux tries, 127 s.
         """
         self.boot_host(process.host)
         local = (process.host, self._ephemeral_port(process.host))
@@ -101,7 +101,7 @@ class Network:
         return attempt
 
     def listener(self, address: tuple[str, int]) -> Listener | None:
-        """Who listens at an address."""
+        """The listener at an address, if any."""
         return self._listeners.get(address)
 
     def gate(self, source_host: str, target_address: tuple[str, int]) -> Gate:
@@ -109,11 +109,11 @@ class Network:
         return self._gates.setdefault((source_host, target_address), Gate())
 
     def gate_of(self, source_host: str, target_address: tuple[str, int]) -> Gate | None:
-        """The gate there, if one was made."""
+        """The gate in the connections from a host to an address, if one was made."""
         return self._gates.get((source_host, target_address))
 
     def remove_gate(self, source_host: str, target_address: tuple[str, int]) -> None:
-        """Have no gate in connections that are opened from now on."""
+        """Lead connections that are opened from now on through no gate."""
         self._gates.pop((source_host, target_address), None)
 
     # -- faults -----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Network:
             path.mend()
 
     def partition(self, grudge: Mapping[str, frozenset[str]]) -> None:
-        """Have every node drop what comes from the hosts against which it bears a grudge."""
+        """Have each node (key) drop all packets from the hosts that the grudge maps it to."""
         for node in sorted(grudge):
             for source in sorted(grudge[node]):
                 self.cut(source, node)
@@ -148,18 +148,18 @@ class Network:
             path.loss = share
 
     def delay(self, source: str, target: str, extra: int, jitter: int = 0) -> None:
-        """Have packets take longer by ``extra`` and up to ``jitter`` more nanoseconds."""
+        """Delay packets by ``extra`` nanoseconds, plus a random time of up to ``jitter``."""
         with self._fault("delay", source, target, extra, jitter) as path:
             path.delay = extra
             path.jitter = jitter
 
     def rate(self, source: str, target: str, bytes_per_second: int | None) -> None:
-        """Let no more bytes through; packets wait for those before them. None: no limit."""
+        """Limit the bandwidth; packets wait for those before them. None: no limit."""
         with self._fault("rate", source, target, bytes_per_second) as path:
             path.bytes_per_second = bytes_per_second
 
     def reorder(self, source: str, target: str, share: float) -> None:
-        """Have a share of packets overtaken: late at the receiver, with all behind them."""
+        """Make a share of packets late, with all behind them, as if they had been overtaken."""
         with self._fault("reorder", source, target, share) as path:
             path.reordering = share
 
@@ -169,7 +169,7 @@ class Network:
             path.duplication = share
 
     def corrupt(self, source: str, target: str, share: float) -> None:
-        """Corrupt a share of packets: TCP's checksum finds out, so they are lost."""
+        """Corrupt a share of packets; TCP's checksum detects it, so they are lost."""
         with self._fault("corrupt", source, target, share) as path:
             path.corruption = share
 
@@ -188,7 +188,7 @@ class Network:
     def crash_host(self, host: str) -> None:
         """Take a host off the network without a word (power failure): no FIN, no RST.
 
-        To be called before its processes are killed. Whoever is connected to it learns nothing
+        To be called before its processes are killed. Hosts connected to it notice nothing
         until the host is up again and answers with resets. The host is up again when a process
         listens or connects there, or after ``boot_host``.
         """
@@ -219,7 +219,7 @@ class Network:
         return sorted(pair for pair, path in self._paths.items() if path.cut)
 
     def dropped(self, source: str, target: str) -> int:
-        """Packets from one host to another that were lost so far."""
+        """How many packets from one host to another have been lost so far."""
         return self.path(source, target).dropped
 
     def connections(self, process: "Process") -> list[Connection]:
@@ -231,7 +231,7 @@ class Network:
     # -- for the parts of the network -------------------------------------------------------
 
     def path(self, source: str, target: str) -> Path:
-        """The way from one host to another."""
+        """The path from one host to another."""
         path = self._paths.get((source, target))
         if path is None:
             shortest, longest = self._shortest, self._longest

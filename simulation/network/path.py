@@ -1,4 +1,4 @@
-"""The way from one host to another: how long packets take, and what happens to them."""
+"""The path from one host to another: its latency, and its faults."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,17 +10,17 @@ class Sender(Protocol):
     """The end of a connection whose packets go along a path."""
 
     def probe_if_cut(self) -> None:
-        """The path, or the way back, has been cut: see what that means for what is unsent."""
+        """The path, or the path back, has been cut: start probing if unsent data wait for room."""
 
     def break_off_reset(self, _: object = None) -> None:
-        """End the connection as if a reset had arrived, whatever is in between."""
+        """End the connection as if a reset had arrived, even through cuts and gates."""
 
 
 class Path:
     """One direction between two hosts. Times in nanoseconds.
 
-    A packet takes ``shortest`` plus a share of ``spread`` that is mostly small. ``troubled``
-    says whether any fault is in force, so that senders need to look at one attribute only.
+    A packet takes ``shortest`` plus a random, mostly small part of ``spread``. ``troubled`` says
+    whether any fault is in force, so that senders need to check one attribute only.
     """
 
     __slots__ = (
@@ -55,11 +55,11 @@ class Path:
         self._random = random
         self._busy_until = 0
         self.dropped = 0
-        """Packets that did not arrive, so far."""
+        """How many packets have been lost so far."""
         self.duplicated = 0
-        """Packets that arrived twice, so far; the receiver's kernel drops the second."""
+        """How many packets have arrived twice so far; the receiver's kernel drops the second."""
         self.senders: dict[Sender, None] = {}
-        """The ends of connections that send along here."""
+        """The ends of connections whose packets take this path."""
         self.mend()
 
     def mend(self) -> None:
@@ -76,7 +76,7 @@ class Path:
         self.troubled = False
 
     def refresh(self) -> None:
-        """To be called after faults were set."""
+        """Update ``troubled``; to be called after faults were set."""
         self.troubled = bool(
             self.cut
             or self.loss
@@ -97,8 +97,8 @@ class Path:
     def troubled_latency(self, now: int, size: int) -> int:
         """How long the next packet of so many bytes takes under the faults in force.
 
-        A packet that is overtaken by later ones (reordering) holds these back at the receiver
-        until it is there, as TCP delivers in order: so it is only late.
+        Reordering only makes a packet late: later packets that overtake it wait at the receiver,
+        as TCP delivers in order.
         """
         time = self.latency() + self.delay
         if self.jitter:
@@ -112,7 +112,7 @@ class Path:
         return time
 
     def loses(self) -> bool:
-        """Whether the next packet is lost; it is counted then. A wrong checksum is a loss, too."""
+        """Whether the next packet is lost (and count it). A corrupt packet is lost, too."""
         if (
             self.cut
             or (self.loss and self._random() < self.loss)
@@ -125,7 +125,7 @@ class Path:
         return False
 
     def fragments(self, data: bytes) -> list[bytes]:
-        """The packets that some bytes travel in: mostly one, more under fragmentation."""
+        """Split bytes into packets: one, or more under the fault fragmentation."""
         parts = []
         while len(data) > 1 and self.fragmentation and self._random() < self.fragmentation:
             place = 1 + int(self._random() * (len(data) - 1))

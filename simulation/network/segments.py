@@ -14,7 +14,7 @@ class Message:
 
 
 class Mark:
-    """Something in the stream that has no bytes."""
+    """An event in the stream that has no bytes, such as its end."""
 
     __slots__ = ("name",)
 
@@ -23,17 +23,17 @@ class Mark:
 
 
 HELLO: Final = Mark("hello")
-"""The last part of the handshake: the server's program hears of the connection."""
+"""The handshake's last ACK: now the server's program gets the connection."""
 FIN: Final = Mark("fin")
 """The end of the stream."""
 BROKEN: Final = Mark("broken")
-"""The connection broke, at this place of what was received."""
+"""The connection broke; stands behind the data that were received before."""
 
 Segment = bytes | Message | Mark
 
 
 def size_of(segment: Segment) -> int:
-    """How many bytes it counts for in buffers."""
+    """How many bytes of buffer space a segment takes."""
     if isinstance(segment, bytes):
         return len(segment)
     return segment.size if isinstance(segment, Message) else 0

@@ -1,4 +1,4 @@
-"""What connections, and attempts to connect, ask of the network that they belong to."""
+"""The interfaces between a network and its connections, listeners and connection attempts."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -11,29 +11,29 @@ if TYPE_CHECKING:
 
 
 class Socket(Protocol):
-    """What ends when its process does: a listener, an attempt to connect, a connection."""
+    """A listener, an attempt to connect or a connection; it ends with its process."""
 
     def end_with_process(self) -> None:
-        """The process has died; its kernel says so to the other side."""
+        """The process has died; its kernel closes the socket, and the other side learns of it."""
 
     def vanish(self) -> None:
         """The host has lost power; the other side learns nothing."""
 
 
 class Surroundings(Protocol):
-    """A network as its connections see it. Addresses are pairs of host name and port."""
+    """What connections need of their network. Addresses are pairs of host name and port."""
 
     chance: Callable[[], float]
     """Random numbers of this network."""
 
     def path(self, source: str, target: str) -> "Path":
-        """The way from one host to another."""
+        """The path from one host to another."""
 
     def is_down(self, host: str) -> bool:
         """Whether a host has crashed and not come back."""
 
     def listener(self, address: tuple[str, int]) -> "Listener | None":
-        """Who listens at an address."""
+        """The listener at an address, if any."""
 
     def gate_of(self, source_host: str, target_address: tuple[str, int]) -> "Gate | None":
         """The gate in the connections from a host to an address, if there is one."""

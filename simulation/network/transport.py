@@ -1,4 +1,4 @@
-"""The two ends of a connection, in the manner of asyncio's transports and protocols."""
+"""Interfaces of a connection's ends, in the manner of asyncio's transports and protocols."""
 
 from typing import Any, Protocol
 
@@ -6,17 +6,18 @@ from typing import Any, Protocol
 class Receiver(Protocol):
     """What a program does with a connection. All calls come in the main loop of the world.
 
-    While the program's process is frozen they are held back; when it is dead they never come.
+    The calls are held back while the program's process is frozen, and never come once it is
+    dead.
     """
 
     def data_received(self, data: Any) -> None:
         """A chunk has arrived: bytes, or a message as it was written (``write_message``)."""
 
     def eof_received(self) -> None:
-        """The other side will send nothing more. What is to be sent can still be sent."""
+        """The other side will send nothing more. Sending is still possible."""
 
     def connection_lost(self, error: OSError | None) -> None:
-        """It is over, once and for all: ``close`` is done (None), reset, or timed out."""
+        """The connection is over: closed by ``close`` (None), reset, or timed out."""
 
 
 class Transport(Protocol):
@@ -32,28 +33,28 @@ class Transport(Protocol):
     """Who is told of what arrives; may be replaced."""
 
     def write(self, data: bytes) -> None:
-        """Send bytes, in order. What does not fit into the network yet is kept and sent later."""
+        """Send bytes, in order. What the buffers have no room for is kept and sent later."""
 
     def write_message(self, message: Any, size: int) -> None:
         """Send an object that arrives whole or not at all, as if it had ``size`` bytes."""
 
     def write_eof(self) -> None:
-        """Send the end of the stream after what is kept; receiving goes on."""
+        """Send the end of the stream after all kept bytes; receiving goes on."""
 
     def unsent(self) -> int:
-        """Bytes that are kept because neither network nor receiver has room; for back pressure."""
+        """How many bytes are kept because the buffers have no room; for back pressure."""
 
     def wait_writable(self) -> None:
         """Have ``receiver.writable()`` called (if it has one) once ``unsent`` is 0."""
 
     def pause_reading(self) -> None:
-        """Take nothing more in; the other side fills the buffers and then keeps its data."""
+        """Stop receiving; the other side fills the buffers, and then keeps its data."""
 
     def resume_reading(self) -> None:
-        """Take in again."""
+        """Receive again."""
 
     def close(self) -> None:
-        """Send what is kept, then the end of the stream; nothing is received any more."""
+        """Send all kept bytes, then the end of the stream; nothing is received any more."""
 
     def abort(self) -> None:
-        """Reset the connection: what is kept is lost, the other side gets ``ECONNRESET``."""
+        """Reset the connection: kept bytes are lost, the other side gets ``ECONNRESET``."""

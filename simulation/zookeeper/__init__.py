@@ -1,1 +1,1 @@
-"""ZooKeeper 3.8.0 servers, as far as clients and operators can tell them from real ones."""
+"""ZooKeeper 3.8.0 servers that behave towards clients and operators like real ones."""

@@ -1,4 +1,4 @@
-"""Known faults of ZooKeeper 3.8.0 that servers can be given (``Settings.bugs``)."""
+"""Known bugs of ZooKeeper 3.8.0 that can be switched on in servers (``Settings.bugs``)."""
 
 CURRENT_EPOCH_BEFORE_DATA = "current-epoch-before-data"
 ACK_ORDER = "ack-order"

@@ -23,10 +23,10 @@ class Cluster:
         network: of that world.
         count: voting servers; 1 without observers makes a standalone server.
         observers: further servers that do not vote.
-        settings: what all servers have in common; host, id and members are filled in.
-        check_invariants: whether Zab's promises are watched over, in an ensemble: a server that
-            breaks one ends the world with ``InvariantViolation``. Not for disks that lie.
-        overrides: single settings, by their names (``Settings``).
+        settings: the common settings of all servers; host, id and members are filled in.
+        check_invariants: whether an ensemble's servers are checked for Zab's invariants. A
+            violation ends the world with ``InvariantViolation``. Not for disks that lie.
+        overrides: values for fields of ``Settings``, by their names.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Cluster:
     # -- membership -------------------------------------------------------------------------
 
     def members(self) -> tuple[Member, ...]:
-        """Who belongs to the ensemble, by id: the newest configuration that any server has."""
+        """The ensemble's members in the newest configuration that any server has in force."""
         peers = [program.peer for program in self.programs.values() if program.peer is not None]
         if not peers:
             return next(iter(self.programs.values())).settings.members
@@ -84,7 +84,7 @@ class Cluster:
         return tuple(verifier.members.values())
 
     def add(self, role: Literal["participant", "observer"] = "participant") -> Member:
-        """A further machine with a server whose configuration names the members and itself.
+        """Add a machine with a server whose configuration names the present members and itself.
 
         It does not run before ``start``. Then it follows the leader without a vote; it belongs to
         the ensemble once a client's reconfig names it (``str(member)`` is the line).
@@ -117,34 +117,34 @@ class Cluster:
         )
 
     def running(self, node: str) -> bool:
-        """Whether its program lives, be it paused."""
+        """Whether the node's program is alive, paused or not."""
         return self.programs[node].running
 
     def paused(self, node: str) -> bool:
-        """Whether its program is stopped by ``pause``."""
+        """Whether the node's program is stopped by ``pause``."""
         process = self.programs[node].process
         return process is not None and not process.dead and process.frozen
 
     def mode(self, node: str) -> Mode | None:
-        """In what role it serves clients, None if it does not."""
+        """The role in which the node serves clients; None if it does not."""
         return self.programs[node].mode
 
     def serves(self, node: str) -> bool:
-        """Whether it takes sessions at present: it has a role and is not paused."""
+        """Whether the node serves clients now: it has a role and is not paused."""
         return self.mode(node) is not None and not self.paused(node)
 
     def leader(self) -> str | None:
-        """The node that leads; the one of the latest epoch if an old one does not know yet."""
+        """The leading node; that of the latest epoch, if an old leader has not stepped down yet."""
         leaders = [node for node in self.nodes if self.mode(node) == "leader"]
         return max(leaders, key=self.zxid, default=None)
 
     def zxid(self, node: str) -> int:
-        """The last one that it has applied; 0 if it has never run."""
+        """The last zxid that the node has applied; 0 if it has never run."""
         server = self.programs[node].server
         return 0 if server is None else server.database.last_processed
 
     def true_times(self) -> dict[int, int]:
-        """By zxid: when it was made in truth, ms since 1970, where a leader's clock was wrong."""
+        """Zxid to true time of the proposal (ms since 1970), where the leader's clock was wrong."""
         return {
             zxid: time
             for program in self.programs.values()
@@ -152,18 +152,18 @@ class Cluster:
         }
 
     def exit_reason(self, node: str) -> str | None:
-        """Why its program has ended by itself, None if it has not."""
+        """Why the node's program has ended by itself; None if it has not."""
         return self.programs[node].exit_reason
 
     # -- faults -----------------------------------------------------------------------------
 
     def start(self, nodes: Iterable[str] | None = None) -> None:
-        """Start programs that do not run, by default all."""
+        """Start the programs of these nodes (by default all) that are not running."""
         for node in self.nodes if nodes is None else nodes:
             self.programs[node].start()
 
     def kill(self, node: str) -> None:
-        """SIGKILL: the system closes its sockets; its files are safe."""
+        """SIGKILL the node's program: the kernel closes its sockets, and its files stay."""
         self.programs[node].kill()
 
     def power_off(self, node: str) -> None:
@@ -173,18 +173,18 @@ class Cluster:
         self.disks[node].crash(self._random)
 
     def restart(self, node: str) -> None:
-        """Kill it, if it runs, and start it."""
+        """Kill the node's program, if it runs, and start it."""
         self.kill(node)
         self.programs[node].start()
 
     def pause(self, node: str) -> None:
-        """SIGSTOP."""
+        """SIGSTOP the node's program."""
         process = self.programs[node].process
         if process is not None:
             process.freeze()
 
     def resume(self, node: str) -> None:
-        """SIGCONT."""
+        """SIGCONT the node's program."""
         process = self.programs[node].process
         if process is not None:
             process.thaw()

@@ -1,7 +1,7 @@
-"""Puts the files of a simulated disk onto a real one, where other tools can read them.
+"""Copies the files of a simulated disk to a real one, where other tools can read them.
 
-The only part of the simulation that writes real files. Logs come without the 64 MiB of zeros
-that ZooKeeper allocates ahead; its tools and servers do not miss them.
+The only part of the simulation that writes real files. Logs lack the 64 MiB of zeros that
+ZooKeeper allocates ahead; its tools and servers do not need them.
 """
 
 from pathlib import Path
@@ -10,17 +10,17 @@ from rumpus.simulation.disk.disk import Disk
 
 
 def export(disk: Disk, directory: Path) -> list[Path]:
-    """Write all files of a disk below a directory, as its programs see them at the moment.
+    """Write all files of a disk below a directory, as programs see them now.
 
     Args:
-        disk: of a server that runs, or does not.
-        directory: made if it is not there; a ``dataDir`` for a real server.
+        disk: the disk of a server, running or not.
+        directory: created if necessary; a ``dataDir`` for a real server.
 
     Returns:
-        what was written, in the order of the names.
+        the files written, in the order of their names.
 
     Raises:
-        OSError: of the real file system.
+        OSError: from the real file system.
     """
     written = []
     for path in sorted(disk.list("")):

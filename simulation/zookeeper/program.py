@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class ServerProgram:
-    """A server on a host, as often as it is started; the disk is what lasts in between.
+    """The server program of a host. Each start makes a new process; only the disk lasts.
 
     Args:
         simulator: the world.
-        network: that clients and other servers reach it by.
-        disk: of the host.
+        network: the network to clients and other servers.
+        disk: the host's disk.
         settings: a standalone server's, or those of a member of an ensemble.
-        invariants: of Zab, watched over in all servers of the ensemble; None: nobody does.
+        invariants: checks Zab's invariants over all servers of the ensemble; None: no checks.
     """
 
     def __init__(
@@ -47,30 +47,30 @@ class ServerProgram:
         self.settings = settings
         self._invariants = invariants
         self.process: Process | None = None
-        """The last one that was started, be it dead."""
+        """The process that was started last, dead or alive."""
         self.server: ZooKeeperServer | None = None
-        """Of that process."""
+        """The server in that process."""
         self.peer: QuorumPeer | None = None
-        """Of that process, in an ensemble."""
+        """The ensemble member in that process; None for a standalone server."""
         self.true_times: dict[int, int] = {}
-        """By zxid: when it was proposed in truth, ms since 1970, where the clock was wrong."""
+        """Zxid to true time of the proposal (ms since 1970), where this host's clock was wrong."""
         self.exit_reason: str | None = None
-        """Why the last one ended by itself; None if it was killed, or runs."""
+        """Why the last process ended by itself; None if it was killed, or runs."""
 
     @property
     def running(self) -> bool:
-        """Whether the process lives, be it frozen."""
+        """Whether the process is alive, frozen or not."""
         return self.process is not None and not self.process.dead
 
     @property
     def mode(self) -> Mode | None:
-        """In what role clients are served, None if they are not."""
+        """The role in which clients are served; None if they are not."""
         return self.server.mode if self.running and self.server is not None else None
 
     def start(self) -> None:
         """Start the program. Nothing happens if it runs.
 
-        It may end at once, when its files are not such that a server starts: ``exit_reason``.
+        It may end at once, if its files are unusable; ``exit_reason`` then says why.
         """
         if self.running:
             return

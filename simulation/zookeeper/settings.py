@@ -1,4 +1,4 @@
-"""How a server is configured: what stands in ``zoo.cfg`` and in system properties."""
+"""The configuration of a server: settings of ``zoo.cfg`` and system properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Member:
     client_host: str = "0.0.0.0"  # noqa: S104 - what ZooKeeper shows if no host is given
 
     def __str__(self) -> str:
-        """The line, in full."""
+        """The line in ``zoo.cfg``, in full."""
         return (
             f"server.{self.server_id}={self.host}:{self.quorum_port}:{self.election_port}"
             f":{self.role};{self.client_host}:{self.client_port}"
@@ -34,9 +34,9 @@ class Settings:
     Args:
         server_id: ``myid``; 1 for a standalone server.
         members: the whole ensemble; empty for a standalone server.
-        bugs: known bugs of 3.8.0 to have (``simulation.zookeeper.bugs``); none by default.
-        parts: classes of a mutant (``simulation.zookeeper.mutants``), by the class that each
-            takes the place of; none by default.
+        bugs: known bugs of 3.8.0 in the server (``simulation.zookeeper.bugs``); none by default.
+        parts: standard class to the mutant's class that replaces it
+            (``simulation.zookeeper.mutants``); none by default.
     """
 
     server_id: int = 1
@@ -74,5 +74,5 @@ class Settings:
         return 20 * self.tick_time if self.max_session_timeout is None else self.max_session_timeout
 
     def part(self, standard: type[Part]) -> type[Part]:
-        """The class that a server is made with: the standard one, or a mutant's subclass of it."""
+        """The class to use for a standard one: itself, or the mutant's replacement for it."""
         return self.parts.get(standard, standard)

@@ -1,4 +1,4 @@
-"""What a mutant server is."""
+"""The description of a mutant server: a ZooKeeper server with a mistake on purpose."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ class ServerMutant:
     Args:
         name: as ``rumpus run --server-mutant`` has it.
         mistake: what the servers do wrong, in words that follow "the servers".
-        source: where the promise stands that they break, or where the bug was reported.
-        workload: of plain znodes, which shows the mistake.
-        recipe: of that workload, a sound one.
-        expected: the anomalies that are this mistake's own; none for a bug that ordinary runs do
-            not show, which is not hunted.
-        parts: the classes that take the place of others (``Settings.parts``).
+        source: where ZooKeeper documents the guarantee that they break, or the bug report.
+        workload: a workload on plain znodes that shows the mistake.
+        recipe: a correct recipe of that workload.
+        expected: the anomalies that this mistake causes; none for a bug that ordinary runs do
+            not show, and that is not searched for.
+        parts: standard class to the class that replaces it (``Settings.parts``).
         bugs: known bugs of ZooKeeper 3.8.0 that the servers have (``Settings.bugs``).
-        options: what a run has to be told besides, to bring the mistake about.
+        options: further options that a run needs to trigger the mistake.
     """
 
     name: str

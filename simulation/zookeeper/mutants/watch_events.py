@@ -5,7 +5,7 @@ from rumpus.simulation.zookeeper.serving.client_connection import MILLISECOND, C
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 
 SHARE = 0.2
-"""Of the events, so many are spoilt."""
+"""The share of events that are lost, late, doubled or reordered."""
 LATE = 500 * MILLISECOND
 OVERTAKEN = 200 * MILLISECOND
 """An event that waits for another one to overtake it waits no longer than this."""

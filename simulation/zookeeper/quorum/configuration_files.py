@@ -1,11 +1,11 @@
-"""What a server remembers of its ensemble's members: ``zoo.cfg.dynamic.<hex>`` and ``.next``.
+"""The files of the dynamic configuration: ``zoo.cfg.dynamic.<hex>`` and ``.next``.
 
-The configuration in force is in ``zoo.cfg.dynamic.<version in hex>``, a line for each server; the
-one that was proposed last and is not known to be committed, in ``zoo.cfg.dynamic.next``, with its
+The configuration in force is in ``zoo.cfg.dynamic.<version in hex>``, a line for each server. The
+one that was proposed last, if not known to be committed, is in ``zoo.cfg.dynamic.next``, with its
 version. ZooKeeper's ``zoo.cfg`` names the file in force; here it is the one of the highest version.
 
 Source: ``QuorumPeer.setQuorumVerifier``, ``setLastSeenQuorumVerifier`` and ``QuorumPeerConfig`` of
-ZooKeeper 3.8.0. There, writing holds up the thread that does it, and an error is only noted.
+ZooKeeper 3.8.0. There, the writing thread waits for the disk, and an error is only logged.
 """
 
 from collections import deque
@@ -40,13 +40,13 @@ class ConfigurationFiles:
         """Read what was written last.
 
         Args:
-            static: the configuration of a server that has never learnt another.
+            static: the configuration of ``zoo.cfg``, used if no newer one was written.
 
         Returns:
             the configuration in force; the one that was seen last, which may be the same.
 
         Raises:
-            StartupRefused: a file makes no sense.
+            StartupRefused: a file cannot be parsed.
         """
         current = static
         for path in self._disk.list(PREFIX):
@@ -64,11 +64,11 @@ class ConfigurationFiles:
         return current, following if following.version > current.version else current
 
     def write_next(self, verifier: QuorumVerifier, process: Process, done: Done) -> None:
-        """Remember a configuration that is proposed; ``done`` is called once that is safe."""
+        """Write a proposed configuration; ``done`` is called once it is safe on the disk."""
         self._write(verifier, True, process, done)
 
     def write_current(self, verifier: QuorumVerifier, process: Process, done: Done) -> None:
-        """Remember the configuration in force; ``.next`` goes if it is that or an older one."""
+        """Write the configuration in force; delete ``.next`` if it is the same or an older one."""
         self._write(verifier, False, process, done)
 
     def _members(self, path: str) -> tuple[Member, ...]:

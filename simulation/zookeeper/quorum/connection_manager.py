@@ -1,7 +1,7 @@
-"""Connections among the servers for their elections: ``QuorumCnxManager`` of ZooKeeper 3.8.
+"""Connections between the servers for leader elections: ``QuorumCnxManager`` of ZooKeeper 3.8.
 
 There is at most one connection between two servers, and it is kept only if the server with the
-larger id has opened it. For every other server one message waits to be sent, the newest.
+larger id has opened it. Per server only the newest message waits to be sent.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ GREETING_SIZE = 40
 
 
 class Greeting(NamedTuple):
-    """The first message of whoever opens a connection."""
+    """The first message on a connection, from the server that has opened it."""
 
     server_id: int
     host: str
@@ -32,14 +32,14 @@ class Greeting(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Anything else that is sent, with the bytes that it takes."""
+    """Any other message, with its size in bytes."""
 
     payload: Any
     size: int
 
 
 class _Link:
-    """The connection that is in use to one other server."""
+    """The connection in use to one other server."""
 
     __slots__ = ("_manager", "peer", "transport")
 
@@ -63,7 +63,7 @@ class _Link:
 
 
 class _Stranger:
-    """A connection that was opened by someone who has not yet said who it is."""
+    """An accepted connection whose ``Greeting`` has not come yet."""
 
     __slots__ = ("_manager", "_timer", "_transport")
 
@@ -93,13 +93,13 @@ class _Dropped:
         self._transport = transport
 
     def data_received(self, data: Any) -> None:
-        """Not wanted any more."""
+        """Ignore it."""
 
     def eof_received(self) -> None:
         self._transport.close()
 
     def connection_lost(self, _: OSError | None) -> None:
-        """What was wanted."""
+        """Nothing is left to do."""
 
 
 class ConnectionManager:
@@ -107,12 +107,12 @@ class ConnectionManager:
 
     Args:
         process: the server's process; its death ends everything.
-        network: the world's.
+        network: the network of the world.
         server_id: this server's.
-        verifier: tells the configuration in force, for the others' addresses.
-        greeting_timeout: nanoseconds after which a silent stranger is cut off.
-        received: called with (sender's id, what it sent).
-        own: tells this server's addresses; it need not be a member.
+        verifier: returns the configuration in force, with the other servers' addresses.
+        greeting_timeout: nanoseconds after which a connection without a greeting is reset.
+        received: called with (sender's id, payload).
+        own: returns this server with its addresses; it need not be a member.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class ConnectionManager:
             self._drop(link)
 
     def restart(self) -> None:
-        """Close everything, forget what was to be sent, and begin anew: the members changed."""
+        """Close everything, forget unsent messages, and start again: the members have changed."""
         self.stop()
         self._waiting.clear()
         self._last_sent.clear()
@@ -165,7 +165,7 @@ class ConnectionManager:
     # -- sending --------------------------------------------------------------------------
 
     def send(self, peer: int, payload: Any, size: int) -> None:
-        """Send when possible, instead of what still waits; connects if there is no connection."""
+        """Send when possible, in place of a message that still waits. Connect if necessary."""
         self._waiting[peer] = Message(payload, size)
         if peer in self._links:
             self.flush(peer)
@@ -177,7 +177,7 @@ class ConnectionManager:
         return not self._waiting or None in self._waiting.values()
 
     def connect_all(self) -> None:
-        """Try again to reach all to whom something is to be sent."""
+        """Try again to connect to all servers for which there has been a message."""
         for peer in list(self._waiting):
             self.connect(peer)
 
@@ -186,7 +186,7 @@ class ConnectionManager:
 
         Args:
             peer: a server; nothing happens if it is no member and there is no address.
-            address: of its election port, as it has told it itself.
+            address: of its election port, from its own greeting; None: from the configuration.
         """
         if peer in self._links or peer in self._attempts:
             return
@@ -195,7 +195,7 @@ class ConnectionManager:
             if member is None:
                 return
             address = (member.host, member.election_port)
-        self._attempts[peer] = None  # a refusal may be told before ``connect`` has returned
+        self._attempts[peer] = None  # ``_failed`` may be called before ``connect`` has returned
         attempt = self._network.connect(
             self.process,
             address,
@@ -207,7 +207,7 @@ class ConnectionManager:
             self._attempts[peer] = attempt
 
     def flush(self, peer: int) -> None:
-        """Send what waits, if the connection takes it."""
+        """Send the waiting message, if the connection has room."""
         message = self._waiting.get(peer)
         link = self._links.get(peer)
         if message is None or link is None:
@@ -225,7 +225,7 @@ class ConnectionManager:
         return _Stranger(self, transport, self._greeting_timeout)
 
     def greeted(self, transport: Transport, greeting: Any) -> None:
-        """A stranger has said who it is: keep its connection, or dial back."""
+        """A greeting has come: keep the connection, or open one to its sender instead."""
         if not isinstance(greeting, Greeting) or greeting.server_id == self.server_id:
             transport.abort()
             return
@@ -246,7 +246,7 @@ class ConnectionManager:
         own = self._own()
         greeting = Greeting(self.server_id, own.host, own.election_port)
         transport.write_message(greeting, GREETING_SIZE)
-        if peer > self.server_id:  # it will dial back
+        if peer > self.server_id:  # it will open a connection itself
             transport.close()
             return _Dropped(transport)
         link = self._take(peer, transport)
@@ -265,7 +265,7 @@ class ConnectionManager:
         return link
 
     def _resume(self, peer: int) -> None:
-        """What was sent last may have been lost with the connection before."""
+        """Send the last message again: it may have been lost with the former connection."""
         if self._waiting[peer] is None:
             self._waiting[peer] = self._last_sent.get(peer)
         self.flush(peer)
@@ -276,6 +276,6 @@ class ConnectionManager:
         link.transport.close()
 
     def lost(self, link: _Link) -> None:
-        """A connection is over; another is opened when there is something to send."""
+        """A connection has ended; another is opened when there is something to send."""
         if self._links.get(link.peer) is link:
             del self._links[link.peer]

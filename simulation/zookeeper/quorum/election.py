@@ -1,7 +1,7 @@
-"""Fast leader election, as ZooKeeper 3.8's ``FastLeaderElection`` does it, without waiting.
+"""Fast leader election, as in ZooKeeper 3.8's ``FastLeaderElection``, but with callbacks.
 
-Every server proposes the best vote that it knows of: the highest (epoch, zxid, id). Who sees a
-quorum agree with its own proposal, and hears nothing better for a while, has decided.
+Every server proposes the best vote that it knows of: the highest (epoch, zxid, id). A server has
+decided when a quorum agrees with its proposal and no better vote comes for a while.
 """
 
 from collections import deque
@@ -22,14 +22,14 @@ FIRST_TIMEOUT = 200 * MILLISECOND
 LONGEST_TIMEOUT = 60_000 * MILLISECOND
 
 NO_VOTE = -(1 << 63)
-"""What a server that has no vote proposes as leader, zxid and epoch."""
+"""What a server without a vote (an observer) proposes as leader, zxid and epoch."""
 NOTIFICATION_SIZE = 48
 
 
 class Vote(NamedTuple):
-    """For whom, with that one's last zxid, in which round, and its epoch.
+    """A vote for ``leader``, in an election ``round``.
 
-    ``state`` is that of the server whose vote it is.
+    ``zxid`` and ``epoch`` are the candidate's last zxid and its epoch; ``state`` is the voter's.
     """
 
     leader: int
@@ -40,7 +40,7 @@ class Vote(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """A vote on its way; ``sender`` is the server that votes, ``config`` its configuration."""
+    """A vote as a message; ``sender`` is the voter, ``config`` the voter's configuration."""
 
     state: int
     leader: int
@@ -54,12 +54,12 @@ class Notification(NamedTuple):
 def is_better(
     leader: int, zxid: int, epoch: int, than_leader: int, than_zxid: int, than_epoch: int
 ) -> bool:
-    """Whether the first candidate is to be preferred (``totalOrderPredicate``)."""
+    """Whether the first candidate beats the second (``totalOrderPredicate``)."""
     return (epoch, zxid, leader) > (than_epoch, than_zxid, than_leader)
 
 
 def agree(one: Vote, other: Vote) -> bool:
-    """Whether two votes are for the same (``Vote.equals``).
+    """Whether two votes agree (``Vote.equals``).
 
     Rounds and zxids only matter while one of the voters is still looking.
     """
@@ -73,16 +73,17 @@ def agree(one: Vote, other: Vote) -> bool:
 class Election:
     """The election of one server; lives as long as its process.
 
-    Answers others at any time; takes part itself from ``look`` until ``decided`` is called.
+    It answers other servers at any time, and takes part itself from ``look`` until ``decided`` is
+    called.
 
     Args:
         process: for timers.
         connections: to the other servers; its ``receive`` must lead to ``received`` here.
         server_id: this server's.
-        verifier: tells the configuration in force.
+        verifier: returns the configuration in force.
         decided: called once with the vote that has won; its ``leader`` may be this server.
-        heard_of: called while it looks, with a configuration newer than the one in force; tells
-            whether the election has been given up for it.
+        heard_of: called during an election with a configuration that is newer than the one in
+            force; returns whether the election is given up for it.
     """
 
     def __init__(
@@ -99,9 +100,9 @@ class Election:
         """``electionEpoch``, the logical clock; starts anew with each process."""
         self.state = LOOKING
         self.looking = False
-        """Whether it takes part at present."""
+        """Whether this server takes part in an election now."""
         self.current = Vote(server_id, 0, 0, 0)
-        """What was decided last; others are told of it."""
+        """The vote that won last; sent to servers that are looking."""
         self._process = process
         self._connections = connections
         self._verifier = verifier
@@ -120,10 +121,10 @@ class Election:
     # -- taking part ----------------------------------------------------------------------
 
     def look(self, zxid: int, epoch: int) -> None:
-        """Begin: propose oneself, or no one if this server does not vote.
+        """Start an election: propose this server, or nobody if it does not vote.
 
         Args:
-            zxid: of the last transaction in memory.
+            zxid: the last transaction in memory.
             epoch: the current epoch on disk.
         """
         self.state = LOOKING
@@ -142,11 +143,11 @@ class Election:
         self._wait(self._timeout)
 
     def reopen(self) -> None:
-        """The role that was decided on is over; what comes from now on is for ``look``."""
+        """This server's role is over; notifications from now on are kept for ``look``."""
         self.state = LOOKING
 
     def activated(self, epoch: int) -> None:
-        """The leader's epoch has begun; from now on others are told of it."""
+        """The leader's epoch has begun: tell it to others from now on."""
         self.current = self.current._replace(epoch=epoch)
 
     # -- reconfiguration ------------------------------------------------------------------
@@ -154,7 +155,7 @@ class Election:
     def restart(self) -> None:
         """Forget rounds, votes and connections: the members have changed.
 
-        An election that goes on is given up; ``look`` begins another one.
+        An election in progress is given up; ``look`` begins another one.
         """
         self.round = 0
         self.looking = False
@@ -165,11 +166,11 @@ class Election:
         self._connections.restart()
 
     def appoint(self, leader: int, zxid: int) -> None:
-        """A reconfiguration has named the next leader; others are told of that from now on."""
+        """A reconfiguration has named the next leader: tell it to others from now on."""
         self.current = Vote(leader, zxid, -1, -1, self.state)
 
     def assume(self, state: int) -> Vote:
-        """Take the state of the role that a reconfiguration has left to this server."""
+        """Take the state that a reconfiguration has given to this server."""
         self.state = state
         self.current = self.current._replace(state=state)
         return self.current
@@ -177,7 +178,7 @@ class Election:
     # -- messages -------------------------------------------------------------------------
 
     def received(self, sender: int, message: Notification) -> None:
-        """A notification of another server has come (``WorkerReceiver``)."""
+        """A notification has come from another server (``WorkerReceiver``)."""
         verifier = self._verifier()
         if (
             self.state == LOOKING
@@ -206,7 +207,7 @@ class Election:
         self._connections.send(peer, message, size)
 
     def _propose(self) -> None:
-        """Tell all voters of the proposal, this server too (``sendNotifications``)."""
+        """Send the proposal to all voters, this server included (``sendNotifications``)."""
         for peer in self._verifier().voters:
             if peer == self.server_id:
                 vote = self._proposal
@@ -246,8 +247,8 @@ class Election:
         self._wait(self._timeout)
 
     def _drain(self) -> None:
-        """Go through what has come; the loop of ``lookForLeader``."""
-        if self._draining:  # a message to a neighbour may be answered before ``send`` returns
+        """Process the queued notifications; the loop of ``lookForLeader``."""
+        if self._draining:  # an answer may come before ``send`` returns
             return
         self._draining = True
         queue = self._queue
@@ -303,7 +304,7 @@ class Election:
             self._finalizing = True
 
     def _weigh_settled(self, message: Notification) -> None:
-        """From a server that follows or leads: join if its leader is a leader indeed."""
+        """A vote from a server that follows or leads: join its leader if that one does lead."""
         vote = Vote(message.leader, message.zxid, message.round, message.epoch, message.state)
         if message.round == self.round:
             self._received[message.sender] = vote

@@ -1,6 +1,6 @@
 """The server that orders all writes: ``Leader`` of ZooKeeper 3.8.0.
 
-Zab's phases: discovery (a quorum promises a new epoch), synchronization (a quorum takes over the
+Zab's phases: discovery (a quorum promises a new epoch), synchronization (a quorum copies the
 leader's history), broadcast (proposals, acknowledgements, commits).
 """
 
@@ -65,10 +65,10 @@ class Proposal:
 
 
 class Leader:
-    """Leads from the election's end until it has lost its quorum; then it is thrown away.
+    """Leads from the election's end until it has lost its quorum; used once only.
 
     Args:
-        peer: of which this is the role.
+        peer: the server that leads.
     """
 
     mode: Mode = "leader"
@@ -93,9 +93,9 @@ class Leader:
         self.forwarding: dict[LearnerHandler, None] = {}
         """Followers that get proposals and commits."""
         self.observers: dict[LearnerHandler, None] = {}
-        """Observers that get what is committed."""
+        """Observers that get committed transactions (INFORM)."""
         self.outstanding: dict[int, Proposal] = {}
-        """Proposals by zxid, in order."""
+        """Proposals that are not committed yet, by zxid, in order."""
         self.last_proposed = -1
         self.sessions = settings.part(SessionTracker)(
             self.process, settings.tick_time, self.server.close_session, error_codes.SESSION_EXPIRED
@@ -108,7 +108,8 @@ class Leader:
         self._allowed_to_commit = True
         """False once another server is to lead."""
         self._unacknowledged: list[int] | None = None
-        """Zxids that this server has logged while it writes a proposed configuration."""
+        """While a proposed configuration is being written: zxids that this server has logged and
+        will acknowledge afterwards. Else None."""
         self._epoch_known = False
         self._elected = False
         self._promised = False
@@ -139,7 +140,7 @@ class Leader:
     # -- discovery ------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Open the quorum port, and gather a quorum."""
+        """Open the quorum port, and wait for a quorum of learners."""
         database = self.database
         self.peer.write_configuration()
         try:
@@ -165,7 +166,10 @@ class Leader:
         self._patience_timer = self.process.call_later(self.init_patience, self.shutdown, reason)
 
     def propose_epoch(self, handler: LearnerHandler | None, accepted: int) -> None:
-        """A server that has promised ``accepted`` waits for the new epoch (None: this one)."""
+        """A server whose acceptedEpoch is ``accepted`` waits for the new epoch.
+
+        ``handler`` is that of the learner; None: it is this server.
+        """
         if self._epoch_known:
             if handler is not None:
                 handler.epoch_agreed(self.epoch)
@@ -191,7 +195,7 @@ class Leader:
         seen = self.last_seen
         if seen.version:
             self._agree_on_epoch()
-        else:  # the configuration of the files gets a version, and so takes precedence over others
+        else:  # the configuration of zoo.cfg gets a version, and so precedes version 0 elsewhere
             seen = QuorumVerifier(seen.members.values(), make_zxid(self.epoch, 0))
             self.peer.see(seen, self._agree_on_epoch)
 
@@ -207,7 +211,11 @@ class Leader:
         self.acknowledge_epoch(None, self._summary[0])
 
     def acknowledge_epoch(self, handler: LearnerHandler | None, current: int | None) -> None:
-        """A learner has promised; ``current`` is its current epoch, None: promised before."""
+        """An ACKEPOCH: a learner has promised the new epoch.
+
+        ``handler`` is that of the learner, None: it is this server. ``current`` is its
+        currentEpoch, None: it promised before, and must not be counted again.
+        """
         if self._elected:
             if handler is not None:
                 handler.synchronize()
@@ -217,7 +225,7 @@ class Leader:
         else:
             if current is not None:
                 if (current, handler.peer_zxid) > self._summary:
-                    handler.close()  # it is ahead of this leader, and must not follow it
+                    handler.close()  # its history is ahead of this leader's
                     return
                 if handler.participant:
                     self._electing[handler.server_id] = None
@@ -244,7 +252,7 @@ class Leader:
             self._serve_if_quorum()
 
     def start_forwarding(self, handler: LearnerHandler, seen: int) -> None:
-        """Send what has been proposed above ``seen``, and all that will be, to a learner."""
+        """Send a learner pending proposals above ``seen`` now, and later ones as they come."""
         if handler.participant:
             for zxid, proposal in self.outstanding.items():
                 if zxid > seen:
@@ -255,7 +263,7 @@ class Leader:
             self.observers[handler] = None
 
     def acknowledge_new_leader(self, handler: LearnerHandler, zxid: int) -> None:
-        """A learner has taken over this leader's history."""
+        """The ACK of NEWLEADER: a learner has this leader's history on its disk."""
         if self.serving:
             handler.start()
         elif zxid == make_zxid(self.epoch, 0):
@@ -331,7 +339,7 @@ class Leader:
             )
 
     def forget(self, handler: LearnerHandler) -> None:
-        """A learner's connection is over."""
+        """A learner's connection has ended."""
         self.handlers.pop(handler, None)
         self.observers.pop(handler, None)
         if self.forwarding.pop(handler, handler) is None:
@@ -341,7 +349,7 @@ class Leader:
         self._to_followers = [handler.transport.write_message for handler in self.forwarding]
 
     def shutdown(self, reason: str) -> None:
-        """Give the role up: connections close, and the server looks for a leader again."""
+        """Stop leading: connections close, and the server looks for a leader again."""
         if self.over:
             return
         self.over = True
@@ -364,7 +372,7 @@ class Leader:
     # -- requests -------------------------------------------------------------------------
 
     def submit(self, request: Request) -> None:
-        """Order a write; let a read wait for the writes of its session."""
+        """Order a write; let a read wait for earlier writes of its session."""
         if self.over:
             return
         if request.type not in WRITES:
@@ -416,7 +424,7 @@ class Leader:
         return zxid
 
     def _logged(self, zxid: int) -> None:
-        """This server's own log has it."""
+        """A proposal is safe in this server's own log."""
         if self._invariants is not None:
             self._invariants.logged(self.settings.server_id, zxid)
         if self._unacknowledged is None:
@@ -425,9 +433,9 @@ class Leader:
             self._unacknowledged.append(zxid)
 
     def acknowledge(self, bit: int, zxid: int) -> None:
-        """A voter has a proposal in its log; commit it if a quorum has."""
+        """The server of ``bit`` has logged a proposal; commit it if a quorum has."""
         proposal = self.outstanding.get(zxid)
-        if proposal is None:  # committed already, of an earlier epoch, or a NEWLEADER
+        if proposal is None:  # already committed, of an earlier epoch, or the ACK of a NEWLEADER
             return
         acks = proposal.acks = proposal.acks | bit
         if not self._is_quorum(acks):
@@ -483,7 +491,7 @@ class Leader:
         return verifier.text().encode()
 
     def _see_members(self, entry: Entry) -> None:
-        """Other members are proposed; not acknowledged here before that is on the disk."""
+        """New members are proposed; this server acknowledges that once it is on its disk."""
         following = configuration_of(entry)
         self._joint = JointVerifier(self.peer.verifier, following)
         self._unacknowledged = []
@@ -507,18 +515,18 @@ class Leader:
             handler.send(packet, proposal.size + 8)
 
     def _activate(self, verifier: QuorumVerifier, acks: int, zxid: int) -> int:
-        """A configuration is in force from now on.
+        """Put a configuration in force.
 
-        Its followers leave a leader that another one replaces. So do not all of them at once, and
-        it goes on until it notices that no quorum is left.
+        If another server is to lead, the followers leave this leader, but not all at once. It
+        goes on until it notices that it has no quorum.
 
         Args:
             verifier: the configuration.
-            acks: who has acknowledged it.
-            zxid: of its transaction, or at which the epoch begins.
+            acks: bits of the servers that have acknowledged it.
+            zxid: that of its transaction, or the first one of the epoch.
 
         Returns:
-            who is to lead.
+            the id of the server that is to lead.
         """
         peer = self.peer
         own_id = self.settings.server_id
@@ -534,7 +542,7 @@ class Leader:
         return designated
 
     def _designated(self, verifier: QuorumVerifier, acks: int, zxid: int) -> int:
-        """The best leader for a configuration: this one, or who has logged the most."""
+        """The leader for a configuration: this server if possible, else the most advanced one."""
         own_id = self.settings.server_id
         member = verifier.voters.get(own_id)
         if member is not None and _quorum_address(member) == _quorum_address(self.peer.own):
@@ -548,7 +556,7 @@ class Leader:
             candidates &= proposal.acks
 
     def _commit_what_waits(self, zxid: int) -> None:
-        """What was proposed after a reconfiguration may have had its own quorums for long."""
+        """Commit later proposals that already have a quorum and waited for the reconfiguration."""
         while zxid in self.outstanding:
             self.acknowledge(0, zxid)
             if zxid in self.outstanding:
@@ -606,4 +614,4 @@ def _quorum_address(member: Member) -> tuple[str, int]:
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """Do nothing when the configuration is written."""

@@ -1,4 +1,4 @@
-"""A server that takes its writes from a leader: ``Follower`` and ``Observer`` of 3.8.0."""
+"""A server that gets its transactions from a leader: ``Follower`` and ``Observer`` of 3.8.0."""
 
 from collections import deque
 from functools import partial
@@ -61,7 +61,7 @@ MILLISECOND = 1_000_000
 TRIES = 5
 PAUSE = 100 * MILLISECOND
 THREAD_DELAY = 2 * MILLISECOND
-"""With the bug "ack-order": so late may a thread come to write its packet."""
+"""With the bug "ack-order": by how much the ACK of NEWLEADER may be late, at most."""
 
 EXPECT_LEADERINFO = 0
 EXPECT_SYNC = 1
@@ -75,11 +75,11 @@ WAITS = WRITES | {opcodes.SYNC}
 
 
 class Learner:
-    """Connects to a leader, takes over its history, then logs, acknowledges and applies.
+    """Connects to a leader, copies its history, then logs, acknowledges and applies proposals.
 
     Args:
-        peer: of which this is the role.
-        leader: whom the election has named.
+        peer: the server that follows or observes.
+        leader: the leader that was elected or appointed.
     """
 
     def __init__(self, peer: QuorumPeer, leader: Member) -> None:
@@ -106,7 +106,7 @@ class Learner:
         self._give_up_connecting = self.simulator.now + init_patience
         self._kind = DIFF
         self._blocked = False
-        """Whether it waits for the disk, and reads nothing."""
+        """Whether it waits for the disk; packets are kept in ``_kept`` meanwhile."""
         self._silence = SilenceWatch(
             self.process,
             init_patience,
@@ -117,11 +117,11 @@ class Learner:
         self._not_committed: deque[Entry] = deque()
         self._committed: deque[int] = deque()
         self._configuration: QuorumVerifier | None = None
-        """What the leader has said with NEWLEADER."""
+        """The configuration that came with NEWLEADER."""
         self._role_changes = False
-        """Whether a reconfiguration ends this role once it is written."""
+        """Whether this role ends when the new configuration is written."""
         self._pending: deque[Entry] = deque()
-        """Logged, or on their way to the log, and not committed."""
+        """Entries in the log, or on their way to it, that are not committed."""
         self._revalidations: dict[int, Handshake] = {}
         self._syncs: deque[Request] = deque()
         self._commits = CommitProcessor(self._read, peer.finish, WAITS)
@@ -134,7 +134,7 @@ class Learner:
     # -- connecting -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Connect to the leader; it may need a moment to open its port."""
+        """Connect to the leader; retried, as it may need a moment to open its port."""
         self._tries += 1
         self._attempt = self.peer.network.connect(
             self.process,
@@ -176,7 +176,7 @@ class Learner:
     # -- Receiver -------------------------------------------------------------------------
 
     def data_received(self, packet: Any) -> None:
-        """A packet of the leader."""
+        """A packet from the leader has come."""
         self._silence.heard = self.simulator.now
         if self._blocked:
             self._kept.append(packet)
@@ -197,15 +197,15 @@ class Learner:
             self._handshake(packet)
 
     def eof_received(self) -> None:
-        """The leader is gone."""
+        """The leader has closed the connection."""
         self.shutdown("the leader has closed the connection")
 
     def connection_lost(self, error: OSError | None) -> None:
-        """The connection is over."""
+        """The connection is lost."""
         self.shutdown(f"the connection to the leader is lost: {error}")
 
     def shutdown(self, reason: str) -> None:
-        """Give the role up: clients are disconnected, and the server looks for a leader."""
+        """Stop learning: clients are disconnected, and the server looks for a leader."""
         if self.over:
             return
         self.over = True
@@ -228,7 +228,7 @@ class Learner:
         self._blocked = True
 
     def _go_on(self) -> None:
-        """The disk has done what was waited for: take in what came meanwhile."""
+        """The disk is done: process the packets that came meanwhile."""
         self._blocked = False
         self._silence.heard = self.simulator.now
         kept = self._kept
@@ -288,7 +288,7 @@ class Learner:
         self._kind = packet.type
         try:
             if packet.type == SNAP:
-                self.peer.reload = True  # until it stands on the disk
+                self.peer.reload = True  # until it is on the disk
                 database.replace(packet.data, packet.zxid)
             elif packet.type == TRUNC:
                 database.truncate(packet.zxid)
@@ -343,12 +343,12 @@ class Learner:
             self._committed.append(zxid)
 
     def _apply_unlogged(self, entry: Entry) -> None:
-        """The tree is ahead of the log from here on, until a snapshot is written."""
+        """Apply without logging: the tree is ahead of the log until a snapshot is written."""
         self.peer.reload = True
         self.database.apply(entry)
 
     def _take_over(self) -> None:
-        """NEWLEADER: what has come gets onto the disk, then the new epoch, then the ACK."""
+        """NEWLEADER: write the received history, then the new currentEpoch, then send the ACK."""
         if self.over:
             return
         self._silence.limit = self.settings.tick_time * self.settings.sync_limit * MILLISECOND
@@ -367,7 +367,7 @@ class Learner:
             self._log_before_epoch()
 
     def _log_before_epoch(self) -> None:
-        """Log what is not committed yet; also makes a truncation of the log safe."""
+        """Log the proposals that are not committed yet, and sync the log (a TRUNC, too)."""
         log = self.database.log
         if self.participant:
             try:
@@ -406,7 +406,7 @@ class Learner:
         self._go_on()
 
     def _acknowledge_out_of_order(self, entries: tuple[Entry, ...], *, logged: bool) -> None:
-        """The thread that writes the log may be faster than this one."""
+        """The bug "ack-order": proposals may be acknowledged before NEWLEADER."""
         for entry in entries:
             if logged:
                 self._logged(entry.header.zxid)
@@ -421,7 +421,7 @@ class Learner:
             self._go_on()
 
     def _up_to_date(self) -> None:
-        """UPTODATE: serve clients, and go through what came since NEWLEADER."""
+        """UPTODATE: serve clients, and process the packets since NEWLEADER."""
         self._send(Packet(ACK, make_zxid(self.epoch, 0)), HEAD)
         self.phase = BROADCAST
         if self._invariants is not None:
@@ -448,7 +448,7 @@ class Learner:
     # -- broadcast ------------------------------------------------------------------------
 
     def _broadcast(self, packet: Packet) -> None:
-        """All but the frequent PROPOSAL and COMMIT."""
+        """Process a packet other than the frequent PROPOSAL and COMMIT."""
         kind, zxid, data = packet
         if kind == PING:
             touched = tuple(self.sessions.take_touched().items())
@@ -479,7 +479,7 @@ class Learner:
             self._go_on()
 
     def _see_members(self, entry: Entry) -> None:
-        """Other members are proposed; that gets onto the disk before the proposal itself."""
+        """New members are proposed: write that configuration before logging the proposal."""
         self._block()
         self.peer.see(configuration_of(entry), partial(self._members_seen, entry))
 
@@ -495,13 +495,13 @@ class Learner:
         zxid: int,
         then: "Callable[[], None]",
     ) -> None:
-        """A configuration is committed; nothing else is read until it is on the disk.
+        """Put a committed configuration in force; read nothing until it is on the disk.
 
         Args:
             verifier: the configuration.
-            leader: who is to lead from now on; None: not said.
-            zxid: of the transaction.
-            then: called before this role goes on; in the broadcast, also before it ends.
+            leader: the id of the next leader; None: the packet names none.
+            zxid: that of the packet.
+            then: called before this role goes on; in phase BROADCAST, also before it ends.
         """
         self._block()
         self._role_changes = False
@@ -544,7 +544,7 @@ class Learner:
         self._commits.commit(entry)
 
     def _inform(self, entry: Entry) -> None:
-        """An observer logs and applies what the others have agreed on."""
+        """INFORM: an observer logs and applies a committed transaction."""
         self._sync.append(entry, entry[0][2])
         self._commits.commit(entry)
 
@@ -554,7 +554,7 @@ class Learner:
     # -- Role -----------------------------------------------------------------------------
 
     def submit(self, request: Request) -> None:
-        """Send writes and syncs to the leader; let reads wait for those of their session."""
+        """Send writes and syncs to the leader; let reads wait for earlier ones of their session."""
         if self.over:
             return
         self._commits.submit(request)
@@ -568,10 +568,10 @@ class Learner:
             self._send(Packet(REQUEST, -1, forwarded), size_of_request(forwarded))
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
-        """Only the leader knows whether a session lives."""
+        """Ask the leader whether a session is alive, before a client resumes it here."""
         self._revalidations[session] = connection
         self._send(Packet(REVALIDATE, -1, (session, timeout)), HEAD + 12)
 
     def statistics(self) -> dict[str, int | str]:
-        """Nothing of its own."""
+        """A learner adds nothing to ``mntr``."""
         return {}

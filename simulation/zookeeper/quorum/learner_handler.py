@@ -47,7 +47,7 @@ OVER = 7
 
 
 class Leader(Protocol):
-    """What a handler asks of the leader to which it belongs."""
+    """What a handler needs of its leader."""
 
     process: Process
     simulator: World
@@ -70,41 +70,41 @@ class Leader(Protocol):
         """The configuration that was proposed last."""
 
     def propose_epoch(self, handler: "LearnerHandler | None", accepted: int) -> None:
-        """The learner has promised the epoch ``accepted``, and waits for ``epoch_agreed``."""
+        """The learner's acceptedEpoch is ``accepted``; it waits for ``epoch_agreed``."""
 
     def acknowledge_epoch(self, handler: "LearnerHandler | None", current: int | None) -> None:
         """The learner has promised the new epoch, and waits for ``synchronize``.
 
         Args:
-            handler: of the learner.
-            current: its current epoch; None if it had promised before.
+            handler: that of the learner.
+            current: the learner's currentEpoch; None if it had promised before.
         """
 
     def start_forwarding(self, handler: "LearnerHandler", seen: int) -> None:
-        """Send what has been proposed above ``seen``, and all that will be."""
+        """Send the learner pending proposals above ``seen`` now, and later ones as they come."""
 
     def acknowledge_new_leader(self, handler: "LearnerHandler", zxid: int) -> None:
-        """The learner has taken over the leader's history, and waits for ``start``."""
+        """The learner has the leader's history on its disk, and waits for ``start``."""
 
     def acknowledge(self, bit: int, zxid: int) -> None:
-        """A voter has a proposal in its log."""
+        """The server of ``bit`` has logged a proposal."""
 
     def submit(self, request: Request) -> None:
         """Order a write, or answer a sync, of a learner's client."""
 
     def forget(self, handler: "LearnerHandler") -> None:
-        """The learner's connection is over."""
+        """The learner's connection has ended."""
 
 
 class LearnerHandler:
-    """Leads one learner through the handshake and the sync, then takes in what it sends.
+    """Takes one learner through handshake and synchronization, then processes its packets.
 
-    Packets that come while ZooKeeper's thread would not read are kept for later. A handler is
-    also the "owner" of the sessions whose clients are connected to its learner.
+    Packets that come while ZooKeeper's thread would not read are kept for later. The handler is
+    also registered as the owner of the sessions whose clients are connected to its learner.
 
     Args:
-        leader: to which it belongs.
-        transport: to the learner.
+        leader: the leader that it belongs to.
+        transport: the connection to the learner.
     """
 
     __slots__ = (
@@ -136,11 +136,11 @@ class LearnerHandler:
         self.participant = False
         self.phase = EXPECT_INFO
         self.forwarding = False
-        """Whether it is among those who get what the leader proposes."""
+        """Whether the leader sends its proposals to this learner."""
         self.peer_zxid = -1
         """The learner's last zxid when it connected."""
         self.synced_until = leader.tick + leader.settings.init_limit + leader.settings.sync_limit
-        """The last tick in which it counts as synced."""
+        """The last tick in which the learner counts as synced."""
         self._kept: list[Packet] = []
         self._oldest_zxid = -1
         self._oldest_time = -1
@@ -154,7 +154,7 @@ class LearnerHandler:
     # -- Receiver -------------------------------------------------------------------------
 
     def data_received(self, packet: Any) -> None:
-        """A packet of the learner."""
+        """A packet from the learner has come."""
         self._silence.heard = self.simulator.now
         phase = self.phase
         if phase == BROADCAST:
@@ -187,11 +187,11 @@ class LearnerHandler:
             self._synced(packet)
 
     def eof_received(self) -> None:
-        """The learner is gone."""
+        """The learner has closed the connection."""
         self.close()
 
     def connection_lost(self, _: OSError | None) -> None:
-        """The connection is over."""
+        """The connection is lost."""
         self.close()
 
     def close(self) -> None:
@@ -216,7 +216,7 @@ class LearnerHandler:
         info: LearnerInfo = packet.data
         self.server_id = info.server_id
         if info.config_version > leader.verifier.version:
-            self.close()  # it has a configuration that has been activated without this leader
+            self.close()  # a newer configuration was activated without this leader
             return
         self.participant = packet.type == FOLLOWERINFO
         self.bit = 1 << self.server_id if self.participant else 0
@@ -240,7 +240,7 @@ class LearnerHandler:
         self.leader.acknowledge_epoch(self, None if epoch == NO_EPOCH else epoch)
 
     def synchronize(self) -> None:
-        """Send what the learner lacks, then NEWLEADER; what is proposed from now on follows."""
+        """Send what the learner lacks, then NEWLEADER; later proposals follow."""
         self._silence.heard = self.simulator.now
         leader = self.leader
         database = leader.database
@@ -281,7 +281,7 @@ class LearnerHandler:
         leader.acknowledge_new_leader(self, packet.zxid)
 
     def start(self) -> None:
-        """The leader serves: so may the learner."""
+        """The leader serves clients now: send UPTODATE, so that the learner does, too."""
         self._silence.heard = self.simulator.now
         self.send(UPTODATE_PACKET, HEAD)
         self.phase = BROADCAST
@@ -299,7 +299,7 @@ class LearnerHandler:
         self.transport.write_message(packet, size)
 
     def propose(self, packet: Packet, size: int) -> None:
-        """Send a proposal, and remember since when it is not acknowledged."""
+        """Send a proposal, and remember when, to drop a learner that does not acknowledge it."""
         if self.phase == BROADCAST:
             if self._oldest_time < 0:
                 self._oldest_time = self.simulator.now
@@ -310,12 +310,12 @@ class LearnerHandler:
         self.transport.write_message(packet, size)
 
     def inform(self, packet: Packet, size: int) -> None:
-        """Send an observer what has been committed."""
+        """Send an observer a committed transaction."""
         assert packet[0] == INFORM
         self.transport.write_message(packet, size)
 
     def ping(self, last_proposed: int) -> None:
-        """See whether it is there; one that has let a proposal wait for too long is dropped."""
+        """Send a PING; drop a learner that has left a proposal unacknowledged for too long."""
         if self.phase < EXPECT_NEWLEADER_ACK:
             return
         waited = self.simulator.now - self._oldest_time
@@ -325,7 +325,7 @@ class LearnerHandler:
             self.transport.write_message(Packet(PING, last_proposed), HEAD)
 
     def is_synced(self) -> bool:
-        """Whether it has been heard lately enough to count for the leader's quorum."""
+        """Whether the last packet is recent enough to count for the leader's quorum."""
         return self.phase != OVER and self.leader.tick <= self.synced_until
 
     def _revalidate(self, session: int, timeout: int) -> None:

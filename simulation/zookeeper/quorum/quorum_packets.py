@@ -1,7 +1,7 @@
-"""What servers of an ensemble say to each other on the quorum port, and how many bytes it takes.
+"""The packets between the servers of an ensemble on the quorum port, and their sizes.
 
-Packets are immutable tuples, sent whole and shared by all that receive them; an ``Entry`` in a
-packet is the one that the leader made. Types and zxids are those of ZooKeeper's ``QuorumPacket``.
+Packets are immutable tuples, sent whole; all receivers share the same object, and the ``Entry`` in
+it is the object that the leader made. Types and zxids are those of ZooKeeper's ``QuorumPacket``.
 """
 
 from functools import lru_cache
@@ -30,7 +30,7 @@ ACKEPOCH = 18
 INFORMANDACTIVATE = 19
 
 HEAD = 20
-"""Bytes of a packet without data: type, zxid, two empty lengths."""
+"""Bytes of a packet without data: type, zxid, two lengths of 0."""
 
 NO_EPOCH = -1
 """In an ACKEPOCH: the learner has promised this epoch before, and must not be counted again."""
@@ -44,7 +44,7 @@ class Packet(NamedTuple):
     PING from a learner: tuple of (session, timeout ms); REVALIDATE: (session, timeout ms) and,
     coming back, (session, valid); FOLLOWERINFO, OBSERVERINFO: a ``LearnerInfo``; ACKEPOCH: the
     learner's current epoch or ``NO_EPOCH``; SNAP: the snapshot's bytes; NEWLEADER: the
-    configuration that the leader has seen last, a ``QuorumVerifier``; else None.
+    configuration that the leader has seen last, a ``QuorumVerifier``; other types: None.
     """
 
     type: int
@@ -59,14 +59,14 @@ def acknowledgement(zxid: int) -> Packet:
 
 
 class LearnerInfo(NamedTuple):
-    """What a learner says of itself first."""
+    """The data of a learner's first packet: FOLLOWERINFO or OBSERVERINFO."""
 
     server_id: int
     config_version: int
 
 
 class ForwardedRequest(NamedTuple):
-    """A request that a learner has got from a client and hands to the leader."""
+    """A client's request that a learner forwards to the leader."""
 
     session: int
     cxid: int

@@ -35,22 +35,22 @@ MILLISECOND = 1_000_000
 
 
 class PeerRole(Protocol):
-    """What a member is after an election: a leader or a learner."""
+    """The role of a server after an election: a leader or a learner."""
 
     def start(self) -> None:
-        """Take the role up; ``QuorumPeer.role_over`` is called when it is given up."""
+        """Begin; the role calls ``QuorumPeer.role_over`` when it ends."""
 
 
 class QuorumPeer:
-    """LOOKING, then LEADING, FOLLOWING or OBSERVING, and back at any loss.
+    """Is LOOKING, then LEADING, FOLLOWING or OBSERVING, and LOOKING again when the role ends.
 
     Args:
         server: with its database loaded; serves clients while there is a role.
         network: to the other members.
-        disk: on which the epochs are.
+        disk: holds the epoch files and the configurations.
         lead: makes the role of a leader.
         learn: makes the role of a learner, given the leader.
-        invariants: watches over all servers of the ensemble; None: nobody does.
+        invariants: checks Zab's invariants over all servers; None: no checks.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class QuorumPeer:
         self.verifier = static
         """The configuration in force."""
         self.last_seen = static
-        """The one that was proposed last; not committed yet if its version is higher."""
+        """The configuration that was proposed last; its version is higher until it is committed."""
         self.view: Verifier = static
-        """Both, if they are not the same."""
+        """What elections use: ``verifier``, joined with ``last_seen`` if that is not committed."""
         self.own = static.members[self.settings.server_id]
-        """This server with its addresses, be it a member at present or not."""
+        """This server with its addresses, whether or not it is a member now."""
         self.type: Literal["participant", "observer"] = self.own.role
-        """How it would learn from a leader; a server that is no member is a participant."""
+        """As what it learns from a leader; a server that is not a member is a participant."""
         self.configurations = ConfigurationFiles(disk)
         self._successor: int | None = None
-        """Whom a reconfiguration has named as leader: no election is needed."""
+        """The leader that a reconfiguration has named, so that no election is needed."""
         self.random = self.simulator.random(f"snapshots of {self.process.name}")
         self.role: PeerRole | None = None
         """None while it looks for a leader."""
@@ -107,7 +107,7 @@ class QuorumPeer:
             self._heard_of,
         )
         self.reload = False
-        """Whether the tree has in memory what is not on the disk, so that it must be read anew."""
+        """Whether the tree holds data that are not on the disk, so that it must be loaded again."""
         self._writing = 0
         self._read_only: ReadOnly | None = None
 
@@ -129,7 +129,7 @@ class QuorumPeer:
 
     @property
     def participant(self) -> bool:
-        """Whether this server acknowledges proposals; its voice counts only if it is a voter."""
+        """Whether this server acknowledges proposals; that counts only if it is a voter."""
         return self.type == "participant"
 
     def _view(self) -> Verifier:
@@ -158,7 +158,7 @@ class QuorumPeer:
         self.role.start()
 
     def _succeed(self, leader: int) -> None:
-        """Take the role that a reconfiguration has left to this server (``updateServerState``)."""
+        """Take the role that a reconfiguration has given to this server (``updateServerState``)."""
         if leader == self.settings.server_id:
             state = LEADING
         elif self.participant:
@@ -168,9 +168,9 @@ class QuorumPeer:
         self._decided(self.election.assume(state))
 
     def role_over(self, reason: str) -> None:
-        """The role has been given up: what it wrote gets onto the disk, then look again.
+        """The role has ended: sync the log, then look for a leader again.
 
-        The server's vote counts all that it has logged, committed or not.
+        This server's next vote has the last zxid that it has logged, committed or not.
         """
         self.simulator.trace.append(("looking", self.process.name, reason))
         self.role = None
@@ -211,7 +211,7 @@ class QuorumPeer:
     # -- what leaders and learners have in common -----------------------------------------
 
     def new_sync_processor(self, logged: Callable[[int], None]) -> SyncProcessor[int]:
-        """What writes entries to the log for a role.
+        """Make the processor that writes entries to the log for a role.
 
         Args:
             logged: called with the zxid of an entry that is safe on the disk.
@@ -226,7 +226,7 @@ class QuorumPeer:
         )
 
     def finish(self, entry: Entry, request: Request | None) -> None:
-        """Apply a committed entry, and answer the request of this server that it comes from."""
+        """Apply a committed entry, and answer the request if it came from a client here."""
         if self.invariants is not None:
             self.invariants.applied(self.settings.server_id, entry)
         if request is None:
@@ -237,7 +237,7 @@ class QuorumPeer:
     # -- configurations -------------------------------------------------------------------
 
     def write_configuration(self) -> None:
-        """Have the tree show the configuration in force; not a transaction, though watches fire."""
+        """Set ``/zookeeper/config`` to the configuration in force. Watches fire for it."""
         now = self.process.clock.wall() // MILLISECOND
         verifier = self.verifier
         self.server.database.tree.set_configuration(
@@ -245,11 +245,12 @@ class QuorumPeer:
         )
 
     def see(self, verifier: QuorumVerifier, done: Callable[[], None]) -> None:
-        """A configuration is proposed: elections need its quorum, too, until it is known better.
+        """A configuration is proposed: until its commit, elections need a quorum of it, too.
 
         Args:
-            verifier: may be older than the one that was seen before, which is undone then.
-            done: called when that is safe on the disk; never, if the role is over by then.
+            verifier: the configuration; if it is older than the last proposed one, it replaces
+                that.
+            done: called when it is safe on the disk; never, if the role is over by then.
         """
         if not self.settings.reconfig or verifier.version == self.last_seen.version:
             done()
@@ -271,13 +272,13 @@ class QuorumPeer:
 
         Args:
             verifier: the configuration.
-            leader: who is to lead from now on; None: whoever leads already, or is elected.
-            zxid: of the transaction.
+            leader: the id of the next leader; None: the present one, or one to be elected.
+            zxid: that of the transaction.
             done: called when the configuration is safe on the disk; never, if the role is over.
             restart_election: whether other servers' votes and connections are forgotten.
 
         Returns:
-            whether the present role cannot go on: give it up, and another one follows.
+            whether the present role must end, as this server's type or its leader changes.
         """
         former = self.verifier
         if not self.settings.reconfig:
@@ -313,7 +314,7 @@ class QuorumPeer:
         return role_changes or leader_changes
 
     def _configured(self) -> None:
-        """What follows from the two configurations."""
+        """Update ``view`` and ``own`` from the two configurations."""
         verifier, last_seen = self.verifier, self.last_seen
         joint = last_seen.version > verifier.version
         self.view = JointVerifier(verifier, last_seen) if joint else verifier
@@ -325,10 +326,10 @@ class QuorumPeer:
         return self.type != former
 
     def _heard_of(self, verifier: QuorumVerifier) -> bool:
-        """In an election another server tells of its configuration.
+        """During an election, another server has sent its configuration: adopt it if newer.
 
         Returns:
-            whether this one's members change by that, so that the election begins anew.
+            whether the members change, so that the election begins anew.
         """
         former = self.verifier
         if not self.settings.reconfig or verifier.version <= former.version:
@@ -339,13 +340,13 @@ class QuorumPeer:
         if self._read_only is not None:
             self._read_only.stop()
             self._read_only = None
-        self.election.restart()  # to be taken up once the configuration is written
+        self.election.restart()  # ``_recover`` begins another once the configuration is written
         return True
 
     # -- the disk -------------------------------------------------------------------------
 
     def fail(self, error: OSError) -> None:
-        """What a server does whose disk fails: it ends."""
+        """The disk has failed: end the server's process."""
         self.server.exit_process(f"the disk fails: {error}")
 
     def _writing_then(self, done: Callable[[], None]) -> Callable[[OSError | None], None]:

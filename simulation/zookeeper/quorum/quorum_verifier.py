@@ -1,4 +1,4 @@
-"""Who belongs to an ensemble, who of them votes, and what a quorum is."""
+"""The members of an ensemble, its voters, and what a quorum is."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -10,8 +10,8 @@ class QuorumVerifier:
     """One configuration of an ensemble: majorities of its participants (``QuorumMaj``).
 
     Args:
-        members: in the order in which they are to be shown.
-        version: the zxid that brought the configuration, 0 for that of the configuration file.
+        members: in the order in which ``text`` lists them.
+        version: the zxid of the reconfig transaction; 0 for the configuration in ``zoo.cfg``.
     """
 
     def __init__(self, members: Iterable[Member], version: int = 0) -> None:
@@ -26,7 +26,7 @@ class QuorumVerifier:
         self.mask = sum(1 << voter for voter in self.voters)
         """A bit for each voter, by its id."""
         self.majority = len(self.voters) // 2 + 1
-        """So many voters are a quorum."""
+        """How many voters are a quorum."""
 
     @property
     def current(self) -> "QuorumVerifier":
@@ -34,23 +34,24 @@ class QuorumVerifier:
         return self
 
     def contains_quorum(self, server_ids: Iterable[int]) -> bool:
-        """Whether these (each given once) are a majority of the voters."""
+        """Whether these servers (each given once) include a majority of the voters."""
         voters = self.voters
         return sum(server_id in voters for server_id in server_ids) >= self.majority
 
     def is_quorum(self, mask: int) -> bool:
-        """Whether the servers whose bits are set are a majority of the voters."""
+        """Whether the servers whose bits are set include a majority of the voters."""
         return (mask & self.mask).bit_count() >= self.majority
 
     def text(self) -> str:
-        """What stands in ``/zookeeper/config``: a line for each server, then the version."""
+        """The data of ``/zookeeper/config``: a line for each server, then the version."""
         return "\n".join([*map(str, self.members.values()), f"version={self.version:x}"])
 
 
 class JointVerifier:
     """Two configurations at once: one in force, and the next one, which is not committed yet.
 
-    A quorum is one of both (``SyncedLearnerTracker``). Everything else is of either.
+    A quorum must be one in both configurations (``SyncedLearnerTracker``). Members and voters are
+    those of either.
     """
 
     def __init__(self, current: QuorumVerifier, following: QuorumVerifier) -> None:
@@ -62,17 +63,17 @@ class JointVerifier:
         self.voters = {**following.voters, **current.voters}
 
     def contains_quorum(self, server_ids: Iterable[int]) -> bool:
-        """Whether these are a quorum of both."""
+        """Whether these servers are a quorum in both configurations."""
         ids = list(server_ids)
         return self.current.contains_quorum(ids) and self.following.contains_quorum(ids)
 
     def is_quorum(self, mask: int) -> bool:
-        """Whether the servers whose bits are set are a quorum of both."""
+        """Whether the servers whose bits are set are a quorum in both configurations."""
         return self.current.is_quorum(mask) and self.following.is_quorum(mask)
 
 
 class Verifier(Protocol):
-    """What elections and leaders ask: one configuration, or two at once."""
+    """What elections and leaders use: one configuration, or two during a reconfiguration."""
 
     version: int
 
@@ -86,10 +87,10 @@ class Verifier(Protocol):
 
     @property
     def voters(self) -> dict[int, Member]:
-        """Those of them who vote."""
+        """The voting members by id."""
 
     def contains_quorum(self, server_ids: Iterable[int]) -> bool:
-        """Whether these (each given once) are a quorum."""
+        """Whether these servers (each given once) are a quorum."""
 
     def is_quorum(self, mask: int) -> bool:
         """Whether the servers whose bits are set are a quorum."""

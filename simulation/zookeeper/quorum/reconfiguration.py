@@ -34,14 +34,14 @@ def next_members(
         present: the members before it.
         joining: lines ``server.N=host:quorumPort:electionPort[:role];[host:]clientPort``,
             separated by commas; a member of the same id is replaced. The word "server" is not
-            looked at.
+            checked.
         leaving: ids, separated by commas; those of no member are ignored.
-        new: lines of all members, separated by commas or newlines; the other two are not looked
-            at then.
+        new: lines of all members, separated by commas or newlines; ``joining`` and ``leaving``
+            are ignored then.
 
     Raises:
-        Refusal: BAD_ARGUMENTS, if anything cannot be understood, two members have an address in
-            common, or fewer than two would vote; MARSHALLING_ERROR, if an id is no number.
+        Refusal: BAD_ARGUMENTS, if anything cannot be understood, two members share an
+            address, or fewer than two would vote; MARSHALLING_ERROR, if an id is no number.
     """
     members: dict[int, Member] = {}
     capacity = 16

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 class SilenceWatch:
-    """Gives up on the other side after a time without a packet, once ``start`` has been called.
+    """Calls ``give_up`` after a time without a packet, once ``start`` has been called.
 
     Args:
-        process: that waits for packets.
+        process: the process that waits for packets.
         limit: nanoseconds of silence that are allowed.
-        is_excused: whether nothing has to come at present.
+        is_excused: whether silence is all right at present.
         give_up: called when the silence has lasted for too long.
 
     Attributes:
-        heard: when the last packet came, in the world's nanoseconds; set by the user.
-        limit: as above; a change counts from the next look at the time on.
+        heard: when the last packet came, in virtual nanoseconds; set by the user of this class.
+        limit: as above; a change takes effect at the next check.
     """
 
     __slots__ = ("_give_up", "_is_excused", "_process", "_timer", "heard", "limit")
@@ -40,7 +40,7 @@ class SilenceWatch:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Watch from now on; what was watched before is forgotten."""
+        """Begin to watch, or begin anew."""
         self.stop()
         self.heard = self._process.simulator.now
         self._timer = self._process.call_later(self.limit, self._look)
@@ -51,7 +51,7 @@ class SilenceWatch:
             self._timer.cancel()
 
     def _look(self) -> None:
-        # Asked again at once, after what came while the process was frozen has been taken in.
+        # Checked again after packets that came while the process was frozen are received.
         late = self._late()
         if late > 0:
             self._timer = self._process.call_later(0, self._give_up_if_late)

@@ -1,4 +1,4 @@
-"""How a leader brings a learner to its own state: ``LearnerHandler.syncFollower`` of 3.8.0."""
+"""How a leader synchronizes a learner with itself: ``LearnerHandler.syncFollower`` of 3.8.0."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -14,10 +14,10 @@ from rumpus.simulation.zookeeper.tree.transactions import Entry
 
 
 class Plan(NamedTuple):
-    """What to send first.
+    """What to send to a learner for its synchronization.
 
-    ``kind`` is DIFF, TRUNC or SNAP, sent with ``zxid``; the committed ``entries`` follow. The
-    learner has then everything up to ``seen``; what is newer must be forwarded to it.
+    ``kind`` is DIFF, TRUNC or SNAP, sent with ``zxid``; the committed ``entries`` follow. Then
+    the learner has everything up to zxid ``seen``; newer proposals must be forwarded to it.
     """
 
     kind: int
@@ -54,7 +54,7 @@ class _Walk:
                 if self._peer_is_epoch:
                     self.opening = (DIFF, self._last_committed)
                 elif epoch_of(zxid) != epoch_of(peer) or previous == -1:
-                    return  # nothing is known of where the learner's history leaves this one
+                    return  # it is not known where the learner's history diverges
                 else:
                     self.opening = (TRUNC, previous)
             if zxid <= self.seen:
@@ -66,7 +66,7 @@ class _Walk:
 
 
 def _belonging_together(logged: Iterable[Entry], peer: int, lowest: int) -> list[Entry]:
-    """Entries from the learner's zxid to the lowest in memory, if all are certain; or none."""
+    """Log entries from the learner's zxid to ``lowest``, if no gap or new epoch is between."""
     expected = peer
     found: list[Entry] = []
     if epoch_of(peer) != epoch_of(lowest):
@@ -98,13 +98,13 @@ def choose(
 
     Args:
         peer: the learner's last zxid.
-        last_processed: the leader's.
+        last_processed: the leader's last zxid.
         committed: the leader's last transactions in memory (``committedLog``), in order.
-        logged_since: reads the leader's log from a zxid on, or nothing if that one is not in it
-            or too much is to be read; None: the log is not used.
-        trust_log: whether all in the log is taken for committed, as 3.8.0 does. But what a
-            snapshot of a leader has replaced may stand there for ever; otherwise only the part
-            is used that is known to belong together: without a gap, and of one epoch.
+        logged_since: reads the leader's log from a zxid on; nothing if that zxid is not in it or
+            too much would have to be read; None: the log is not used.
+        trust_log: whether everything in the log is taken for committed, as 3.8.0 does. But a log
+            may keep entries that were never committed and that a SNAP has replaced. If false,
+            the log is used only where it has no gap and is of one epoch.
     """
     lowest = committed[0].header.zxid if committed else last_processed
     highest = committed[-1].header.zxid if committed else last_processed

@@ -17,11 +17,11 @@ deleteContainer, createTTL, createSession, closeSession."""
 
 
 class CommitProcessor:
-    """Between the requests of a server's clients and their answers.
+    """Decides when each request of a server's clients is answered.
 
     Args:
-        read: answers a request that changes nothing (also a sync that has come through).
-        apply: applies a transaction, and answers the request (None: not of this server).
+        read: answers a request that changes nothing (or a sync that the leader has answered).
+        apply: applies a transaction, and answers the request (None: it came to another server).
         waits: types of requests that wait until they are committed.
     """
 
@@ -40,7 +40,7 @@ class CommitProcessor:
         self._writes: deque[Request] = deque()
 
     def submit(self, request: Request) -> None:
-        """Answer at once, or once everything that its session asked before is done."""
+        """Answer at once, or after all earlier requests of the session."""
         waiting = self._pending.get(request.session)
         if request.type in self._waits:
             self._writes.append(request)
@@ -89,5 +89,5 @@ class CommitProcessor:
         del self._pending[done.session]
 
     def outstanding(self) -> int:
-        """Writes that wait to be committed."""
+        """How many writes wait to be committed."""
         return len(self._writes)

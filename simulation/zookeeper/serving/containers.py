@@ -1,4 +1,4 @@
-"""The janitor of container and TTL nodes, on leaders and standalone servers."""
+"""Deletes empty container nodes and expired TTL nodes, on leaders and standalone servers."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ MINUTE = 60_000 * MILLISECOND
 
 
 class ContainerManager:
-    """Has used-up nodes deleted, once an interval, the first time after one interval.
+    """Has empty container nodes and expired TTL nodes deleted, once per interval.
 
     Source: ``ContainerManager`` of ZooKeeper 3.8.0.
 
     Args:
-        server: that serves; its role validates each deletion once more.
+        server: the serving one; its role validates each deletion once more.
     """
 
     def __init__(self, server: "ZooKeeperServer") -> None:
@@ -31,7 +31,7 @@ class ContainerManager:
         self._timer: Timer | None = self._process.call_later(self._interval, self._look)
 
     def stop(self) -> None:
-        """No node is looked at any more."""
+        """Delete no more nodes."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -43,7 +43,7 @@ class ContainerManager:
         self._delete(deque(used_up), started + self._interval)
 
     def _delete(self, paths: deque[str], next_look: int) -> None:
-        """Submit one, and the next after a pause; then wait for the next look."""
+        """Submit one deletion, and the next after a pause; then wait for the next interval."""
         if not paths:
             wait = max(next_look - self._process.clock.monotonic(), 0)
             self._timer = self._process.call_later(wait, self._look)

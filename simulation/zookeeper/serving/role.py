@@ -9,10 +9,10 @@ Mode = Literal["standalone", "leader", "follower", "observer", "read-only"]
 
 
 class Handshake(Protocol):
-    """The connection of a client that wants to go on with its session."""
+    """The connection of a client that wants to resume its session."""
 
     def answer_handshake(self, *, valid: bool) -> None:
-        """Tell the client that its session lives, or that it has none any more, and then close.
+        """Tell the client that its session is alive; or that it has expired, and then close.
 
         Nothing happens if the connection has been closed.
         """
@@ -22,7 +22,7 @@ class Handshake(Protocol):
 
 
 class Role(Protocol):
-    """How a server orders requests, from when it serves until it gives the role up."""
+    """How a server orders requests while it serves clients."""
 
     mode: Mode
 
@@ -43,9 +43,9 @@ class Role(Protocol):
         """
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
-        """A client whose password is right wants to go on with its session here.
+        """A client whose password is right wants to resume its session here.
 
-        The role finds out whether the session lives, touches it, makes this server its owner,
+        The role finds out whether the session is alive, touches it, makes this server its owner,
         and answers the handshake, now or later.
         """
 

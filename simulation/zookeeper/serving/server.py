@@ -34,10 +34,10 @@ MILLISECOND = 1_000_000
 
 
 class ZooKeeperServer:
-    """One server: its connections, its database, and the role that it has at present.
+    """One server: its connections, its database, and its present role.
 
-    It listens from the start. While it has no role it takes connections, answers four-letter
-    words, and closes whoever tries a handshake.
+    It listens from the start. While it has no role it accepts connections, answers four-letter
+    words, and closes connections that attempt a handshake.
 
     Args:
         process: that it runs in.
@@ -71,7 +71,7 @@ class ZooKeeperServer:
         self.watches = WatchManager()
         self.statistics = ServerStatistics()
         self.connections: dict[ClientConnection, None] = {}
-        """All that are open, in the order of their opening."""
+        """All open connections, oldest first."""
         self.connection_of: dict[int, ClientConnection] = {}
         """By session: the connection that has, or asks for, that session."""
         self.in_process = 0
@@ -94,7 +94,7 @@ class ZooKeeperServer:
         self._listener = network.listen(process, self.client_port, self._accept)
 
     def listen(self, port: int) -> None:
-        """Take clients at this port from now on; those that are connected stay."""
+        """Accept clients at this port from now on; present connections stay."""
         if port != self.client_port:
             self.client_port = port
             self._listener.close()
@@ -150,7 +150,7 @@ class ZooKeeperServer:
         )
 
     def close_session(self, session: int) -> None:
-        """Submit what ends a session that has expired."""
+        """Submit a closeSession for a session that has expired."""
         role = self.role
         if role is not None:
             self.simulator.trace.append(("expire", self.process.name, session))
@@ -181,7 +181,7 @@ class ZooKeeperServer:
         return result
 
     def note_true_time(self, entry: Entry) -> None:
-        """Keep when an entry was made in truth, for who judges by the log; its clock is wrong."""
+        """Record the true time of an entry for checks of the log, as this host's clock is wrong."""
         self._true_times[entry.header.zxid] = self.process.clock.true_wall() // 1_000_000
 
     def finish(self, request: Request, entry: Entry | None) -> None:
@@ -260,7 +260,7 @@ class ZooKeeperServer:
         return self.words[word](self)
 
     def forget(self, connection: ClientConnection) -> None:
-        """A connection has been closed, by whatever side: its watches go."""
+        """A connection has been closed, by either side: remove it and its watches."""
         self.connections.pop(connection, None)
         self.idle.remove(connection)
         self.watches.remove_connection(connection)

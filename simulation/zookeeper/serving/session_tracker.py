@@ -1,4 +1,4 @@
-"""Who is alive: sessions expire in buckets, a whole bucket at a time (``ExpiryQueue``)."""
+"""Session expiry: sessions expire in buckets, a whole bucket at a time (``ExpiryQueue``)."""
 
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
@@ -21,9 +21,9 @@ class ExpiryQueue(Generic[Element]):
     bucket expire in the order of their touches into it. There is no timer while it is empty.
 
     Args:
-        process: on whose clock.
+        process: the process whose clock counts.
         interval: milliseconds.
-        expire: told of each element, which is in no bucket any more.
+        expire: called with each expired element, after its removal.
     """
 
     __slots__ = (
@@ -51,7 +51,7 @@ class ExpiryQueue(Generic[Element]):
         self._timer: Timer | None = None
 
     def update(self, element: Element, timeout: int) -> None:
-        """It is alive now, and is to be for ``timeout`` milliseconds more."""
+        """Touch an element: it lives for ``timeout`` milliseconds more."""
         interval = self._interval
         now = self._clock.monotonic() // MILLISECOND
         bucket = ((now + timeout) // interval + 1) * interval
@@ -69,7 +69,7 @@ class ExpiryQueue(Generic[Element]):
         members[element] = None
 
     def remove(self, element: Element) -> None:
-        """It does not expire any more; nothing happens if it is not there."""
+        """Remove an element, if present, so that it does not expire."""
         bucket = self._bucket_of.pop(element, None)
         if bucket is not None:
             self._leave(element, bucket)
@@ -121,13 +121,13 @@ class Sessions(Protocol):
     """What a server of any role knows of sessions."""
 
     def touch(self, session: int, timeout: int) -> bool:
-        """A client has asked for something; whether its session may still do so."""
+        """Note a client's request; returns whether its session is still valid."""
 
     def committed(self, session: int, timeout: int) -> None:
-        """Its createSession has been applied."""
+        """A session's createSession has been applied."""
 
     def removed(self, session: int) -> None:
-        """Its closeSession has been applied."""
+        """A session's closeSession has been applied."""
 
     def dump(self) -> str:
         """The first part of the four-letter word ``dump``."""
@@ -170,7 +170,7 @@ class SessionTracker:
         self._queue: ExpiryQueue[int] = ExpiryQueue(process, tick_time, self._over)
 
     def track(self, session: int, timeout: int) -> None:
-        """Know it from now on; its time counts from now."""
+        """Track a session; its timeout counts from now."""
         if session not in self._sessions:
             self._sessions[session] = _Tracked(timeout)
         self._queue.update(session, timeout)
@@ -264,7 +264,7 @@ class LearnerSessionTracker:
         self._touched: dict[int, int] = {}
 
     def touch(self, session: int, timeout: int) -> bool:
-        """Note it; a learner refuses no one."""
+        """Note the session for the next PING; a learner accepts every session."""
         self._touched[session] = timeout
         return True
 
