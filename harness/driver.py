@@ -31,35 +31,35 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT_NS = 50_000_000
 LONGEST_WAIT_S = LONGEST_WAIT_NS / 1e9
-"""How long the driver sleeps at most: requests to stop are not kept waiting longer."""
+"""The longest that the driver sleeps, and so that a request to stop goes unnoticed."""
 
 WATCH_EVENTS_PERIOD_NS = 200_000_000
-"""How often watch events are fetched. Nobody waits for them, and each time costs the links a turn
-and the driver a wait."""
+"""How often watch events are fetched. They are not urgent, and each fetch costs the links' process
+a turn of its loop and the driver a wait for the answer."""
 
 NEVER = 1 << 63
 """A time on the run's clock that no run reaches."""
 
 HUNG_PERIOD_NS = 100_000_000
-"""How often open operations are looked through for those that hang."""
+"""How often open operations are checked for any that hang."""
 
 HEAL_ALL = "heal-all"
-"""The nemesis's last action: mend everything, verify it, and wait for a quorum. When it is done
+"""The nemesis's last action: end every fault, verify that, and wait for a quorum. When it is done,
 the final phase begins."""
 
 
 class Sink(Protocol):
-    """Where records go (the results' history writer)."""
+    """What writes records to the history."""
 
     def append(self, op: Op) -> object:
         """Take one record and give it its index."""
 
     def flush(self) -> None:
-        """Hand everything over to the operating system."""
+        """Hand all records over to the operating system."""
 
 
 class Progress(msgspec.Struct):
-    """Counters for a display. ``faults`` maps a fault's id to what it is, while in force."""
+    """Counters for a display. ``faults``: id -> kind and targets of each fault in force."""
 
     ok: int = 0
     fail: int = 0
@@ -70,21 +70,21 @@ class Progress(msgspec.Struct):
 class Driver:
     """Drives one run from its first operation to its last.
 
-    ``watch_events`` counts those that have been recorded, by client.
+    ``watch_events`` counts the watch events recorded so far, by client.
 
     Args:
         witness: the protected resource.
-        links: watch events are collected from it.
-        sink: the history.
-        roles: kept up to date with every record.
+        links: where watch events are fetched.
+        sink: writes the history.
+        roles: is updated with every record.
         nemesis: runs one action: (f, value) -> the value to be recorded.
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
-        mailbox: where the driver waits for its clients; closed by ``close``.
+        mailbox: where the driver waits for messages; closed by ``close``.
         operation_bound: seconds after which an operation counts as hung: its process is
-            killed and the operation ends unknown. Paused processes have time.
-        watches_left: whether watches that clients leave are recorded, beside the events.
-        stop_requested: asked often; once true everything is healed, nothing more is
-            dispatched, and the run ends when what is open has ended.
+            killed and the operation ends unknown. A paused process is left alone.
+        watches_left: whether the setting of watches is recorded too, beside watch events.
+        stop_requested: called often; once it is true, everything is healed, nothing more is
+            dispatched, and the run ends when all open operations have ended.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Driver:
         self._healing = False
         self._pool: Workers  # from ``open`` on
         self._interpreter: Interpreter  # from ``run`` on
-        self._news = True  # something the interpreter has been told since it was asked
+        self._news = True  # whether the interpreter was told anything since its last poll
         self._ask_again = 0
         self._done = False
         self._deadline = 0
@@ -134,11 +134,11 @@ class Driver:
         return time.monotonic_ns() - self._origin
 
     def notify(self, message: Any) -> None:
-        """Tell the driver something from another thread: a Record, Exited, Started."""
+        """Send the driver a message from another thread: a Record, Exited or Started."""
         self._mailbox.put(message)
 
     def record(self, process: str, f: str, value: Mapping[str, Any] | None = None) -> None:
-        """Append a record that is no operation, from the driver's own thread."""
+        """Append a record that is not of an operation. Only for the driver's own thread."""
         self._append(
             Op(time=self.now(), process=process, type="info", f=f, value=dict(value or {}))
         )
@@ -168,7 +168,7 @@ class Driver:
 
         Args:
             interpreter: what to do.
-            bound: seconds from now after which nothing more is dispatched, come what may.
+            bound: seconds from now after which nothing more is dispatched.
 
         Raises:
             WorkerCrash: a process ended although nobody killed it.
@@ -181,24 +181,25 @@ class Driver:
                 pass
         finally:
             self._actions.put(None)
-            # The history ends with everything that has been seen.
+            # Everything that was seen until now belongs in the history.
             self._take_in(0)
             self._collect_watch_events()
             self._sink.flush()
 
     def close(self) -> None:
-        """Give back what the operating system lent."""
+        """Free the threads that restart clients, and the mailbox."""
         self._restarts.shutdown(cancel_futures=True)
         self._mailbox.close()
 
     def _step(self) -> bool:
-        """Do what is to be done now; whether the run is over."""
+        """Do one turn of the driver's loop. Returns whether the run is over."""
         now = self.now()
         over = now > self._deadline
         if (over or self._stop_requested()) and not self._interpreter.stopped:
             self._interpreter.stop()
             self._news = True
-            # What is paused or cut off would never end, so nothing waits for its turn now.
+            # Operations of paused or cut-off clients would never end, so heal now, whatever the
+            # schedule says.
             self._actions.put(_Action(HEAL_ALL, {}, dispatched=False))
             self._healing = True
         if self._news or now >= self._ask_again:
@@ -206,7 +207,7 @@ class Driver:
         if self._done and not self._healing:
             return True
         if now >= self._watch_events_due:
-            # Now and then, for asking costs a turn of the links' process.
+            # Not in every turn: each fetch costs a turn of the links' process.
             self._watch_events_due = now + WATCH_EVENTS_PERIOD_NS
             self._collect_watch_events()
         wait = LONGEST_WAIT_S
@@ -219,7 +220,7 @@ class Driver:
         return False
 
     def _decide(self, now: int) -> None:
-        """Dispatch what can be, and note how long asking again is useless unless news come."""
+        """Dispatch what can be now, and note until when polling again is useless without news."""
         self._news = False
         while isinstance(decision := self._interpreter.poll(now), Dispatch):
             self._dispatch(decision)
@@ -242,7 +243,7 @@ class Driver:
             error = None
             try:
                 value = self._nemesis(action.f, action.value)
-            except Exception as problem:  # stands in the history, and so in the verdict
+            except Exception as problem:  # is recorded in the history, so the verdict knows it
                 error = f"{type(problem).__name__}: {problem}"
                 value = {**action.value, "verified": False, "detail": error}
             self.notify(_Told(action, self._nemesis_op("info", action.f, value, error)))
@@ -253,7 +254,7 @@ class Driver:
         return Op(time=self.now(), process=NEMESIS, type=kind, f=f, value=value, error=error)
 
     def _take_in(self, wait: float) -> None:
-        """Hand over what was recorded, then wait for messages and act on them.
+        """Flush the history, then wait for messages and act on them.
 
         In this order, so that a client that waits for its next operation does not wait for the
         disk as well.
@@ -296,7 +297,7 @@ class Driver:
                 self._append(report.op())
             elif isinstance(report, Act):
                 accepted, order = self._witness.act(report.token)
-                # Recorded before it is answered: what the client does next comes later.
+                # Recorded before it is answered: what the client does next is recorded later.
                 self.record(
                     "witness",
                     "act",
@@ -338,7 +339,7 @@ class Driver:
             self._pool.send(client, Open(process))
 
     def _on_exit(self, client: int) -> None:
-        """Take in what a killed process still said, then end what it had open."""
+        """Handle a killed process's last messages, then end its open operation as unknown."""
         while reports := self._pool.receive(client):
             self._handle(client, reports)
         self._mailbox.unwatch(client)
@@ -357,7 +358,7 @@ class Driver:
             return
         lost = {"process": running.process, "f": running.f, "value": running.value}
         if not running.invoked:
-            # It may have been called just before the end: from its dispatch on at the earliest.
+            # It may have been called just before the kill, but not before its dispatch.
             self._append(Op(time=min(running.since, killed_at), type="invoke", **lost))
         self._append(Op(time=self.now(), type="info", error=CLIENT_KILLED, **lost))
 
@@ -375,7 +376,7 @@ class Driver:
             self.record("control", "phase", {"phase": "final", **healed})
 
     def _end_hung_operations(self) -> None:
-        """Kill workers that do not come back from an operation: its end stays unknown."""
+        """Kill workers whose operation hangs; its outcome stays unknown."""
         now = self.now()
         for thread, running in list(self._interpreter.open.items()):
             if (
@@ -384,7 +385,7 @@ class Driver:
                 and self._pool.state(thread) == "running"
             ):
                 self._pool.kill(thread)
-                # Waits until it is open again, which takes this thread to come about.
+                # On another thread: a restart waits until this one has opened the client.
                 self._restarts.submit(self._restart, thread)
 
     def _restart(self, client: int) -> None:
@@ -394,7 +395,7 @@ class Driver:
             log.exception("client c%d hung, was killed, and did not come back", client)
 
     def _append(self, op: Op) -> None:
-        """Put a record into the history; a client's operations are the interpreter's news."""
+        """Append a record to the history; the interpreter is told of clients' operations."""
         if isinstance(op.process, int):
             if op.type != "invoke":
                 setattr(self.progress, op.type, getattr(self.progress, op.type) + 1)
@@ -409,7 +410,7 @@ class Driver:
         self._roles.observe(op)
 
     def _reopen(self, client: int, process: Process) -> None:
-        """A process was retired: unless it is dead its client goes on as the next one."""
+        """Have a client whose process was retired go on as the next one, unless it was killed."""
         assert isinstance(process, int)
         if not self._pool.killed(client):
             self._interpreter.suspend(client)
@@ -417,7 +418,7 @@ class Driver:
 
 
 class _Action(msgspec.Struct, frozen=True):
-    """Something for the nemesis to do; ``dispatched`` if the interpreter waits for its end."""
+    """Something for the nemesis to do; ``dispatched``: the interpreter waits for its end."""
 
     f: str
     value: dict[str, Any]

@@ -11,15 +11,16 @@ from typing import Literal, Protocol
 from rumpus.harness.simulated_faults import Machines
 
 Grudge = Mapping[str, frozenset[str]]
-"""Who refuses packets from whom: node -> the nodes whose packets it drops. One-way by nature."""
+"""Jepsen's grudge: node -> the nodes whose packets it drops, in that direction only."""
 
 NodeState = Literal["running", "paused", "dead", "removed", "unplugged"]
-"""``removed`` and ``unplugged`` (from the network) are somebody else's doing, and stay so."""
+"""``removed`` and ``unplugged`` (from the network): done from outside the harness, which does not
+undo them."""
 
 
 Capability = Literal["kill", "pause", "partition", "delay", "loss", "simulation"]
-"""What faults may need of an ensemble. ``kill`` and ``pause``: of server processes. ``partition``,
-``delay`` and ``loss``: of packets between servers. ``simulation``: all of
+"""What an ensemble may support and a fault may need. ``kill`` and ``pause``: of server processes.
+``partition``, ``delay`` and ``loss``: of packets between servers. ``simulation``: all of
 ``harness.simulated_faults``."""
 
 
@@ -32,7 +33,7 @@ class EnvironmentRefusal(Exception):  # noqa: N818 - a refusal, not an error of 
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether something can be had here, and if not, why and what would be needed."""
+    """Whether this host offers something; if not, why, and what would be needed."""
 
     available: bool
     why: str = ""
@@ -46,7 +47,7 @@ class Ensemble(Protocol):
     nodes: tuple[str, ...]
     """Names of the servers, in order of their ids."""
     machines: Machines | None
-    """The machines that they run on, where these can be troubled; None with real ones."""
+    """The servers' machines, where faults can be injected into them; None if they are real."""
 
     def start(self) -> None:
         """Bring all servers up and return once a quorum serves and every node answers.
@@ -83,7 +84,7 @@ class Ensemble(Protocol):
         """Remove the partition, if there is one."""
 
     def state(self, node: str) -> NodeState:
-        """What the server's process is doing, as the engine sees it."""
+        """The state of the server's process, as Docker or the simulation reports it."""
 
     def grudge(self) -> dict[str, frozenset[str]]:
         """The partition in force, as read back from the nodes' own packet filters.
@@ -92,9 +93,9 @@ class Ensemble(Protocol):
         """
 
     def reaches(self, source: str, target: str) -> bool:
-        """Whether packets pass both ways between two nodes' quorum network now.
+        """Whether packets pass both ways between two nodes on the quorum network now.
 
-        Tried for real. Says nothing of the servers: a node whose server is dead is reached.
+        Tried for real. A node can be reached even if its server is dead.
         """
 
     def serves(self, node: str) -> bool:
@@ -103,8 +104,8 @@ class Ensemble(Protocol):
     def leader(self) -> str | None:
         """The node that leads and serves, found by ``srvr``; None if there is none now.
 
-        Where two claim to lead (one deposed that has not noticed), the one with the higher
-        epoch in its zxid.
+        Where two servers claim to lead (one was deposed and has not noticed), it is the one with
+        the higher epoch in its zxid.
         """
 
     def gather(self, destination: Path) -> None:
@@ -116,7 +117,7 @@ class Ensemble(Protocol):
         """
 
     def probe(self) -> Mapping[Capability, Availability]:
-        """What this host allows; what is missing is never available with such an ensemble."""
+        """What this host allows. A capability left out is never available with this ensemble."""
 
 
 def without_connection(grudge: Grudge) -> set[frozenset[str]]:

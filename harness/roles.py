@@ -1,6 +1,6 @@
-"""Who holds and who waits, as far as the control process has seen.
+"""Which clients hold (a lock, say) and which wait, as far as the control process has seen.
 
-Kept up to date by the driver with every record; read by the nemesis when it aims.
+The driver updates this with every record; the nemesis reads it to choose its targets.
 """
 
 from rumpus.checker.history import Op
@@ -8,7 +8,7 @@ from rumpus.checker.holds import Words
 
 
 class RoleTracker:
-    """Fulfils ``harness.clients.clients.Roles`` from the records of a run."""
+    """Implements ``harness.clients.clients.Roles`` from the records of a run."""
 
     def __init__(self, clients: int, words: Words) -> None:
         self._clients = clients
@@ -18,7 +18,7 @@ class RoleTracker:
         self._unasked: set[int] = set()
 
     def observe(self, op: Op) -> None:
-        """Take in a record: a client's operation, or that its process is gone."""
+        """Take in a record: of an operation, of the end of a client's process, or of its belief."""
         if op.process == "session" and op.f == "exited":
             self._holders.pop(op.value["client"], None)
             self._waiting.pop(op.value["client"], None)
@@ -39,7 +39,7 @@ class RoleTracker:
             self._holders.pop(client, None)
 
     def _heed_belief(self, op: Op) -> None:
-        """Who comes to hold without an operation that asks for it holds while it believes."""
+        """A client that holds without an operation that asks for it: while it believes so."""
         client = op.value["client"]
         if op.f == "believes" and client not in self._holders:
             self._holders[client] = op.time
@@ -49,7 +49,7 @@ class RoleTracker:
             self._unasked.discard(client)
 
     def holder(self) -> int | None:
-        """The client that was granted last and has not begun to let go; None if nobody."""
+        """The holder that was granted last and has not begun its release; None if nobody holds."""
         # A copy, because the nemesis asks from a thread of its own.
         holders = dict(self._holders)
         return max(holders, key=lambda client: holders[client]) if holders else None

@@ -31,17 +31,17 @@ LEADER_PERIOD_S = 0.5
 """How often the servers are asked who leads."""
 
 OUTSIDE_PERIOD_S = 0.5
-"""How often the servers are looked at for what somebody else has done to them."""
+"""How often the servers are checked for interference from outside the harness."""
 
 CLOCKS_MOVED_NS = 200_000
-"""By how much the wall clock may move against the monotonic one before both are read anew."""
+"""By how much the wall clock may move against the monotonic one before readings are kept."""
 
 LONGEST_AFTER_LOAD_S = 150.0
-"""Healing, the final phase and all must be over this long after the load's end."""
+"""Everything after the load, healing and the final phase, must be over in this time."""
 
 
 class ScheduledAction(Protocol):
-    """When the nemesis does what: nanoseconds after the load began."""
+    """A planned action of the nemesis; ``time`` is in nanoseconds after the load began."""
 
     time: int
     f: str
@@ -55,13 +55,13 @@ class Nemesis(Protocol):
         """All planned actions, each a ``ScheduledAction``, in order of time."""
 
     def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
-        """Do one of them; blocks; what is to be recorded of it."""
+        """Do a planned action and return the value to be recorded. Blocks until it is done."""
 
     def outside(self) -> dict[str, str] | None:
-        """Servers that somebody else has troubled, with words; None if that is not known now."""
+        """Server -> what was done to it from outside the harness; None if not known now."""
 
     def heal_all(self) -> dict[str, Any]:
-        """Mend everything and verify it: ``verified``, ``detail``, and ``healed``, a list."""
+        """End every fault, and verify that: ``verified``, ``detail``, and ``healed``, a list."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,15 @@ class Run:
     """What a run does.
 
     Args:
-        clients: what they are.
-        count: how many.
+        clients: what the clients run.
+        count: how many clients.
         words: names of the workload's operations.
-        load: what the clients do; is told when the load's time is up (ns on the run's clock).
-        final: what they do afterwards, with every fault healed.
+        load: makes the clients' load from when its time is up (ns on the run's clock).
+        final: what the clients do afterwards, with every fault healed.
+        time_limit: how long the load lasts, in seconds.
         cleanup: ``f`` of an operation of unknown outcome -> ``f`` that undoes it.
         fencing: whether the witness checks tokens.
-        watches_left: whether the history has the watches that clients leave, beside the events.
+        watches_left: whether the setting of watches is recorded too, beside watch events.
         test: what the history's first record says of the run.
     """
 
@@ -101,7 +102,7 @@ class Status:
     leader: str | None = None
     origin: int = 0
     anchors: list[dict[str, int]] = field(default_factory=list)
-    """Readings of both clocks whenever the one had moved against the other."""
+    """Readings of the monotonic and the wall clock whenever one had moved against the other."""
 
 
 def perform(
@@ -120,22 +121,22 @@ def perform(
     workers: Callable[..., Workers] = WorkerPool,
     mailbox: Callable[[], Mailbox] = StreamMailbox,
 ) -> None:
-    """Perform a run, whatever happens leaving nothing behind but its records.
+    """Perform a run. Whatever happens, only its records are left behind.
 
     Args:
         run: what to do.
         ensemble: not started yet; torn down in any case.
         connect: makes the links, given where each node is and the number of clients.
         nemesis: makes the nemesis for this run.
-        sink: the history.
+        sink: writes the history.
         logs: directory for the clients' logs.
         nodes: directory into which the servers' logs and data are gathered.
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
         status: kept up to date.
-        step: told in words what is being done now.
+        step: called with a description of what is being done now.
         stop_requested: once true the run heals, gathers and ends as soon as it can.
         workers: makes the clients' processes; called as ``WorkerPool`` is.
-        mailbox: makes that in which the driver waits for them.
+        mailbox: makes the mailbox in which the driver waits for messages.
 
     Raises:
         EnvironmentRefusal: the host does not allow it.
@@ -245,7 +246,7 @@ def _drive(
 
 
 def _whole(run: Run, nemesis: Nemesis, began: int) -> Generator:
-    """The load under faults, healing as soon as it is over, then the final phase."""
+    """The run's generator: load under faults, then healing, then the final phase."""
     faults = [
         Invocation(action.f, action.value, time=began + action.time)
         for action in nemesis.schedule()
@@ -280,7 +281,7 @@ def _watch_leader(ensemble: Ensemble, driver: Driver, status: Status) -> Iterato
 
 @contextlib.contextmanager
 def _watch_outside(ensemble: Ensemble, nemesis: Nemesis, driver: Driver) -> Iterator[None]:
-    """Look for what somebody else does to real servers, on a thread of its own, and record it."""
+    """Record interference with real servers from outside the harness, on a thread of its own."""
     if ensemble.kind != "docker":
         yield
         return
@@ -311,7 +312,7 @@ def _watch_outside(ensemble: Ensemble, nemesis: Nemesis, driver: Driver) -> Iter
 
 @contextlib.contextmanager
 def _looking(name: str, look: Callable[[], None], period: float) -> Iterator[None]:
-    """Look over and over while the block runs, on a thread of its own, ``period`` seconds apart."""
+    """Call ``look`` every ``period`` seconds while the block runs, on a thread of its own."""
     over = threading.Event()
 
     def watch() -> None:
@@ -329,9 +330,9 @@ def _looking(name: str, look: Callable[[], None], period: float) -> Iterator[Non
 
 
 def _read_clocks(status: Status, before: dict[str, int]) -> dict[str, int]:
-    """Read both clocks; note it, and the reading before, where the one moved against the other.
+    """Read both clocks. Where one moved against the other, keep this reading and the one before.
 
-    Both, so that a wall clock that is set puts only the time between the two in doubt.
+    With both kept, setting the wall clock leaves only the time between the two in doubt.
     """
     reading = monotonic_and_wall(status.origin)
     noted = status.anchors[-1] if status.anchors else before
@@ -347,7 +348,7 @@ def _ahead(reading: dict[str, int]) -> int:
 def _gathering(
     ensemble: Ensemble, nodes: Path, step: Callable[[str], None]
 ) -> Callable[[object, BaseException | None, object], None]:
-    """What an exit stack is to do: gather the servers' logs. An earlier error stays the error."""
+    """An exit callback that gathers the servers' logs. An earlier error stays the one raised."""
 
     def gather(_type: object, earlier: BaseException | None, _trace: object) -> None:
         step("gathering logs")

@@ -1,9 +1,9 @@
-"""What only simulated machines and networks suffer on command.
+"""Faults that only simulated machines and networks can be given.
 
-Power, disks, clocks, threads and single requests.
+They concern power, disks, clocks, threads and single requests.
 
-An ensemble, clients and links that offer it say so by attributes of these types; where they are
-None, faults that need them are refused by name (``nemesis.registry.require``).
+An ensemble, clients and links that support them have attributes of these types; where an attribute
+is None, faults that need it are refused by name (``nemesis.registry.require``).
 """
 
 from collections.abc import Iterable
@@ -13,15 +13,16 @@ import msgspec
 
 DiskTrouble = Literal["slow", "full", "lying"]
 """``slow``: every fsync takes fifty times as long. ``full``: nothing more can be written, so that a
-server ends. ``lying``: fsync reports success and keeps nothing safe."""
+server exits. ``lying``: fsync reports success and makes nothing durable."""
 
 RequestAction = Literal["drop-reply", "hold-reply", "cut-before", "cut-after"]
-"""What is done about a request: its reply is swallowed and the connection reset; its reply, and all
-after it, is held back for a while; the connection is reset before it passes; or just after."""
+"""What is done about a request. ``drop-reply``: its reply is swallowed and the connection reset.
+``hold-reply``: its reply, and all after it, is held back for a while. ``cut-before`` and
+``cut-after``: the connection is reset before the request passes, or just after."""
 
 
 class RequestTrigger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is done about one request of a client, and which.
+    """An action to take on one request of a client.
 
     Args:
         action: what is done.
@@ -44,45 +45,45 @@ class ArmedTrigger(Protocol):
     """When it acted, in monotonic nanoseconds; None: not yet."""
 
     def withdraw(self) -> None:
-        """Take it away, whether it has acted or not."""
+        """Disarm the trigger, whether it has acted or not."""
 
 
 class Machines(Protocol):
     """The machines that servers run on."""
 
     def power_off(self, node: str) -> None:
-        """Cut the power: the server is gone, and so is what was not synced, or part of it."""
+        """Cut the power: the server is gone, and so is all or part of what was not synced."""
 
     def trouble_disk(self, node: str, trouble: DiskTrouble) -> None:
-        """Let a disk have this trouble, in place of any earlier one."""
+        """Give a disk this trouble, in place of any earlier one."""
 
     def disk_trouble(self, node: str) -> DiskTrouble | None:
         """What is wrong with a disk now."""
 
     def mend_disk(self, node: str) -> None:
-        """End it."""
+        """End a disk's trouble."""
 
     def skew_clock(self, node: str, *, step: float, rate: float) -> None:
-        """Set the wall clock forward by seconds, and have both clocks run at this rate."""
+        """Set the wall clock ``step`` seconds forward; both clocks then run at this rate."""
 
     def clock_rate(self, node: str) -> float:
-        """How fast its clocks run; 1: right."""
+        """How fast its clocks run; 1: at the right speed."""
 
     def delay_replication(self, node: str, seconds: float) -> None:
-        """Have what other servers send to a server arrive so much later; 0: no later than ever."""
+        """Delay what other servers send to a server by so many seconds; 0: no delay."""
 
     def replication_delay(self, node: str) -> float:
-        """By how many seconds it arrives later now."""
+        """The seconds by which such traffic is delayed now."""
 
     def applied(self, node: str) -> int:
         """The zxid of the last transaction that a server has applied; 0: it has never run."""
 
 
 class ClientMachines(Protocol):
-    """The insides of client processes."""
+    """Client processes whose threads and clocks can be given faults."""
 
     def stall(self, client: int, choice: float) -> str:
-        """Keep one of its threads from running; which one.
+        """Keep one of the client's threads from running; returns which one.
 
         Args:
             client: its number.
@@ -93,13 +94,13 @@ class ClientMachines(Protocol):
         """Let all its threads run again."""
 
     def stalled(self, client: int) -> str | None:
-        """Which of its threads does not run."""
+        """Which of its threads is stalled; None if none is."""
 
     def skew_clock(self, client: int, *, step: float, rate: float) -> None:
-        """Set its wall clock forward by seconds, and have its clocks run at this rate."""
+        """Set its wall clock ``step`` seconds forward; its clocks then run at this rate."""
 
     def clock_rate(self, client: int) -> float:
-        """How fast its clocks run; 1: right."""
+        """How fast its clocks run; 1: at the right speed."""
 
 
 class TriggerLinks(Protocol):

@@ -1,4 +1,4 @@
-"""What a server says of itself: the four-letter word ``srvr`` over the client port."""
+"""A server's status, from the four-letter word ``srvr`` on the client port."""
 
 import re
 import socket
@@ -19,7 +19,7 @@ class Srvr(NamedTuple):
 
     @property
     def epoch(self) -> int:
-        """The upper half of the zxid: the reign in which it was given."""
+        """The upper half of the zxid: the epoch of the leader that assigned it."""
         return self.zxid >> 32
 
 
@@ -48,6 +48,6 @@ def ask(address: tuple[str, int], *, timeout: float = 1.0) -> Srvr | None:
                     return parse(answer.decode(errors="replace"))
                 answer += part
     except OSError:
-        # Dead, paused or cut off: a server that gives no answer is what None means.
+        # The server is dead, paused or cut off: None stands for that.
         return None
     return None

@@ -1,8 +1,8 @@
 """The witness: the resource that a lock is there to protect.
 
 It lives in the control process, where no fault reaches it, and puts all actions into one
-order. With fencing it refuses a token lower than the highest it has seen, as a storage does
-that checks tokens (Kleppmann 2016; Chubby's sequencers).
+order. With fencing it refuses a token lower than the highest it has seen, as storage does
+that checks fencing tokens (Kleppmann 2016; Chubby's sequencers).
 """
 
 
@@ -18,8 +18,8 @@ class Witness:
     def act(self, token: int | None) -> tuple[bool, int]:
         """One action: whether it is accepted, and its place in the order of all actions.
 
-        With fencing on, an action without a token is refused: a holder whose recipe promises
-        tokens may still have got none, for the reply that told it was lost.
+        With fencing on, an action without a token is refused: even where the recipe
+        promises tokens, a holder has none if the reply with its token was lost.
         """
         order = self.actions
         self.actions += 1

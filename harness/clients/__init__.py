@@ -1,1 +1,1 @@
-"""The clients of a run: their processes, and what is said between them and the run."""
+"""The clients of a run: their processes, and the messages between them and the run."""

@@ -1,6 +1,6 @@
 """What runs inside a client's process: a kazoo client, the workload's client, and their records.
 
-It is given its channel and its clock, so that the same body runs as a real process and in a
+It is given its channel and its clock, so that the same body runs in a real process and in a
 simulated one.
 """
 
@@ -20,10 +20,12 @@ CONNECT_PATIENCE_S = 10.0
 """How long a new client waits for its first session before it begins without one."""
 
 BELIEF_PERIOD_S = 0.02
-"""How often the belief is looked at while the connection is in doubt, or while it has an end."""
+"""How often the belief (``WorkloadClient.believes``) is polled while the connection is in doubt, or
+while the belief expires by itself."""
 
 LEAST_EXTENSION_NS = 1_000_000
-"""By how much the end of a belief must move to be recorded anew: clocks are read one by one."""
+"""By how much the end of a belief must move to be recorded again. It is computed from two readings
+of the clock, and so moves a little each time."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Leaves(Exception):  # noqa: N818 - what is asked for, not a fault
-    """Raised by an operation: the client is done in this session, and comes back in another one."""
+    """Raised by an operation to have the client closed, and opened again with a new session."""
 
 
 class WorkloadClient(Protocol):
@@ -44,7 +46,7 @@ class WorkloadClient(Protocol):
     grants: str
     """The operation whose ok begins the client's belief that it holds."""
     ends: str
-    """The operation whose call ends it."""
+    """The operation whose call ends that belief."""
 
     def invoke(self, f: str, value: Any) -> Outcome:
         """Run one operation.
@@ -56,8 +58,8 @@ class WorkloadClient(Protocol):
     def believes(self) -> bool | float:
         """Whether the client believes at this moment that it holds. Must not block.
 
-        A number says so, too, and for how many seconds from now at most, unless it is renewed:
-        a process that is frozen then goes on believing until that time only.
+        A number means yes, for at most so many seconds from now unless it is renewed: a process
+        that is frozen then goes on believing until that time only.
         """
 
 
@@ -67,9 +69,9 @@ class ClientContext(msgspec.Struct, frozen=True):
     ``act`` performs one action on the protected resource under a token; the witness's answer
     says whether it was accepted. ``session`` gives the latest session as a hex string, None
     before the first. ``home`` has the files that outlive the client's process; at ``host`` it can
-    listen (port 0: any free one), and be reached by every other client. A client that comes to
-    hold, or stops, while it runs no operation calls ``look_at_belief`` then, to have it recorded;
-    not with a lock held that its ``believes`` needs.
+    listen (port 0: any free one), and be reached by every other client. A client that begins or
+    ceases to hold while it runs no operation must call ``look_at_belief``, to have that recorded;
+    but not while it has a lock that its ``believes`` needs.
     """
 
     client: int
@@ -132,7 +134,7 @@ class ClientBody:
         self._to_be_watched = threading.Event()
 
     def run(self) -> None:
-        """Obey until the end."""
+        """Obey commands until the channel ends."""
         threading.Thread(target=self._watch_belief, name="belief", daemon=True).start()
         while (command := self._receive()) is not None:
             if isinstance(command, Run):
@@ -142,7 +144,7 @@ class ClientBody:
 
     def _open(self, process: int) -> None:
         if self._kazoo is not None and not self._broken:
-            # Only an outcome is unknown: the client goes on in its session, as users' do.
+            # Only an outcome is unknown: the client keeps its session, as an application would.
             self._process = process
             self._send(Ready(process, connected=True))
             return
@@ -222,7 +224,7 @@ class ClientBody:
         return answer
 
     def _session(self) -> str | None:
-        """The present session, or the latest one: kazoo tells none while it is disconnected."""
+        """The present session, or the latest one: kazoo gives none while it is disconnected."""
         identity = self._kazoo.client_id if self._kazoo is not None else None
         if identity and identity[0]:
             self._latest_session = f"0x{identity[0] & 0xFFFFFFFFFFFFFFFF:x}"
@@ -244,7 +246,7 @@ class ClientBody:
         self._look_at_belief()
 
     def _look_at_belief(self) -> None:
-        """Record it when the belief has changed since the last look."""
+        """Record the belief if it has changed since the last look."""
         with self._belief_lock:
             workload = self._workload
             if workload is not None:
@@ -268,10 +270,10 @@ class ClientBody:
         return end > known + LEAST_EXTENSION_NS
 
     def _watch_belief(self) -> None:
-        """Recipes may notice a lost session a little after kazoo does: look until they do.
+        """Poll the belief: a recipe may notice a lost session a little after kazoo does.
 
-        A belief that has an end by itself is looked at until its holder lets go: it may come
-        back.
+        A belief that expires by itself is polled until its holder calls ``ends``, even when it
+        has expired: it may be renewed.
         """
         period = threading.Event()
         while True:

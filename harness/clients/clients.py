@@ -1,4 +1,4 @@
-"""The client processes of a run, as something that can be broken, and who of them matters."""
+"""The client processes of a run, as targets of faults, and their roles in the recipe."""
 
 from typing import Literal, Protocol
 
@@ -8,11 +8,11 @@ ClientState = Literal["running", "paused", "dead"]
 
 
 class Clients(Protocol):
-    """One process a client, numbered from 0. All calls block until done."""
+    """One process per client, numbered from 0. All calls block until done."""
 
     count: int
     machines: ClientMachines | None
-    """Their insides, where these can be troubled; None with real processes."""
+    """Faults inside the processes, where they are simulated; None with real ones."""
 
     def pause(self, client: int) -> None:
         """Freeze a client's process (SIGSTOP)."""
@@ -21,7 +21,7 @@ class Clients(Protocol):
         """Unfreeze it (SIGCONT)."""
 
     def kill(self, client: int) -> None:
-        """Kill its process (SIGKILL): its open operation ends unknown, its session lingers."""
+        """Kill its process (SIGKILL): its open operation ends unknown, its session only expires."""
 
     def restart(self, client: int) -> None:
         """Start a killed client anew, as a new process with a new session."""
@@ -31,10 +31,10 @@ class Clients(Protocol):
 
 
 class Roles(Protocol):
-    """Who plays which part in the recipe at this moment, as far as the control process saw."""
+    """Which client has which role in the recipe now, as far as the control process has seen."""
 
     def holder(self) -> int | None:
-        """The client that was granted last and has not begun to let go; None if nobody."""
+        """The holder that was granted last and has not begun its release; None if nobody holds."""
 
     def next_in_line(self) -> int | None:
         """The client that has been waiting longest; None if nobody waits."""

@@ -1,7 +1,7 @@
-"""Files of a client that outlive its process: what a database writes its log to.
+"""Files of a client that outlive its process, as a database's log does.
 
-Append-only, so that what was once there stays there whatever kills the process. A process that is
-killed while it appends may leave any prefix of what it was appending: readers must know a torn end.
+Append-only, so that what was written once stays, whatever kills the process. A process that is
+killed while it appends may leave any prefix of what it was appending: readers must detect a torn end.
 """
 
 import os
@@ -10,13 +10,13 @@ from typing import Protocol
 
 
 class Home(Protocol):
-    """The files of one client, by name. Whoever runs as that client next finds them again."""
+    """The files of one client, by name. The client's next process finds them again."""
 
     def read(self, name: str) -> bytes:
         """All of a file; empty if nothing was ever appended."""
 
     def append(self, name: str, data: bytes) -> None:
-        """Write at the end. Safe once this returns.
+        """Write at the end. Durable once this returns.
 
         Raises:
             OSError: it could not be written, or only in part.
@@ -37,7 +37,7 @@ class DirectoryHome:
             return b""
 
     def append(self, name: str, data: bytes) -> None:
-        """Write at the end, and have the operating system save it."""
+        """Write at the end, and fsync."""
         self._directory.mkdir(parents=True, exist_ok=True)
         with (self._directory / name).open("ab") as file:
             file.write(data)

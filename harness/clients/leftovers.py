@@ -1,7 +1,7 @@
-"""What clients have left on the servers, looked at in the final phase.
+"""Znodes that clients have left on the servers, looked for in the final phase.
 
-All of these raise what kazoo raises; an operation that uses them changes nothing
-(``operation(changes=False)``).
+These functions raise what kazoo raises. They only read, so operations that use them can be declared
+``operation(changes=False)``.
 """
 
 import time
@@ -13,10 +13,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 REQUEST_PATIENCE_S: Final = 5.0
-"""How long a look may take."""
+"""How long a request may take, in seconds."""
 
 PAUSE_S: Final = 0.2
-"""From one look to the next."""
+"""Seconds from one look to the next."""
 
 Left = TypeVar("Left")
 
@@ -30,18 +30,18 @@ class Node(TypedDict):
 
 
 class Leftovers(TypedDict):
-    """What an operation tells that looks for them."""
+    """The value of an operation that looks for leftovers."""
 
     nodes: list[Node]
 
 
 def hexadecimal(session: int) -> str:
-    """A session's id as histories have it."""
+    """A session's id as it is written in histories."""
     return f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"
 
 
 def names_in(kazoo: KazooClient, folder: str) -> list[str]:
-    """A znode's children in order, by all that was committed before; [] without it."""
+    """A znode's children in order, after a sync; [] if there is no such znode."""
     kazoo.sync_async(folder).get(timeout=REQUEST_PATIENCE_S)
     try:
         return sorted(kazoo.get_children_async(folder).get(timeout=REQUEST_PATIENCE_S))
@@ -50,12 +50,12 @@ def names_in(kazoo: KazooClient, folder: str) -> list[str]:
 
 
 def children_of(kazoo: KazooClient, folder: str) -> list[str]:
-    """The same, as paths."""
+    """The same children, as paths."""
     return [f"{folder}/{name}" for name in names_in(kazoo, folder)]
 
 
 def nodes_at(kazoo: KazooClient, paths: Iterable[str]) -> list[Node]:
-    """Those of the znodes that exist."""
+    """The znodes at these paths, without those that do not exist."""
     nodes = []
     for path in paths:
         stat = kazoo.exists_async(path).get(timeout=REQUEST_PATIENCE_S)
@@ -66,11 +66,11 @@ def nodes_at(kazoo: KazooClient, paths: Iterable[str]) -> list[Node]:
 
 
 def until_nothing_is_left(look: Callable[[], Left], patience: float) -> Left:
-    """Look again and again until there is nothing, and return the last look.
+    """Look again and again until nothing is left, and return what the last look saw.
 
     Args:
-        look: what is left; false if nothing is.
-        patience: seconds to go on; longer than sessions of the dead take to expire.
+        look: returns what is left; false if nothing is.
+        patience: seconds to go on; longer than dead clients' sessions take to expire.
     """
     return look_until(not_, look, patience)
 
@@ -81,11 +81,11 @@ def look_until(
     patience: float,
     pause: float = PAUSE_S,
 ) -> Left:
-    """Look again and again until a look is as it should be, and return the last one.
+    """Look again and again until what is seen is as it should be, and return the last of it.
 
     Args:
-        settled: whether it is.
-        look: what is seen.
+        settled: whether what was seen is as it should be.
+        look: returns what is seen now.
         patience: seconds to go on.
         pause: seconds from one look to the next.
     """

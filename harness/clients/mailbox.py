@@ -1,7 +1,7 @@
-"""Where the driver waits: for what clients say, and for what other threads tell it.
+"""Where the driver waits for messages from clients and from other threads.
 
-There is one for each world. ``StreamMailbox`` waits on sockets and a pipe, in real time; the
-simulation's waits on virtual time (``harness.simulated.workers``).
+There are two kinds. ``StreamMailbox`` waits on sockets and a pipe, in real time; the simulation's
+mailbox waits in virtual time (``harness.simulated.workers``).
 """
 
 import contextlib
@@ -21,23 +21,23 @@ class Mailbox(Protocol):
         """Leave a message for the driver; from any thread, also after ``close``."""
 
     def watch(self, client: int, stream: Any) -> None:
-        """Wait for what this client says, too."""
+        """Wait for messages on this client's channel, too."""
 
     def unwatch(self, client: int) -> None:
-        """Not any more."""
+        """Wait for this client no more."""
 
     def wait(self, seconds: float) -> list[int]:
-        """Wait until somebody has said something, at most so long.
+        """Wait until a client or a thread has sent something, at most so long.
 
         Returns:
             The clients that have.
         """
 
     def messages(self) -> Iterator[Any]:
-        """What has been put, in order, until nothing is left."""
+        """Takes out the messages that were put, in order, until none is left."""
 
     def close(self) -> None:
-        """Give back what the operating system lent."""
+        """Free what it has open."""
 
 
 class StreamMailbox:
@@ -59,7 +59,7 @@ class StreamMailbox:
         self._messages.put(message)
         with self._closing:
             if not self._closed:
-                with contextlib.suppress(BlockingIOError):  # full of wake-ups already
+                with contextlib.suppress(BlockingIOError):  # the pipe is full of wake-ups already
                     os.write(self._wake_write, b"x")
 
     def watch(self, client: int, stream: socket.socket) -> None:
@@ -68,7 +68,7 @@ class StreamMailbox:
         self._selector.register(stream, selectors.EVENT_READ, client)
 
     def unwatch(self, client: int) -> None:
-        """Not any more."""
+        """Wait for this client no more."""
         self._selector.unregister(self._streams.pop(client))
 
     def wait(self, seconds: float) -> list[int]:
@@ -82,7 +82,7 @@ class StreamMailbox:
         return speakers
 
     def messages(self) -> Iterator[Any]:
-        """What has been put, in order, until nothing is left."""
+        """Takes out the messages that were put, in order, until none is left."""
         while not self._messages.empty():
             yield self._messages.get()
 
@@ -95,6 +95,6 @@ class StreamMailbox:
         os.close(self._wake_write)
 
     def _drain_wake_ups(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # all read
+        with contextlib.suppress(BlockingIOError):  # the pipe is empty
             while os.read(self._wake_read, 4096):
                 pass

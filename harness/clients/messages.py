@@ -1,7 +1,7 @@
-"""What the control process and a client's process say to each other.
+"""The messages between the control process and a client's process.
 
-Frames are a four-byte big-endian length and a msgpack body. A control process that goes away
-closes the channel; so does a client process that dies.
+A frame is a four-byte big-endian length and a msgpack body. The channel closes when either
+process ends.
 """
 
 import struct
@@ -13,7 +13,7 @@ from rumpus.checker.history import Op, OpType, Process
 
 
 class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """Go on as this process. Answered with ``Ready``.
+    """Go on as this process, one of Jepsen's logical processes. Answered with ``Ready``.
 
     A client that is not open yet, or whose last operation raised, begins with a new session.
     """
@@ -30,10 +30,10 @@ class Run(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
 
 
 class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """The witness's answer to ``Act``: whether the action counted, and its place in the order.
+    """The witness's answer to ``Act``: whether the action was accepted, and its place in the order.
 
     ``linger`` asks the client to go on acting while it believes that it holds, because its
-    links are broken now: that is when a wrong belief does harm, and when to look for one.
+    links are broken now: that is when the belief may be wrong, and actions would show it.
     """
 
     accepted: bool
@@ -52,7 +52,7 @@ class Ready(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
 
 
 class Record(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """Something for the history, with the time at which it happened here."""
+    """Something for the history, with the time at which it happened at the sender."""
 
     time: int
     process: Process
@@ -62,7 +62,7 @@ class Record(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     error: str | None = None
 
     def op(self) -> Op:
-        """The same as a record of the history, still without an index."""
+        """This as a record of the history, still without an index."""
         return Op(
             time=self.time,
             process=self.process,
@@ -89,7 +89,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def frame(message: msgspec.Struct) -> bytes:
-    """A message as it goes over the channel."""
+    """A message as a frame on the channel."""
     body = _encoder.encode(message)
     return _LENGTH.pack(len(body)) + body
 

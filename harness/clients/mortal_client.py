@@ -1,7 +1,7 @@
-"""A kazoo client that dies at its n-th write: how an operation is given up half-way on purpose.
+"""A kazoo client that fails at its n-th write, to abandon an operation half-way on purpose.
 
-Whoever uses it for one call sees a process die between two requests, at exactly that step, with
-its session still alive, as a process does that hangs.
+To others, the call looks like a process that stopped between two requests, at exactly that step,
+with its session still alive: a process that hangs.
 """
 
 from typing import Any
@@ -12,15 +12,15 @@ from rumpus.recipes.outcomes import OutcomeUnknown
 
 
 class Died(OutcomeUnknown):
-    """The step before which it was to die has been reached; others see what it has left."""
+    """The client has issued all writes that it was to issue; their effects stay."""
 
 
 class MortalClient:
-    """A client in all, but that it raises ``Died`` once so many writes have been issued.
+    """A kazoo client that raises ``Died`` instead of any further write after so many.
 
     Args:
         kazoo: the client.
-        writes: how many creates, sets, deletes and multis it lives to issue.
+        writes: how many creates, sets, deletes and multis it issues before.
     """
 
     def __init__(self, kazoo: KazooClient, writes: int) -> None:
@@ -31,17 +31,17 @@ class MortalClient:
         return getattr(self._kazoo, name)
 
     def create_async(self, *args: Any, **options: Any) -> Any:
-        """As the client's, while it lives."""
+        """As kazoo's, while writes are left."""
         self._write()
         return self._kazoo.create_async(*args, **options)
 
     def set_async(self, *args: Any, **options: Any) -> Any:
-        """As the client's, while it lives."""
+        """As kazoo's, while writes are left."""
         self._write()
         return self._kazoo.set_async(*args, **options)
 
     def delete_async(self, *args: Any, **options: Any) -> Any:
-        """As the client's, while it lives."""
+        """As kazoo's, while writes are left."""
         self._write()
         return self._kazoo.delete_async(*args, **options)
 

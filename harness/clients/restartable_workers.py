@@ -1,4 +1,4 @@
-"""What the pools of real and of simulated processes have in common: ends, and new beginnings."""
+"""What the pools of real and of simulated processes have in common: kills and restarts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from rumpus.harness.clients.messages import Record
 from rumpus.harness.clients.workers import Exited, Started
 
 RESTART_PATIENCE_S = 15.0
-"""How long ``restart`` waits for the new process to report that it is ready, on its own clock."""
+"""How long ``restart`` waits for the new process to be ready, in real or virtual seconds."""
 
 
 class Flag(Protocol):
     """``threading.Event``, or what a simulated world has for it."""
 
     def set(self) -> None:
-        """Let all go on that wait, and all that will."""
+        """Release all that wait, now or later."""
 
     def wait(self, seconds: float, /) -> bool:
         """Wait until it is set, at most so long; whether it is."""
@@ -34,14 +34,14 @@ class Worker(Protocol):
 
     @property
     def forgotten(self) -> Flag:
-        """Set when the driver has let go of it."""
+        """Set when the driver is done with it (``forget``)."""
 
 
 WorkerKind = TypeVar("WorkerKind", bound=Worker)
 
 
 class RestartableWorkers(ABC, Generic[WorkerKind]):
-    """Processes, one a client, that are killed and started again."""
+    """Processes, one per client, that are killed and started again."""
 
     _workers: dict[int, WorkerKind]
     _notify: Callable[[Record | Exited | Started], None]
@@ -52,7 +52,7 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
         self._workers[client].ready.set()
 
     def forget(self, client: int) -> None:
-        """Let go of a process that is gone; only now may it be started again."""
+        """Be done with a process that is gone; only now may the client be started again."""
         self._workers[client].forgotten.set()
 
     def killed_at(self, client: int) -> int | None:
@@ -60,7 +60,7 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
         return self._workers[client].killed_at
 
     def killed(self, client: int) -> bool:
-        """Whether ``kill`` has struck the process, be it gone already or not."""
+        """Whether ``kill`` was called on the process, whether it is gone already or not."""
         return self._workers[client].killed
 
     def restart(self, client: int) -> None:

@@ -1,8 +1,8 @@
 """The process of one client: ``python -m rumpus.harness.clients.worker FD``.
 
 FD is the descriptor of its channel. The first frame on the channel says who it is and what it
-runs. The process ends with its channel, and within seconds when the control process dies in
-whatever way.
+runs. The process ends with its channel, and within seconds of the control process's death,
+however that dies.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ HOST = "127.0.0.1"
 
 
 class Assignment(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """Who a worker is. ``build`` names a callable as ``module:function``.
+    """Which client a worker is. ``build`` names a callable as ``module:function``.
 
     It is called with ``options`` and gives the function that makes a workload's client from
     its context. The run's clock is the system's monotonic clock less ``origin`` nanoseconds.
@@ -77,10 +77,10 @@ class Channel:
 
 
 def end_with_parent(parent: int) -> None:
-    """See to it that this process does not outlive its control process.
+    """Make sure that this process does not outlive its control process.
 
     On Linux the kernel sends SIGKILL, which also reaches a stopped process, when the thread
-    that started this process ends. Elsewhere a thread looks every second.
+    that started this process ends. For other systems a thread checks every second.
     """
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
@@ -95,7 +95,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Take up the assignment and work until the end."""
+    """Receive the assignment and obey commands until the channel ends."""
     # Ctrl-C goes to the whole process group; when to stop is the control process's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(os.getppid())

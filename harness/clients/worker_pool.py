@@ -1,4 +1,4 @@
-"""The clients of a run as operating system processes, one a client."""
+"""The clients of a run as operating system processes, one per client."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ class _Worker:
 
 
 class WorkerPool(RestartableWorkers[_Worker]):
-    """Processes of the operating system, one a client; fulfils ``harness.clients.workers.Workers``.
+    """Operating system processes, one per client; implements ``harness.clients.workers.Workers``.
 
     Sending and receiving belong to one thread (the driver's). ``pause``, ``resume``, ``kill``
     and ``restart`` may come from another: what they did reaches the driver through ``notify``.
@@ -50,7 +50,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
         hosts: a client's connection string.
         logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
         notify: called with a message for the driver: a session ``Record``, or ``Exited`` /
-            ``Started`` when a process went or came.
+            ``Started`` when a process ended or started.
         origin: what the system's monotonic clock said when the run's clock was 0, in ns.
     """
 
@@ -93,7 +93,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
         return self._workers[client].stream
 
     def send(self, client: int, command: Command) -> None:
-        """Hand a command over. A dead client's is dropped: its end is noticed by itself."""
+        """Send a command. For a dead client it is dropped: the death is reported by itself."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._workers[client].stream.sendall(frame(command))
 
@@ -107,12 +107,12 @@ class WorkerPool(RestartableWorkers[_Worker]):
         return worker.frames.feed(data) if data else None
 
     def forget(self, client: int) -> None:
-        """Close the channel of a process that is gone; only now may it be started again."""
+        """Close the channel of a process that is gone; only now may the client be started again."""
         self._workers[client].stream.close()
         super().forget(client)
 
     def stop(self, patience: float = 0.5) -> None:
-        """End every process: those that do not go by themselves in time are killed."""
+        """End every process: those that do not exit by themselves in time are killed."""
         with self._starting:
             self._stopped = True
         for worker in self._workers.values():
@@ -193,7 +193,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
         worker = self._workers[client]
         before = self._clock()
         worker.process.send_signal(signal.SIGSTOP)
-        # Whether or not it is seen to stop in time: sooner or later it will.
+        # Set even if the wait below times out: the process will stop sooner or later.
         worker.paused = True
         self._session_record(client, "paused", before)
         _wait_for(lambda: self.state(client) != "running")
@@ -214,7 +214,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
             worker.killed = True
             worker.process.kill()
             worker.process.wait()
-            # Only now: it may have done something, and told of it, until it was gone.
+            # Only now: until it was gone, it may have done something and reported it.
             worker.killed_at = self._clock()
             worker.paused = False
             self._notify(Exited(client))

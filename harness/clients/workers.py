@@ -1,6 +1,6 @@
 """The clients of a run as the driver sees them: processes that are sent commands and report back.
 
-What is here has no clock and no I/O, so that both worlds share it.
+Nothing here has a clock or I/O, so that real and simulated processes share it.
 """
 
 from collections.abc import Mapping
@@ -45,10 +45,10 @@ class Started:
 class Workers(Clients, Protocol):
     """Starts, freezes, kills and restarts the clients' processes; carries their messages.
 
-    Sending and receiving belong to one thread (the driver's). What
-    ``harness.clients.clients.Clients`` has may be called from another; it reaches the driver as a
-    message in its mailbox: a session ``Record``, or ``Exited`` / ``Started`` when a process went or
-    came.
+    Sending and receiving belong to one thread (the driver's). The
+    methods of ``harness.clients.clients.Clients`` may be called from another; what they did reaches
+    the driver as a message in its mailbox: a session ``Record``, or ``Exited`` / ``Started`` when a
+    process ended or started.
     """
 
     def start(self) -> None:
@@ -59,10 +59,10 @@ class Workers(Clients, Protocol):
         """
 
     def stream(self, client: int) -> Any:
-        """What the driver's mailbox is to watch for a client's messages."""
+        """The channel that the driver's mailbox is to watch for a client's messages."""
 
     def send(self, client: int, command: Command) -> None:
-        """Hand a command over. A dead client's is dropped: its end is noticed by itself."""
+        """Send a command. For a dead client it is dropped: the death is reported by itself."""
 
     def receive(self, client: int) -> list[Report] | None:
         """Messages that have arrived; None when the channel has ended."""
@@ -71,13 +71,13 @@ class Workers(Clients, Protocol):
         """Tell whoever waits for a restart that the client is open."""
 
     def forget(self, client: int) -> None:
-        """Let go of a process that is gone; only now may it be started again."""
+        """Be done with a process that is gone; only now may the client be started again."""
 
     def killed_at(self, client: int) -> int | None:
         """When a process killed by ``kill`` was seen to be gone; None before that."""
 
     def killed(self, client: int) -> bool:
-        """Whether ``kill`` has struck the process, be it gone already or not."""
+        """Whether ``kill`` was called on the process, whether it is gone already or not."""
 
     def stop(self) -> None:
         """End every process."""
