@@ -13,12 +13,6 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import CheckResult, Requirement, Verdict, judge
 from rumpus.recipes.promises import Line, Promises
 
-LEAST_HANDOVERS = 10
-"""How many contended handovers a run must have for its verdict to mean anything."""
-
-LEAST_ACTIONS = 10
-"""How many actions of holders the witness must have accepted."""
-
 
 @dataclass(frozen=True)
 class Evidence:
