@@ -272,8 +272,8 @@ class ClientBody:
     def _watch_belief(self) -> None:
         """Poll the belief: a recipe may notice a lost session a little after kazoo does.
 
-        A belief that expires by itself is polled until its holder calls ``ends``, even when it
-        has expired: it may be renewed.
+        A belief that expires by itself is polled until the operation ``WorkloadClient.ends`` is
+        called, even when it has expired: it may be renewed.
         """
         period = threading.Event()
         while True:

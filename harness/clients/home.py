@@ -1,7 +1,8 @@
 """Files of a client that outlive its process, as a database's log does.
 
 Append-only, so that what was written once stays, whatever kills the process. A process that is
-killed while it appends may leave any prefix of what it was appending: readers must detect a torn end.
+killed while it appends may leave any prefix of what it was appending: readers must detect a torn
+end.
 """
 
 import os
