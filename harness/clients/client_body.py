@@ -25,7 +25,7 @@ while the belief expires by itself."""
 
 LEAST_EXTENSION_NS = 1_000_000
 """By how much the end of a belief must move to be recorded again. It is computed from two readings
-of the clock, and so moves a little each time."""
+of the clock, and so moves a little from look to look."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
