@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT_NS = 50_000_000
 LONGEST_WAIT_S = LONGEST_WAIT_NS / 1e9
-"""The longest that the driver sleeps, and so that a request to stop goes unnoticed."""
+"""The longest that the driver sleeps: a request to stop is noticed after that at the latest."""
 
 WATCH_EVENTS_PERIOD_NS = 200_000_000
 """How often watch events are fetched. They are not urgent, and each fetch costs the links' process

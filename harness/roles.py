@@ -39,7 +39,7 @@ class RoleTracker:
             self._holders.pop(client, None)
 
     def _heed_belief(self, op: Op) -> None:
-        """A client that holds without an operation that asks for it: while it believes so."""
+        """Count a client that holds without having asked for it as holder while it believes."""
         client = op.value["client"]
         if op.f == "believes" and client not in self._holders:
             self._holders[client] = op.time

@@ -25,7 +25,7 @@ while the belief expires by itself."""
 
 LEAST_EXTENSION_NS = 1_000_000
 """By how much the end of a belief must move to be recorded again. It is computed from two readings
-of the clock, and so moves a little each time."""
+of the clock, and so moves a little from look to look."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -272,8 +272,8 @@ class ClientBody:
     def _watch_belief(self) -> None:
         """Poll the belief: a recipe may notice a lost session a little after kazoo does.
 
-        A belief that expires by itself is polled until its holder calls ``ends``, even when it
-        has expired: it may be renewed.
+        A belief that expires by itself is polled until the operation ``WorkloadClient.ends`` is
+        called, even when it has expired: it may be renewed.
         """
         period = threading.Event()
         while True:

@@ -12,7 +12,7 @@ class Clients(Protocol):
 
     count: int
     machines: ClientMachines | None
-    """Faults inside the processes, where they are simulated; None with real ones."""
+    """What injects faults into simulated processes; None with real ones."""
 
     def pause(self, client: int) -> None:
         """Freeze a client's process (SIGSTOP)."""

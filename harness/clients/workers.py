@@ -45,9 +45,9 @@ class Started:
 class Workers(Clients, Protocol):
     """Starts, freezes, kills and restarts the clients' processes; carries their messages.
 
-    Sending and receiving belong to one thread (the driver's). The
-    methods of ``harness.clients.clients.Clients`` may be called from another; what they did reaches
-    the driver as a message in its mailbox: a session ``Record``, or ``Exited`` / ``Started`` when a
+    Sending and receiving belong to one thread (the driver's). The methods of
+    ``harness.clients.clients.Clients`` may be called from another; what they did reaches the driver
+    as a message in its mailbox: a session ``Record``, or ``Exited`` / ``Started`` when a
     process ended or started.
     """
 

@@ -1,4 +1,4 @@
-"""A board on which scripts leave each other tasks: shared by the scripts of all clients."""
+"""A board, shared by all clients' scripts, on which a script leaves tasks for other clients."""
 
 from collections import defaultdict
 from collections.abc import Generator, Sequence
@@ -11,9 +11,9 @@ from rumpus.harness.generators.script import Client
 
 @dataclass(eq=False)
 class Task:
-    """An operation for a client, not before a moment of the run, nor before others have ended.
+    """An operation for a client: not before the time ``at``, nor before the ``others`` have ended.
 
-    ``ended``: with whatever outcome.
+    ``at`` is in nanoseconds since the start of the run. ``ended``: with whatever outcome.
     """
 
     step: Invocation
@@ -23,7 +23,7 @@ class Task:
 
 
 class Board:
-    """What clients are to do, and what they are at."""
+    """The tasks left for each client, and the task that each is doing."""
 
     def __init__(self) -> None:
         self._tasks: dict[int, list[Task]] = defaultdict(list)
@@ -34,7 +34,7 @@ class Board:
         self._tasks[client].append(task)
 
     def take(self, client: Client, first: str = "") -> Task | None:
-        """A task that the client can do now, of this operation if there is one; the oldest."""
+        """Take the oldest task that the client can do now, preferably of operation ``first``."""
         own = self._tasks[client.number]
         due = [task for task in own if task.at <= client.time and all(t.ended for t in task.others)]
         task = min(due, key=lambda task: task.step.f != first, default=None)
@@ -43,14 +43,17 @@ class Board:
         return task
 
     def do(self, client: Client, task: Task) -> Generator[Invocation, Op, Op]:
-        """Part of a script: the task, and what came of it."""
+        """Part of a script: do the task; returns its completion."""
         self._doing[client.number] = task
         came = yield task.step
         self.given_up(client)
         return came
 
     def given_up(self, client: Client) -> Task | None:
-        """What the client's former process was at when it ended, if anything."""
+        """End the task that the client is doing and return it; None if there is none.
+
+        For a script whose client's former process ended in the middle of a task.
+        """
         task = self._doing.pop(client.number, None)
         if task is not None:
             task.ended = True

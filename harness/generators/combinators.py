@@ -1,16 +1,17 @@
-"""Generators made of generators. After Jepsen's, whose names they bear where they do the same.
+"""Generators made of generators. Named as in Jepsen where they do the same.
 
-What one client does is a script (``harness.generators.script``); these join scripts to a run.
+What one client does is a script (``harness.generators.script``); these join
+scripts into a run.
 
-In what order, see ``harness.generators.sequencing``: ``sequence``, ``phases``, ``synchronize``,
-``limit``, ``repeat``, ``cycle``, ``any_of``.
+For the order of operations, see ``harness.generators.sequencing``: ``sequence``, ``phases``,
+``synchronize``, ``limit``, ``repeat``, ``cycle``, ``any_of``.
 
-When, see ``harness.generators.pacing``: ``time_limit``, ``stagger``, ``delay``, ``sleep``.
-Durations are in seconds here, and in nanoseconds everywhere behind; they run from when their
+For their times, see ``harness.generators.pacing``: ``time_limit``, ``stagger``, ``delay``,
+``sleep``. Durations are given in seconds, and kept in nanoseconds; they run from when their
 generator is first asked.
 
-Who, see ``harness.generators.thread_assignment``: ``on_threads``, ``on_clients``, ``on_nemesis``,
-``each_thread``, ``each_process``.
+For who runs them, see ``harness.generators.thread_assignment``: ``on_threads``, ``on_clients``,
+``on_nemesis``, ``each_thread``, ``each_process``.
 
 Everything that is random takes a ``Seed`` of its own. Where copies of a random generator are
 made (``each_process``, ``cycle``), pass a function that makes each from a seed of its own, or

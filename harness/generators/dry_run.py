@@ -1,7 +1,8 @@
 """A dry run: a generator run by the interpreter with imagined workers on virtual time.
 
-For tests of generators, in the manner of Jepsen's ``generator.test``: what would be done,
-when, and by whom, if operations took so long and ended so. Nothing is random but by a seed.
+For tests of generators, in the manner of Jepsen's ``generator.test``: it tells what would
+be done, when, and by whom, given how long operations take and how they end. All randomness comes
+from a seed.
 """
 
 import heapq
@@ -18,7 +19,7 @@ MILLISECOND = 1_000_000
 
 
 class Outcome(NamedTuple):
-    """What becomes of a dispatched operation, times in ns after its dispatch."""
+    """When a dispatched operation is called and returns, in ns after dispatch, and how it ends."""
 
     called: int
     returned: int
@@ -34,7 +35,7 @@ class Kill(NamedTuple):
 
 
 class Dispatched(NamedTuple):
-    """A dispatch and its time in ns. ``cleanup``: it was no generator's, but a clean-up."""
+    """A dispatch and its time in ns. ``cleanup``: it was a clean-up of the interpreter's."""
 
     time: int
     what: Dispatch
@@ -50,7 +51,7 @@ class DryRun(NamedTuple):
 
 
 Behaviour = Callable[[Dispatch, Seed], Outcome]
-"""How workers behave: what becomes of an operation; the seed is another for each."""
+"""How workers behave: the outcome of an operation, which is given a seed of its own."""
 
 
 def perfect(dispatch: Dispatch, seed: Seed) -> Outcome:  # noqa: ARG001 - a behaviour's
@@ -127,12 +128,12 @@ class _Stage:
         self._away: set[Thread] = set()
 
     def at(self, time: int, action: Callable[[], None]) -> None:
-        """Let something happen; what is to happen at the same time keeps its order."""
+        """Schedule an action; actions for the same time are done in the order of scheduling."""
         heapq.heappush(self._coming, (time, self._scheduled, action))
         self._scheduled += 1
 
     def wait(self, until: int | None) -> None:
-        """Let time pass until the next thing happens, but at most until then."""
+        """Let time pass to the next scheduled action, and do it; but at most to ``until``."""
         if until is not None and (not self._coming or self._coming[0][0] > until):
             self.now = until
         elif self._coming:
@@ -172,7 +173,7 @@ class _Stage:
         self._interpreter.restore(client)
 
     def _record(self, dispatched: OpenOperation, type_: OpType) -> None:
-        """Report a record, unless the operation was ended by a kill before."""
+        """Report a record, unless a kill has ended the operation already."""
         running = self._interpreter.open.get(dispatched.thread)
         if running is None or (running.process, running.since) != (
             dispatched.process,

@@ -1,7 +1,7 @@
 """The interpreter: decides who does what next, without a clock or any I/O.
 
-A driver asks ``poll`` with the time what to do, hands dispatched operations to workers, and
-reports what they record by ``observe``. The same interpreter serves real workers and
+A driver calls ``poll`` with the time to learn what to do, hands dispatched operations to workers,
+and reports what they record by ``observe``. The same interpreter serves real workers and
 simulated ones. Its rules:
 
 - A thread has one operation open at a time, from its dispatch until its completion was
@@ -9,8 +9,8 @@ simulated ones. Its rules:
 - A client's process whose operation ended in ``info`` is retired: its thread goes on as
   process + clients. The nemesis is always the same process.
 - Where ``cleanup`` maps the ``f`` of such an operation to another, the old process first does
-  that one, whatever it ends in, because it may hold what it does not know it holds. A process
-  that was killed cannot, and does not.
+  that one (a release, say), however it ends, because it may hold a lock without knowing it. A
+  process that was killed does not.
 - Clean-up operations are the interpreter's own: generators do not see their events, only that
   the thread is busy until they are done.
 """
@@ -79,11 +79,11 @@ class GeneratorError(Exception):
 
 
 class UnexpectedRecord(ValueError):  # noqa: N818 - says what it is
-    """A record does not fit what is open; the message names the record and what is open."""
+    """A record does not fit the open operations; the message names both."""
 
 
 class Interpreter:
-    """Runs a generator over threads. See the module for the rules.
+    """Runs a generator over threads, by the rules in the module's docstring.
 
     Args:
         generator: what to do.
@@ -114,7 +114,7 @@ class Interpreter:
 
     @property
     def open(self) -> Mapping[Thread, OpenOperation]:
-        """What is open, by thread."""
+        """The open operations, by thread."""
         return MappingProxyType(self._open)
 
     @property
@@ -200,12 +200,12 @@ class Interpreter:
         return self._stopped
 
     def suspend(self, thread: Thread) -> None:
-        """Take a client away: it gets no operation until it is restored.
+        """Make a client unavailable: it gets no operation until it is restored.
 
-        What it has open stays so until its completion is observed. If that is ``info``, or if
-        a clean-up waits to be dispatched, the process is retired without a clean-up. So when
-        a client is killed: suspend it, then report its open operation as ``info``, or
-        ``retire`` it when it has none.
+        An operation that it has open stays open until its completion is observed.
+        If that is ``info``, or if a clean-up waits to be dispatched, the process is retired
+        without a clean-up. So when a client is killed: suspend it, then report its open
+        operation as ``info``, or ``retire`` it when it has none.
 
         Raises:
             ValueError: it is not a client.
@@ -218,7 +218,7 @@ class Interpreter:
         self._context = msgspec.structs.replace(self._context, free=self._context.free & ~bit)
 
     def restore(self, thread: Thread) -> None:
-        """Bring back a client that was suspended.
+        """Make a suspended client available again.
 
         Raises:
             ValueError: it is not a client.
@@ -230,7 +230,7 @@ class Interpreter:
             self._context = msgspec.structs.replace(ctx, free=ctx.free | bit)
 
     def retire(self, thread: Thread) -> None:
-        """Give a client's thread its next process, because the present one is no more.
+        """Give a client's thread its next process, because the present one has ended.
 
         Raises:
             ValueError: it is not a client, or has an operation open, whose completion is to
@@ -256,7 +256,7 @@ class Interpreter:
         )
 
     def _at(self, now: int) -> Context:
-        """The context at a time; it never goes back, for workers may be ahead of the driver."""
+        """The context at a time, or at a later one if workers' records have come from later."""
         ctx = self._context
         if now > ctx.time:
             ctx = self._context = Context(

@@ -1,4 +1,4 @@
-"""When operations come: the combinators that look at the time.
+"""The combinators that decide at what time operations are dispatched.
 
 See ``harness.generators.combinators``, which is where to import them from.
 """
@@ -11,7 +11,7 @@ from rumpus.harness.generators.seed import Seed
 
 
 def time_limit(seconds: float, generator: Generator) -> Generator:
-    """No operation later than this after the first asking. Open ones may complete later."""
+    """No operation later than this after it is first asked. Open ones may complete later."""
     return _TimeLimit(generator, _nanoseconds(seconds))
 
 
@@ -28,8 +28,9 @@ def stagger(
         mean_seconds: of the pauses.
         generator: what is paced.
         seed: of the pauses.
-        early: whether it is asked even before the next is due, so that its end is not waited for;
-            else only then, so that what it answers is by what is known when it comes.
+        early: whether the generator is asked before its next operation is due, so that its end
+            is noticed without a wait. If not, it is asked only when the operation is due, and
+            so chooses it by what is known then.
     """
     return _Paced(generator, _nanoseconds(mean_seconds), seed, early=early)
 

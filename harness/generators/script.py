@@ -1,6 +1,6 @@
 """Scripts: what one client does, written down as a generator function.
 
-A script yields what its client does next, and is resumed with what came of it::
+A script yields what its client does next, and is resumed with the completion of that::
 
     def contend(client: Client) -> Steps:
         while not client.is_over:
@@ -9,13 +9,14 @@ A script yields what its client does next, and is resumed with what came of it::
                 yield Invocation("release")
             yield client.rest(0.0, 0.1)
 
-An operation is dispatched when the client is free. The script is resumed with its completion, when
-the client is asked for the next one; so ``client.time`` is then the time of that next one. A rest
-is over after so many seconds. A script that returns is exhausted.
+An operation is dispatched when the client is free. The script is resumed with its completion, but
+only when the client can do its next operation; ``client.time`` is then the time of that next one. A
+rest lasts so many seconds. A script that returns is exhausted.
 
-Unlike other generators a script is no value: it goes on when it is asked, and cannot be asked about
+Unlike other generators a script is mutable: it goes on when it is asked, and cannot be asked about
 an earlier moment. Asked twice at one moment it answers the same. Each client has a script of its
-own (``each_client``), which lasts as long as its process: a client that lost track begins anew.
+own (``each_client``), which lasts as long as its process: after an unknown outcome, say,
+the client begins a new one.
 """
 
 from collections import abc
@@ -93,11 +94,11 @@ class Client:
 
     Attributes:
         number: the client's, from 0.
-        context: what the run's operations depend on.
-        shared: what all clients' scripts have in common: what the workload made for this run.
+        context: the run's settings.
+        shared: an object that all clients' scripts share, made by the workload for this run.
         before: how the client's former process ended: the completion of its last operation, None
-            for the first process. What a script remembers ends with it.
-        process: the process as which it runs.
+            for the first process. That process's script ended with it.
+        process: the process that the client runs as now.
         time: nanoseconds since the start of the run, when the script was resumed.
         draws: random choices of this client's own.
     """
@@ -120,7 +121,7 @@ class Client:
 
     @property
     def clients(self) -> int:
-        """How many there are."""
+        """How many clients there are."""
         return self.context.clients
 
     @property
@@ -131,7 +132,7 @@ class Client:
     def rest(self, least: float, most: float | None = None, *, end: int | None = None) -> Rest:
         """A rest of so many seconds, or of a random length between two bounds.
 
-        No longer than to a moment of the run, if one is given.
+        It lasts no longer than to ``end``, in nanoseconds since the start of the run, if given.
         """
         seconds = least if most is None else self.draws.uniform(least, most)
         return Rest(seconds if end is None else min(seconds, max(0, end - self.time) / SECOND))
@@ -151,7 +152,7 @@ class Client:
 
 Step = Invocation | Rest
 Steps = abc.Generator[Step, Op, None]
-"""What a script's function returns. A rest, too, is resumed with the last completion."""
+"""What a script's function returns. After a rest, too, it is resumed with the last completion."""
 
 ScriptFunction = Callable[[Client], Steps]
 
@@ -162,8 +163,8 @@ class Script:
     Args:
         function: makes the steps; called once.
         client: what the function is given.
-        ended: client -> its last completion; kept up to date.
-        on_completion: is told of each completion when it comes.
+        ended: client -> its last completion; updated here.
+        on_completion: called with each completion when it comes.
     """
 
     def __init__(
@@ -211,7 +212,7 @@ class Script:
         return True
 
     def update(self, ctx: Context, event: Op) -> "Script":  # noqa: ARG002 - the protocol's
-        """Note what came of the step."""
+        """Note the completion of the step."""
         if event.type != "invoke":
             self._came, self._moves_on = event, True
             self._ended[self._client.number] = event
@@ -233,10 +234,10 @@ def each_client(
 
     Args:
         function: the script.
-        context: what it depends on.
-        seed: of all choices; each client has a child of it. None: the context's.
-        shared: what all scripts have in common.
-        on_completion: is told of each completion when it comes, before its script is resumed
+        context: the run's settings.
+        seed: of all choices; each process has a child of it. None: the context's.
+        shared: an object that all scripts share.
+        on_completion: called with each completion when it comes, before its script is resumed
             with it.
         renew: whether a client whose process was retired begins anew; else it goes on.
     """
@@ -259,7 +260,7 @@ def until_ok(
     """Repeat an operation until one completes with ``ok``.
 
     Args:
-        step: the operation, or what makes it of the client's context.
+        step: the operation, or a function that makes it from the client.
         tries: how often at most.
         pause: seconds from one try to the next.
     """
@@ -267,7 +268,7 @@ def until_ok(
 
 
 def until_answered(step: Invocation, tries: int, pause: float = 0.0) -> ScriptFunction:
-    """The same, and a ``fail`` without an error, a refusal, is an answer, too."""
+    """Repeat an operation until ``ok``, or ``fail`` without an error: a refusal is an answer."""
     return _until(
         lambda came: came.type == "ok" or (came.type == "fail" and not came.error),
         step,

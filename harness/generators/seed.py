@@ -1,4 +1,4 @@
-"""Randomness as a value: a source that is never used up, only followed by the next one.
+"""Randomness as an immutable value: to draw gives a number and the seed for the next draw.
 
 The algorithm is SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
 generators", OOPSLA 2014), as in Java's ``SplittableRandom``. Not for cryptography.

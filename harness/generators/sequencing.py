@@ -1,4 +1,4 @@
-"""In what order operations come: the combinators that do not care who and when.
+"""The combinators that decide the order of operations, and not who runs them or at what time.
 
 See ``harness.generators.combinators``, which is where to import them from.
 """
@@ -43,7 +43,7 @@ def limit(count: int, generator: Generator) -> Generator:
 
 
 def repeat(generator: Generator, times: int | None = None) -> Generator:
-    """The first operation of a generator over and over: it is never moved on by giving one."""
+    """The first operation of a generator over and over: to give it does not advance that."""
     return _Limit(_Repeat(generator), times) if times is not None else _Repeat(generator)
 
 
@@ -55,8 +55,8 @@ def cycle(
     Args:
         generator: what to go through; or a function that makes it from the round's number,
             from 0.
-        rounds: how often; None for ever. A round that is exhausted from the first ends the
-            cycle, for one after another would never end.
+        rounds: how often; None for ever. A round that has no operation at all ends the
+            cycle, or it would try rounds for ever.
     """
     return _Cycle(generator, rounds)
 
@@ -90,7 +90,7 @@ class _Sequence(msgspec.Struct, frozen=True):
 
 
 class _Synchronize(msgspec.Struct, frozen=True):
-    """See ``synchronize``. Once begun it is the generator itself."""
+    """See ``synchronize``. Once begun, it is replaced by the generator itself."""
 
     generator: Generator
 

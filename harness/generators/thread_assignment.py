@@ -1,4 +1,4 @@
-"""Who runs which operations: the combinators that divide threads among generators.
+"""The combinators that decide who runs operations: they assign threads to generators.
 
 See ``harness.generators.combinators``, which is where to import them from.
 """
@@ -23,20 +23,20 @@ from rumpus.harness.generators.generator import (
 def on_threads(
     threads: Collection[Thread] | Callable[[Thread], bool], generator: Generator
 ) -> Generator:
-    """Only on these threads, told only of their events.
+    """A generator for these threads only; it is told only of their events.
 
-    Exhausted when the run (or the context around it) has none of them.
+    Exhausted if the run (or the context given) has none of them.
     """
     return _OnThreads(generator, threads if callable(threads) else frozenset(threads))
 
 
 def on_clients(generator: Generator) -> Generator:
-    """Only on clients."""
+    """A generator for clients only."""
     return _OnThreads(generator, _is_client)
 
 
 def on_nemesis(generator: Generator) -> Generator:
-    """Only on the nemesis; nothing at all in a run without one."""
+    """A generator for the nemesis only; exhausted in a run without one."""
     return _OnThreads(generator, _is_nemesis)
 
 
@@ -54,8 +54,8 @@ def each_thread(generator: Generator | Callable[[Thread], Generator]) -> Generat
 def each_process(generator: Generator | Callable[[Process], Generator]) -> Generator:
     """For every process a copy of its own, which sees that process alone.
 
-    The process that follows one that was retired begins with a new copy: a client that lost
-    track in the middle of ``acquire`` and ``release`` starts over with ``acquire``.
+    The process that follows one that was retired begins with a new copy: a client whose
+    ``acquire`` or ``release`` had an unknown outcome starts over with ``acquire``.
 
     Args:
         generator: what to copy; or a function that makes a process's own.
@@ -113,7 +113,7 @@ class _OnThreads(msgspec.Struct, frozen=True):
 class _Each(msgspec.Struct, frozen=True):
     """See ``each_thread`` and ``each_process``.
 
-    ``copies`` has one generator a thread, made when first asked, ``owners`` the process for
+    ``copies`` has one generator per thread, made when first asked; ``owners`` has the process for
     which each was made; ``live`` is the set of threads whose copy is not exhausted.
     """
 
@@ -128,7 +128,7 @@ class _Each(msgspec.Struct, frozen=True):
         if not copies or (self.renew and self.owners is not ctx.processes):
             copies, live = self._renewed(ctx)
         elif live & ctx.members and not live & ctx.free:
-            return PENDING, self  # what most polls find: nobody is to be asked
+            return PENDING, self  # the common case: no live thread is free
         soonest = PENDING
         changed: dict[int, Generator] = {}
         for position in ctx.in_turn(ctx.free & live):
@@ -176,7 +176,7 @@ class _Each(msgspec.Struct, frozen=True):
         return _Each(self.source, self.renew, copies, ctx.processes, live)
 
     def _renewed(self, ctx: Context) -> tuple[tuple[Generator, ...], int]:
-        """The copies, with a new one for each process that has none yet, and who is live."""
+        """The copies, with a new one for each process without one, and the set of live threads."""
         copies: list[Generator] = []
         live = self.live
         for position, process in enumerate(ctx.processes):

@@ -1,4 +1,4 @@
-"""What the operations of a run depend on."""
+"""What a workload's generators need to know of a run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,11 @@ class Action:
     """What a holder does to the protected resource, in workloads with ``timed_actions``.
 
     Args:
-        seconds: from the look whether it still holds to the moment at which a slow action takes
-            effect, whatever has become of the hold meanwhile. Every other action is slow, by the
-            seed; the others take effect at once.
-        guard: seconds for which the holder must be certain to hold on for the action to begin. Only
-            recipes that know for how long they hold can be asked (those that prevent
-            ``stale-belief``).
+        seconds: from the holder's check that it still holds to the moment when a slow action takes
+            effect, even if the hold has ended meanwhile. About half of all actions, chosen by
+            the seed, are slow; the others take effect at once.
+        guard: an action begins only if the holder is certain to hold for so many seconds more. Only
+            for recipes that know how long they hold (those that prevent ``stale-belief``).
     """
 
     seconds: float = 0.0
@@ -25,16 +24,16 @@ class Action:
 
 @dataclass(frozen=True)
 class WorkloadContext:
-    """What the operations of a run depend on.
+    """What a workload's generators need to know of a run.
 
     Args:
         seed: of every choice.
         recipe: the class that is put under load.
-        clients: how many, numbered from 0.
-        session_timeout: theirs, in seconds.
+        clients: how many clients, numbered from 0.
+        session_timeout: the clients', in seconds.
         until: when new operations of the load may no longer begin (nanoseconds on the run's
-            clock). What waits for others must end soon after it: the final phase begins when
-            every client's load is exhausted. 0 in the final phase.
+            clock). Scripts that wait for others must end soon after it: the final phase begins
+            when every client's load is exhausted. 0 in the final phase.
         action: how holders act.
     """
 

@@ -1,1 +1,1 @@
-"""The connections between clients and servers, as something that can be broken."""
+"""The connections between clients and servers, as targets of faults."""

@@ -32,7 +32,7 @@ ABORT = struct.pack("ii", 1, 0)  # struct linger: on, 0 s, so that closing sends
 
 
 class Traffic:
-    """What all connections share: the selector, the ends that wait for a time, what was seen."""
+    """What all connections share: the selector, ends with delayed bytes, watch events seen."""
 
     __slots__ = ("delayed", "selector", "watch_events")
 
@@ -43,7 +43,7 @@ class Traffic:
 
 
 class LostReply:
-    """A ``lost-reply`` cut: the links it was made on, and the connection it waits on."""
+    """A ``lost-reply`` cut: the links it was made on, and the connection whose reply is awaited."""
 
     __slots__ = ("connection", "links")
 
@@ -53,7 +53,7 @@ class LostReply:
 
 
 class Link:
-    """The way from one client to one server, and what is wrong with it now."""
+    """The way from one client to one server, and the faults on it now."""
 
     __slots__ = ("connections", "cut", "delay", "lost_reply", "node", "server", "tally", "traffic")
 
@@ -74,7 +74,7 @@ class End:
     """One socket of a connection, and what waits to be sent on it.
 
     Attributes:
-        lossy: what comes from here vanishes.
+        lossy: what is read here is dropped.
         connecting: the connection at this end is still being made.
         ended: nothing more will come from here.
         gone: nothing can be sent here any more.
@@ -174,14 +174,14 @@ class Connection:
         return not (self.client.ended or self.server.ended)
 
     def apply_cut(self) -> None:
-        """Let what the link's cut says be so from now on."""
+        """Apply the link's cut to this connection from now on."""
         cut = self.link.cut
         for end, lossy in (
             (self.client, cut in LOSES_TO_SERVER),
             (self.server, cut in LOSES_TO_CLIENT),
         ):
             end.lossy = lossy
-            if lossy and end.peer.queue:  # what is under way is lost too
+            if lossy and end.peer.queue:  # what is queued is lost too
                 self._swallow(end.peer.queued)
                 self._clear(end.peer)
             self._watch(end)
@@ -199,7 +199,7 @@ class Connection:
             self._break(end)
             return
         if end.lossy:
-            self._swallow(len(data))  # an end of stream too is lost, though it counts nothing
+            self._swallow(len(data))  # an end of stream is lost too, though it is no byte
             if not data:
                 self._end(end)
         elif not data:
@@ -213,7 +213,7 @@ class Connection:
             self._pass_replies(data)
 
     def flush(self, end: End) -> None:
-        """Send of an end's queue what is due and what the socket takes."""
+        """Send what is due in an end's queue, as far as the socket takes it."""
         if end.connecting:
             if end.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 self._unreachable()
@@ -239,7 +239,7 @@ class Connection:
         self._close_if_done()
 
     def release(self) -> None:
-        """Await no reply any more; what was held back for that goes on."""
+        """Stop awaiting a reply, and send on what was held back for that."""
         self._awaited = None
         held, self._held = self._held, b""
         if held:
@@ -328,7 +328,7 @@ class Connection:
             self._send(self.client, data, answers=answers)
 
     def _fire(self, size: int) -> None:
-        """Lose the awaited reply, and with that end the cut."""
+        """Drop the awaited reply, which ends the cut."""
         self._swallow(size)
         lost_reply = self.link.lost_reply
         if lost_reply is not None:
@@ -359,7 +359,7 @@ class Connection:
         self._watch(to.peer)
 
     def _write(self, to: End, data: bytes, *, answers: bool) -> int:
-        """Bytes that the socket took. The connection may be closed on return."""
+        """Returns how many bytes the socket took. The connection may be closed on return."""
         try:
             if not data:
                 to.socket.shutdown(socket.SHUT_WR)
@@ -375,7 +375,7 @@ class Connection:
         return sent
 
     def _break(self, end: End) -> None:
-        """An end was reset by its peer: so is the other, unless that news is lost on the way."""
+        """An end was reset by its peer: reset the other too, unless a cut loses the reset."""
         if not end.lossy:
             self.abort()
             return
@@ -387,8 +387,8 @@ class Connection:
     def _end(self, end: End) -> None:
         end.ended = True
         if end is self.client and self.server.connecting and end.reader.tracking:
-            # It gave up before the server was reached. What it sent must not arrive later: a
-            # handshake would move its session to a connection that nobody has.
+            # The client hung up before the server was reached. What it sent must not arrive later:
+            # a handshake would move its session to a connection that no client has.
             self.close()
             return
         self._watch(end)
@@ -410,7 +410,7 @@ class Connection:
         self.link.traffic.delayed.discard(end)
 
     def _watch(self, end: End) -> None:
-        """Ask the selector for what matters at this end now."""
+        """Tell the selector which events matter at this end now."""
         if self.closed:
             return
         interest = 0

@@ -1,11 +1,11 @@
-"""The links' proxy in a process of its own, and the control process's hold on it.
+"""The links' proxy in a process of its own, and the control process's handle on it.
 
-The control process is busy with the interpreter; the proxy, in the way of every request, must
+The control process is busy with the interpreter; the proxy, which every request passes, must
 not wait for it. The two speak over a socket pair that keeps message boundaries, so that a call
 cut short by Ctrl-C leaves no half message behind, only an answer that the next call skips.
 
-The proxy ends when the control process does, however that ends: its side of the socket pair
-says so, and a pid file descriptor where something else has inherited the other side.
+The proxy ends when the control process does, however that ends. It learns so from its end of the
+socket pair, or from a pid file descriptor where another process has inherited the other end.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from rumpus.harness.links.link_proxy import LISTEN_ON, LinkProxy
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.simulated_faults import TriggerLinks
 
-_PACKET = 1 << 17  # bytes; what a packet of a Unix socket always holds is above this
+_PACKET = 1 << 17  # bytes; a Unix socket always takes packets of this size
 _EVENTS_AT_ONCE = 1 << 14  # bytes of paths in one answer
 _PATIENCE = 30.0  # seconds to wait for an answer; it takes a fraction of a millisecond
 _FAREWELL = 5.0  # seconds for the process to end
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class LinksError(RuntimeError):
-    """The proxy is no more, or does not answer: no client reaches any server now."""
+    """The proxy has ended, or does not answer: no client reaches any server now."""
 
 
 class _Setup(msgspec.Struct, array_like=True):
@@ -59,7 +59,7 @@ class _Answer(msgspec.Struct, array_like=True):
 class ProcessLinks:
     """All links of a run, carried by a process of their own. Safe to call from any thread.
 
-    Fulfils ``harness.links.links.Links``. Also a context manager.
+    Implements ``harness.links.links.Links``. Also a context manager.
 
     Args:
         servers: node -> host and port on which the proxy reaches it.
@@ -176,7 +176,7 @@ class ProcessLinks:
         return [each for each in self.watches() if isinstance(each, WatchSeen)]
 
     def watches(self) -> list[WatchSeen | WatchLeft]:
-        """Watch events, and replies to reads that left watches, since the last call, in order."""
+        """Watch events, and replies to reads that set watches, since the last call, in order."""
         events: list[WatchSeen | WatchLeft] = []
         while batch := self._call(list[WatchSeen | WatchLeft], "watches", _EVENTS_AT_ONCE):
             events += batch
@@ -188,7 +188,7 @@ class ProcessLinks:
             if self._closed:
                 return
             self._closed = True
-            self._control.close()  # to the proxy that is the word to end
+            self._control.close()  # this tells the proxy to end
         try:
             self._process.wait(_FAREWELL)
         except subprocess.TimeoutExpired:
@@ -236,7 +236,7 @@ class ProcessLinks:
             answer = msgspec.msgpack.decode(packet, type=_Answer)
             if answer.refusal is not None:
                 raise EnvironmentRefusal(answer.refusal)
-            if answer.number == number:  # an older one is that of a call that was cut short
+            if answer.number == number:  # an older answer is to an interrupted call
                 return msgspec.convert(answer.value, kind)
 
     def _failed(self) -> LinksError:
@@ -307,7 +307,8 @@ def serve(control: socket.socket, parent: int) -> None:
     except OSError:
         pass  # an old kernel or a sandbox refuses: the end of the socket pair must do
     _reply(control, _Answer(0, proxy.ports()))
-    # What lives now lives on; the rest is freed by counting, but for a connection's few cycles.
+    # What exists now is never freed. The rest is freed by reference counting, except for a few
+    # reference cycles per connection.
     gc.collect()
     gc.freeze()
     while serving:
@@ -316,7 +317,7 @@ def serve(control: socket.socket, parent: int) -> None:
 
 
 def _reply(control: socket.socket, answer: _Answer) -> None:
-    # Nobody left to be answered: the end of the stream is what comes next.
+    # The control process is gone: the next thing to be read is the end of the stream.
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         control.send(msgspec.msgpack.encode(answer))
 

@@ -1,4 +1,4 @@
-"""The clients' connections to the servers, as something that can be broken.
+"""The clients' connections to the servers, as targets of faults.
 
 Every client reaches every server through a link of its own, one for each (client, server).
 Breaking a client's links is how a client is partitioned, without any privilege.
@@ -29,10 +29,10 @@ is untouched.
 
 
 class WatchSeen(msgspec.Struct, frozen=True, tag="seen"):
-    """A watch event that passed on its way to a client: monotonic nanoseconds, what, where.
+    """A watch event that passed on its way to a client; ``time`` in monotonic nanoseconds.
 
-    ``connection`` counts the client's connections; ``shown`` is the highest zxid in the header of
-    a reply that passed before the event on that connection.
+    ``connection`` is the connection's number among the client's; ``shown`` is the
+    highest zxid in the header of a reply that passed before the event on that connection.
     """
 
     time: int
@@ -44,10 +44,11 @@ class WatchSeen(msgspec.Struct, frozen=True, tag="seen"):
 
 
 class WatchLeft(msgspec.Struct, frozen=True, tag="left"):
-    """The reply to a read that left a watch: monotonic nanoseconds, which, where.
+    """The reply to a read that set ("left") a watch; ``time`` in monotonic nanoseconds.
 
-    ``zxid`` is that of the reply's header: up to there the server had come when the watch was
-    left. ``kind`` is the read: ``children`` watches children, the others watch the node itself.
+    ``zxid`` is that of the reply's header: the last transaction that the server had applied when
+    the watch was set. ``kind`` is the read: ``children`` watches children, the others
+    watch the node itself.
     """
 
     time: int
@@ -62,7 +63,7 @@ class Links(Protocol):
     """All links of a run."""
 
     trigger_links: TriggerLinks | None
-    """Themselves, where triggers for single requests can be armed; None where they cannot."""
+    """This object itself if triggers for single requests can be armed on it; else None."""
 
     def address(self, client: int, node: str) -> tuple[str, int]:
         """Host and port on which a client finds a server."""
@@ -87,7 +88,7 @@ class Links(Protocol):
         """
 
     def afflicted(self, client: int) -> bool:
-        """Whether a client's links are cut, or were told to be, not counting ``lost-reply``.
+        """Whether a client's links are cut, or about to be, not counting ``lost-reply``.
 
         Answered at once, without asking the links themselves.
         """
@@ -127,9 +128,9 @@ class Links(Protocol):
         """Watch events that passed since the last call, in order."""
 
     def watches(self) -> list[WatchSeen | WatchLeft]:
-        """Watch events, and replies to reads that left watches, since the last call, in order.
+        """Watch events, and replies to reads that set watches, since the last call, in order.
 
-        What one of these two methods has given the other one does not give again.
+        What ``watch_events`` or ``watches`` has returned, neither returns again.
         """
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ class Tally:
     def __init__(self, client: int) -> None:
         self.client = client
         self.connections = 0
-        """How many it has had."""
+        """How many connections the client has had."""
         self.swallowed = 0
         self.last_answer: int | None = None
         self.requests: Counter[int | None] = Counter()
@@ -29,11 +29,11 @@ class Tally:
 
 
 class ConnectionTally:
-    """Enters what passes on one connection into its client's tally.
+    """Adds what passes on one connection to its client's tally.
 
     Args:
         tally: the client's.
-        watch_events: where watches that are seen go.
+        watch_events: where watches that are seen are appended.
     """
 
     __slots__ = ("_asked", "_tally", "_tracing", "_watch_events")
@@ -46,7 +46,7 @@ class ConnectionTally:
         self._asked = False  # the ConnectRequest has passed
 
     def requests(self, frames: list[bytes]) -> list[bytes]:
-        """Take frames on their way to the server; those that are requests."""
+        """Take frames on their way to the server; returns those that are requests."""
         if frames and not self._asked:
             self._asked = True
             frames = frames[1:]

@@ -1,7 +1,7 @@
-"""What a link sees of watches on one connection: what leaves them, and what comes of them.
+"""What a link sees of watches on one connection: reads that set them, and their events.
 
-A reply's header says up to which transaction the server had come (its zxid). So for a watch it is
-known since when it stands, and for an event what the client had been shown before.
+A reply's header has the zxid of the last transaction that the server had applied. So for a watch it
+is known from which zxid on it was set, and for an event what the client had been shown before.
 """
 
 from rumpus.harness.links import zookeeper_frames
@@ -16,7 +16,7 @@ class WatchTracing:
 
     Args:
         client: whose connection it is.
-        number: of the connection among that client's.
+        number: the connection's number among that client's.
     """
 
     __slots__ = ("_asked", "_client", "_number", "shown")
@@ -35,7 +35,7 @@ class WatchTracing:
             self._asked[watching.xid] = watching
 
     def reply(self, frame: bytes, now: int) -> WatchSeen | WatchLeft | None:
-        """Take a reply or an event on its way to the client; what it tells of watches, if anything.
+        """Take a reply or an event on its way to the client; returns what it tells of watches.
 
         Args:
             frame: the whole packet.

@@ -141,7 +141,7 @@ class FrameReader:
 
 
 class Watching(NamedTuple):
-    """What a read that leaves a watch asks for: its xid, and which watch on which znode."""
+    """A read that sets a watch: its xid, the kind of watch, and the znode."""
 
     xid: int
     kind: Literal["data", "exists", "children"]
@@ -157,7 +157,7 @@ class ReplyHeader(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """What a watch event tells: what happened, and to which znode."""
+    """A watch event: what happened, and to which znode."""
 
     event: WatchedEvent
     path: str
@@ -195,7 +195,7 @@ def reply_header(frame: bytes) -> ReplyHeader | None:
 
 
 def watching(frame: bytes) -> Watching | None:
-    """The watch that a request is to leave; None if it leaves none."""
+    """The watch that a request asks to set; None if it asks for none."""
     if len(frame) <= _REQUEST.size + LENGTH_BYTES or not frame[-1]:
         return None
     _, number, opcode = _REQUEST.unpack_from(frame)
@@ -230,7 +230,7 @@ def creates(frame: bytes) -> bool:
 def changes(frame: bytes) -> bool:
     """Whether a request creates or sets a znode, or is a multi that does more than check.
 
-    A plain delete is none: recipes take one for a barrier, and it may be done twice.
+    A plain delete does not count: recipes use one as a barrier, and it may be done twice.
     """
     if len(frame) < _REQUEST.size:
         return False
