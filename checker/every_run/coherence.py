@@ -265,7 +265,7 @@ def _died_young(opened: int, deaths: Sequence[int]) -> bool:
 
 
 def _apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[str]:
-    """No client learns of a session before the servers opened it, and the fastest one soon after."""
+    """No client learns of a session before the servers opened it; the fastest does soon after."""
     lives = truth.sessions()
     delays: list[tuple[int, Op]] = []
     seen = set()
