@@ -154,7 +154,7 @@ class _Said:
 
 
 def _ended(end: int | None, time: int) -> bool:
-    """Whether something that ended at ``end`` may have ended by ``time``, give or take the slack."""
+    """Whether something that ended at ``end`` may have ended by ``time``, within the slack."""
     return end is not None and end - CLOCK_SLACK_NS <= time
 
 

@@ -77,7 +77,7 @@ def check_revocations(history: History, words: Words, patience: int) -> CheckRes
 
 
 def _first_requests(history: History) -> dict[str, Op]:
-    """Node -> the first record which says that its owner was asked: the request is there by then."""
+    """Node -> the first record that its owner was asked: by then the request is in the node."""
     found: dict[str, Op] = {}
     for call, done in history.operations():
         if call.f == "revoke" and done is not None and done.type == "ok":

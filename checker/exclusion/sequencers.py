@@ -1,4 +1,4 @@
-"""Whether sequencers (Chubby's proofs of a hold) were called valid during their hold, and only then.
+"""Whether sequencers (Chubby's proofs of a hold) were called valid only during their hold.
 
 An answer must have been true at some moment between call and return. It is wrong if it says
 *valid* although the hold had ended before the call, or *stale* although the hold lasted from before
