@@ -237,7 +237,7 @@ def _two_decisions(history: History, transaction: _Transaction, result: CheckRes
 def _validity(
     history: History, transaction: _Transaction, commits: list[Operation], result: CheckResult
 ) -> None:
-    """All participants had called ``vote`` yes before a commit was first returned; none voted no."""
+    """All participants had called ``vote`` yes before the first commit returned; none voted no."""
     begun = transaction.begun
     if begun is None:
         result.unknown.append(f"{transaction.key}: it was committed, and nobody began it")
@@ -273,7 +273,7 @@ def _validity(
 
 
 def _orphaned(transaction: _Transaction) -> bool:
-    """Whether it was begun for certain by a coordinator that died and is not the site any more."""
+    """Whether it was begun for certain by a site that died: not the ``coordinator`` itself."""
     begun = transaction.begun
     if begun is None or begun.outcome != "ok":
         return False

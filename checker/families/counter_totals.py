@@ -75,7 +75,7 @@ def _overlapping(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
 
 
 def _going_back(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
-    """Two operations, the first of which returned before the second was called, with a later total."""
+    """Two operations, the first of which returned before the second's call, but lies beyond it."""
     by_return = iter(sorted(steps, key=lambda step: step.returned))
     coming = next(by_return, None)
     highest: _Step | None = None

@@ -212,7 +212,7 @@ def _done_by_others(
 
 
 def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) -> list[Anomaly]:
-    """Claims of a job whose token is not larger than an earlier claim's, or equals another client's.
+    """Claims of a job whose token is not larger than an earlier one, or equals another client's.
 
     A client that claims a job again while it has it gets the same token.
     """

@@ -30,7 +30,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Sight:
-    """What somebody saw of the whole log, between call and return."""
+    """What a client read of the whole log, between call and return."""
 
     values: Sequence[Any]
     operation: Operation
