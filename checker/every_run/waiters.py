@@ -21,7 +21,7 @@ def check_waiters(
         history: the run.
         functions: the operations that wait, each of which every client must have completed once.
         opened: the operation that brings what they wait for; without an ok of it in the final
-            phase the result is unknown. Empty: they wait only for the other clients to call, too.
+            phase the result is unknown. Empty: no such operation is needed.
         left_over: the operation that looks for waiters left over; its result has ``waiting``, how
             many it found. Empty: there is none.
     """

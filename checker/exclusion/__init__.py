@@ -1,1 +1,1 @@
-"""Who held, believed and acted: locks, elections and all else that one client has at a time."""
+"""Checks of locks, elections and everything else that one client (or so many) may have at once."""

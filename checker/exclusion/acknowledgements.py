@@ -1,12 +1,13 @@
-"""Whether what followers were told of their leader is true: who leads, and whether it knows it.
+"""Whether observers were told the truth about their leader: who leads, and whether it knows it.
 
-Two sources. The history: who campaigned with success, when it began to act (and so said that it
-knows), and what observers saw. The servers' logs: when acknowledgements were made and removed,
-and by whom, against when each node was first in line.
+Each term of a leader has an epoch: the czxid of its node in the line. A leader acknowledges its
+epoch by writing a znode. There are two sources. The history says who campaigned with success, when
+a leader began to act (and so called to acknowledge), and what observers saw. The servers' logs say
+when acknowledgements were made and removed, and by whom, and when each node was first in line.
 
 Observers ask for fresh answers, so epochs are linearizable as a register that only grows: an
-observation that was called after another had returned, or after a leader's acknowledgement had,
-shows no older epoch. One pass in order of time, O(n log n); compare ``checker.exclusion.grants``.
+observation that was called after another one, or a leader's acknowledgement, had returned shows
+no older epoch. One pass in order of time, O(n log n); compare ``checker.exclusion.grants``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(frozen=True)
 class _Told:
-    """Somebody learned that an epoch has begun: between the call and the return."""
+    """An operation between whose call and return a client learned that an epoch has begun."""
 
     epoch: int
     operation: Operation
@@ -85,7 +86,7 @@ def _value(sight: _Told) -> dict[str, object]:
 def _believe(
     history: History, sight: _Told, led: dict[int, str], said: dict[int, int], result: CheckResult
 ) -> None:
-    """An acknowledged leader had campaigned with success, and had begun to act."""
+    """A leader that was seen as acknowledged had campaigned with success, and had begun to act."""
     value = _value(sight)
     if not value["acknowledged"]:
         return
@@ -110,7 +111,7 @@ def _believe(
 def _in_order(
     history: History, told: Sequence[_Told], seen: Sequence[_Told], result: CheckResult
 ) -> None:
-    """Nobody sees an older epoch than what somebody knew before the look was called."""
+    """No observer sees an older epoch than one that a client knew before the observer's call."""
     events = sorted(
         [(sight.called, 0, number) for number, sight in enumerate(seen)]
         + [(each.returned, 1, number) for number, each in enumerate([*seen, *told])]
@@ -140,7 +141,7 @@ def _in_order(
 
 
 def acknowledgements_of(truth: ServerTruth, path: str) -> list[tuple[int, ZnodeLife]]:
-    """The nodes below ``path`` whose data begins with an epoch, each with that."""
+    """The nodes below ``path`` whose data begins with an epoch, as pairs of epoch and node."""
     lives = [(_epoch(life), life) for life in truth.znodes(path)]
     return [(epoch, life) for epoch, life in lives if epoch is not None]
 
@@ -156,18 +157,18 @@ def check_acknowledgements(
 ) -> CheckResult:
     """Judge the acknowledgements by the servers' logs.
 
-    Each was made while its epoch's node was first in line, or had been; none was removed by
-    another client while its leader's node stood; and who was told that it is acknowledged has
-    one. The leader's own client may remove it in a later session: a client that was told that its
-    session is over withdraws its acknowledgement, though the session, and with it the leader's
+    Each was made after its epoch's node had become first in line. None was removed by another
+    client while its leader's node existed. And a leader that was told that it is acknowledged has
+    one. The leader's own client may remove it in a later session: a client that believes its
+    session to be over withdraws its acknowledgement, though the session, and with it the leader's
     node, may live on at the servers for a while.
 
     Args:
         history: the run.
         truth: what was committed.
-        owners: whose node was first when.
-        clock: lays its times on the run's clock.
-        path: below it stand the acknowledgements; their data begins with the epoch.
+        owners: which node was first in line, and when.
+        clock: converts the times of ``truth`` to the run's clock.
+        path: the parent of the acknowledgements, whose data begins with the epoch.
         lead: the operation whose value says ``acknowledged`` when that was confirmed.
     """
     result = CheckResult(name="acknowledgements")
@@ -230,9 +231,10 @@ def check_acknowledgements(
 def _written(
     history: History, first: Mapping[int, int], lead: str, result: CheckResult, *, settled: bool
 ) -> None:
-    """Whoever was told that its epoch is acknowledged had a node that says so by then.
+    """For each leader that was told that its epoch is acknowledged, such a node existed by then.
 
-    ``first``: when each epoch's was made first; ``settled``: no others may have been.
+    ``first``: epoch -> when its first acknowledgement was made; ``settled``: whether the logs rule
+    out that there were others.
     """
     for operation in history.operations():
         call, done = operation

@@ -1,7 +1,7 @@
-"""Whether clients whose sessions were put on a blacklist ended them, and soon.
+"""Whether clients whose sessions were put on a blacklist ended them soon.
 
-A session on the list has to end by the hand of its own client. Faults may hold that up; so what
-counts is a time in which there was none.
+The client that owns a session on the list has to close it. Faults may delay that, so only time
+without any fault counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 OBEDIENCE_NS: Final = 4_000_000_000
-"""How long a client may take to end its session, without any fault on the run meanwhile."""
+"""How long (ns) a client may take to end its session while no fault is in force."""
 
 
 @dataclass(frozen=True)
 class Blacklisting:
-    """A session is on the list from ``time`` (nanoseconds) on; ``node`` stood first then."""
+    """A session is on the list from ``time`` (ns) on; its ``node`` was first in line then."""
 
     time: int
     session: str
@@ -28,7 +28,7 @@ class Blacklisting:
 
 
 def blacklistings(history: History, f: str) -> list[Blacklisting]:
-    """What was put on the list, and acknowledged, by operations of this name."""
+    """The acknowledged blacklistings, made by operations named ``f``."""
     return [
         Blacklisting(op.time, op.value["session"], op.value["node"])
         for op in history
@@ -44,13 +44,13 @@ def listed_sessions(truth: ServerTruth, folder: str) -> set[str]:
 def check_blacklisting(
     history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
 ) -> CheckResult:
-    """Every session on the list ended soon after, whenever nothing was in the way.
+    """Every session on the list ended within ``OBEDIENCE_NS`` of time without a fault.
 
     Args:
         history: the run.
         named: what was put on the list, and acknowledged.
         truth: what was committed.
-        clock: lays the servers' times on the run's clock.
+        clock: converts the servers' times to the run's clock.
     """
     result = CheckResult(name="blacklisting")
     lives = truth.sessions()
@@ -84,7 +84,7 @@ def check_blacklisting(
 
 
 def _calm(history: History) -> Iterator[tuple[int, int]]:
-    """The times of a run in which no fault lay on it."""
+    """The times of a run in which no fault was in force."""
     since = history.start
     for window in fault_windows(history):
         if window.begun > since:
@@ -97,7 +97,10 @@ def _calm(history: History) -> Iterator[tuple[int, int]]:
 def _within_hang(
     history: History, named: Sequence[Blacklisting], truth: ServerTruth, clock: WallClock
 ) -> int:
-    """Nodes that went with their session, ended by its client, while the holder still hung."""
+    """How many blacklisted holders' nodes went, with a session closed by its client, in a hang.
+
+    A hang is a ``work`` call whose value has ``hang``: the holder does nothing meanwhile.
+    """
     gone = {
         life.path: clock.monotonic(life.deleted_ms)
         for life in truth.znodes()

@@ -1,4 +1,4 @@
-"""Whether locks that were taken from their holders were taken rightly, and without waiting."""
+"""Whether locks that clients took from other holders were taken rightly, and how many quickly."""
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.blacklisting import blacklistings, check_blacklisting
@@ -26,11 +26,11 @@ def check_broken_locks(
     Args:
         history: the run.
         truth: what was committed; None when the servers' logs are not at hand.
-        clock: lays the servers' times on the run's clock; None when it is not known.
-        path: where the line stands.
+        clock: converts the servers' times to the run's clock; None when it is not known.
+        path: the parent of the contenders' nodes.
         mark: what the names of contenders' nodes contain.
         session_timeout: the clients', in seconds.
-        listed: whether the sessions of hung holders are put on a list.
+        listed: whether the sessions of hung holders are put on a blacklist.
     """
     named = blacklistings(history, "break")
     if truth is None or clock is None:
@@ -56,7 +56,7 @@ def check_broken_locks(
 
 
 def _done(history: History, f: str) -> list[tuple[int, Op]]:
-    """When those operations that were ok were called, and their completions."""
+    """The operations ``f`` that were ok, as pairs of the time of the call and the completion."""
     return [
         (each.invoke.time, each.completion)
         for each in history.operations()

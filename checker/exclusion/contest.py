@@ -1,4 +1,4 @@
-"""What every contest is judged by."""
+"""The checks of every contest: a run in which clients contend for a lock or the like."""
 
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
@@ -39,19 +39,20 @@ def contest_results(
 
     Args:
         history: the run.
-        holds: its holds. Those whose session nobody told get that of their node.
-        server: who owned what when; None when the servers' logs are not at hand.
+        holds: its holds. Where the history does not name the session, their node's is filled in.
+        server: which session owned the lock when; None when the servers' logs are not at hand.
         words: names of the operations.
         prevents: anomalies that the recipe promises to prevent.
         tokens: whether its grants have tokens that only grow.
         wakeups: how many waiters one release may wake; None if there is no bound.
         permits: how many may hold at once.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
-        decider: a model that holds in which nothing was found are held against, too; "": none.
-        dismissed: sessions whose clients were asked to let go.
+        decider: a model that the holds have to follow, too, which is checked if nothing else was
+            found before; "": none.
+        dismissed: sessions whose clients were asked to release.
         more: what the family's own checks found.
-        prompt: whether who comes to own on the servers is to be granted soon.
-        nobody: what it is called when no client at all proceeds.
+        prompt: whether a client must be granted soon after it comes to own on the servers.
+        nobody: the kind of anomaly if no client at all is granted in the final phase.
     """
     if server is not None:
         _name_sessions(holds, server)
@@ -89,7 +90,7 @@ def contest_results(
 
 
 def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
-    """Whose client could not say in which session it was granted: it is that of its node."""
+    """Fill in the session of holds whose client did not say it: the session of their node."""
     sessions = {owner.path: owner.session for owner in server.owners}
     for hold in holds:
         if hold.session is None and sequence_number(hold.node) >= 0:
@@ -97,7 +98,7 @@ def _name_sessions(holds: Sequence[Hold], server: ServerView) -> None:
 
 
 def _owners(server: ServerView, history: History) -> list[Interval]:
-    """Who owned it by the servers' logs, for pictures."""
+    """Which client owned it when by the servers' logs, for timelines."""
     clients = history.clients_of_sessions()
     return [
         Interval(

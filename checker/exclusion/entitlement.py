@@ -1,14 +1,15 @@
-"""Whether a grant is worth something: its holder believes in it, and may enter again.
+"""Whether a holder goes on believing that it holds, and may acquire again (re-entrance).
 
-- ``unbelieving-holder``: a client was granted it and stopped believing so without a reason.
-- ``refused-reentry``: a holder that asked again was refused, or was given another grant in place
-  of its own.
+- ``unbelieving-holder``: a client was granted the lock and stopped believing that it holds,
+  without a reason.
+- ``refused-reentry``: a holder that called acquire again was refused, or was given another grant
+  instead of its own.
 
-A holder has a reason to stop believing when, between a moment before its grant and a moment after
-the doubt, its connection was lost, its process was frozen or ended, its belief had come to the end
-that it was said to have (``until``), it did something that is neither work nor an acquire (a
-declaration that it is dead, say), or the servers' logs show that its node or its session had ended
-by then. A client that ends its session by itself stops believing before it does so.
+A holder has a reason to stop believing if one of these happened between shortly before its grant
+and shortly after its doubt: its connection was lost; its process was frozen or ended; its grant
+ran out (``until``); it called something other than acquire, work and release (``die``, say); or
+the servers' logs show that its node or its session had ended by then. A client that closes its
+session by itself may stop believing some time before the session ends.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,10 +22,10 @@ from rumpus.checker.holds import Hold, Words
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 NOTICE_NS = 1_000_000_000
-"""How far from a grant or a doubt its reason may be recorded: who learns of it first varies."""
+"""How far (ns) from a grant or a doubt its reason may be recorded: the order of records varies."""
 
 CLOSING_NS = 5_000_000_000
-"""How long a client that ends its session by itself may take for that."""
+"""How long (ns) a client that closes its session by itself may take for that."""
 
 REASONS = frozenset({"suspended", "lost", "exited", "closed", "paused", "resumed"})
 
@@ -37,14 +38,14 @@ def check_entitlement(
     *,
     dismissed: Collection[str] = (),
 ) -> CheckResult:
-    """Judge what grants were worth; see the module. O(n log n).
+    """Judge doubts and re-entrant acquires; see the module. O(n log n).
 
     Args:
         history: the run.
         holds: its holds.
         server: None when the servers' logs are not at hand.
         words: names of the operations.
-        dismissed: sessions whose clients were asked to let go; they have a reason.
+        dismissed: sessions whose clients were asked to release; they have a reason.
     """
     result = CheckResult(name="entitlement")
     held = [hold for hold in holds if hold.session not in dismissed]
@@ -63,7 +64,7 @@ def check_entitlement(
         if hold is None or not any(start <= call.time < end for start, end in hold.beliefs):
             continue
         again += 1
-        # A hold that begins with this very call is another grant.
+        # A hold that begins with this very call is a new grant, not the re-entrance of the old.
         same = done.type == "ok" and known.hold_at(hold.client, done.time) is hold
         if not same and not known.reason(hold, done.time):
             result.anomalies.append(_refused(history, hold, operation, words))
@@ -72,7 +73,7 @@ def check_entitlement(
 
 
 class _Known:
-    """What is known of each client's holds, and of reasons to let go of them."""
+    """Each client's holds, and its possible reasons to stop believing in them."""
 
     def __init__(
         self, history: History, holds: Sequence[Hold], server: ServerView | None, words: Words
@@ -112,7 +113,7 @@ class _Known:
         return hold if hold.release_called is None or hold.release_called > time else None
 
     def reason(self, hold: Hold, time: int) -> bool:
-        """Whether it had a reason not to believe at that time."""
+        """Whether the holder had a reason not to believe at that time."""
         happened = self._reasons[hold.client]
         first = bisect_left(happened, hold.granted - NOTICE_NS)
         if first < len(happened) and happened[first] <= time + NOTICE_NS:
@@ -124,7 +125,7 @@ class _Known:
         return self._server is not None and self._ended(hold, time)
 
     def _ended(self, hold: Hold, time: int) -> bool:
-        """Whether its session or its node had ended on the servers, or that cannot be told."""
+        """Whether its session or node had ended on the servers; true too if the logs do not say."""
         assert self._server is not None
         assert self._nodes is not None
         if not self._server.tells(hold.session, time):
@@ -137,7 +138,7 @@ class _Known:
             return False
         if hold.release_called is None:
             return True
-        # Its own release is no reason, nor on a clock of whole milliseconds.
+        # If its own release removed the node, that is no reason; servers stamp whole milliseconds.
         slack = CLOCK_SLACK_NS if node.deleted else 0
         return node.end < hold.release_called - slack
 

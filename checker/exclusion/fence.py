@@ -1,8 +1,8 @@
-"""Whether a fence held: tokens that pass never go back, and the highest is never refused.
+"""Whether a fence works: accepted tokens never decrease, and the highest is never refused.
 
-What is judged is the protected data itself. Each write leaves its token there; the servers' logs
-tell in which order, and the versions that were answered tell it too, for the writes whose answer
-arrived.
+The protected resource is a znode. Each write stores its token there. The order of the writes is
+known from the servers' logs, and also from the versions that the writes returned, for those whose
+reply arrived.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,11 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(frozen=True)
 class Write:
-    """A write that was carried out: its token, its place among all, and who tells of it."""
+    """A write, accepted or refused.
+
+    ``place`` orders the accepted ones: the version or the zxid; ``teller`` is the source: the
+    client or the session, for messages.
+    """
 
     token: int
     place: int
@@ -77,7 +81,7 @@ def _refusals(history: History, work: str) -> Iterator[Write]:
 
 
 def _higher(holds: Sequence[Hold], refusal: Write) -> bool:
-    """Whether somebody had been granted a higher token: only who was granted one writes."""
+    """Whether a client had been granted a higher token: only then can one have been written."""
     return any(
         hold.token is not None and hold.token > refusal.token and hold.granted < refusal.time
         for hold in holds

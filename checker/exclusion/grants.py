@@ -1,4 +1,4 @@
-"""The order of grants: fencing tokens that only grow, and the queue that must be kept."""
+"""The order of grants: fencing tokens must grow, and grants must keep the order of the queue."""
 
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
@@ -52,16 +52,16 @@ def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
 def check_order(
     history: History, holds: Sequence[Hold], server: ServerView | None, permits: int = 1
 ) -> CheckResult:
-    """Whoever stood earlier in the line was granted earlier, but for those who may hold together.
+    """Clients were granted in the order of the line, except those that may hold together.
 
-    Sequence numbers of the holds' nodes are the order of the line. A client with a lower
-    number whose acquire returned later was overtaken, unless its session had ended by the
-    time the other was granted: then the line had rightly gone past it, and its late return is
-    a stale belief. Without the servers' logs such a pair is left undecided. Where several may
-    hold at once it takes as many who were overtaken: they stood in line ahead all the time.
+    The order of the line is that of the sequence numbers of the holds' nodes. A client with a
+    lower number whose acquire returned later was overtaken, unless its session had ended by the
+    time the other was granted: then the other's turn had rightly come, and the late return is a
+    stale belief. Without the servers' logs such a pair is left undecided. Where ``permits`` may
+    hold at once, a grant is unfair only if it overtook at least ``permits`` clients.
 
-    With whole logs the line itself is looked at: nobody may be granted before its node has
-    come to own, whether or not whoever stood before it was granted in the end.
+    With complete logs the line itself is checked, too: no client may be granted before its node
+    has come to own, even if the clients before it were never granted.
 
     Args:
         history: the run.
@@ -74,7 +74,7 @@ def check_order(
     """
     result = CheckResult(name="order")
     numbered = [(hold, number) for hold in holds if (number := sequence_number(hold.node)) >= 0]
-    # Numbers are kept negated: the lowest comes last, where a fair line appends.
+    # Numbers are negated, so that in a fair order each new (lowest) number is appended at the end.
     later: list[tuple[int, int]] = []
     for position in range(len(numbered) - 1, -1, -1):
         hold, number = numbered[position]
@@ -121,7 +121,7 @@ def check_order(
 def _out_of_turn(
     history: History, holds: Sequence[Hold], server: ServerView, told: Container[int]
 ) -> Iterator[Anomaly]:
-    """Grants before the own node had come to own, but for those told of already."""
+    """Grants before the client's node had come to own, except those in ``told`` (indices)."""
     for hold in holds:
         turn = server.turns.get(hold.node or "", hold.granted)
         if hold.ops[0] in told or (turn is not None and turn <= hold.granted + CLOCK_SLACK_NS):

@@ -1,25 +1,25 @@
 """The herd effect: how many waiting clients one release wakes.
 
-**Definition.** A *release* is the end of a node with which somebody held: deleted by its client, or
-gone with its session. It *wakes* a client if a server sends the client a watch event because of it
-while the client waits, with an acquire open: ``deleted`` for the node itself, or ``child`` for the
-folder of the line. One release wakes a client at most once, and never its own. ``per_release`` is
-the number of wake-ups of all releases by the number of releases.
+**Definition.** A *release* is the end of a holder's node: deleted by its client, or gone with its
+session. It *wakes* a client if a server sends the client a watch event because of it while the
+client waits, with an acquire open: ``deleted`` for the node itself, or ``child`` for the parent of
+the line. A release counts once for each client that it wakes, and not for the releasing client.
+``per_release`` is the number of wake-ups of all releases, divided by the number of releases.
 
 Events are counted on the wire (records of process ``link``). To which release an event belongs:
 
 - Nodes of a sequential line have unique names.
-- Where all contenders make the same path, the event belongs to the latest end of that path before
-  it. The servers' logs tell when that was; without them the call of the release does.
-- An event of the folder belongs to the latest change of the line before it, and counts if that was
+- Where all contenders make the same path, the event belongs to the latest deletion of that path
+  before it. Its time is in the servers' logs; without them the call of the release is used.
+- An event of the parent belongs to the latest change of the line before it, and counts if that was
   a release. Without the servers' logs such events are left out.
 
-Not every wake-up breaks a promise. A client that had given up an earlier attempt while the node
-stood may have left a watch behind, and a watch cannot be taken back. So may one whose attempt has
-used up its timeout and is about to fail: whoever stood behind it already watches what it watched.
-Where several may hold at once an attempt that was granted may have left one too. Such wake-ups are
-counted (``left_over``), but are not held against the recipe. Waiters who share what they wait for
-(readers) are let in together: they are judged as one.
+Not every wake-up breaks a promise. A client that gave up an earlier attempt while the node existed
+may have left a watch behind, which cannot be removed. The same goes for a client whose attempt has
+used up its timeout and is about to fail: the client behind it already watches the same node. Where
+several may hold at once, an attempt that was granted may have left a watch too. Such wake-ups are
+counted (``left_over``), but not judged. Waiters for a shared lock (readers) are let in together:
+they count as one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -35,7 +35,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(eq=False, slots=True)
 class _Release:
-    """The end of a hold's node: when it was made, when it was gone, and what that sent to whom.
+    """The end of a hold's node: when the node was created, when it was gone, and the events sent.
 
     ``woken``: watch events that reached waiting clients, in order of time.
     """
@@ -139,7 +139,7 @@ def _anomaly(history: History, hold: Hold, woken: dict[int, Op], promised: int) 
 
 
 def _releases(holds: Sequence[Hold], server: ServerView | None) -> list[_Release]:
-    """The end of each hold's node. Without the servers' logs its bounds are those of the hold."""
+    """The end of each hold's node. Without the servers' logs the hold's own times are used."""
     nodes = NodesOfHolds(server) if server is not None else None
     found = []
     for hold in holds:
@@ -155,7 +155,7 @@ def _releases(holds: Sequence[Hold], server: ServerView | None) -> list[_Release
 
 
 class _Changes:
-    """The ends of nodes, and the changes of lines, that watch events may tell of."""
+    """The ends of nodes, and the changes of lines, that can have caused watch events."""
 
     def __init__(self, server: ServerView | None, releases: Sequence[_Release]) -> None:
         self._server = server
@@ -164,9 +164,10 @@ class _Changes:
         self._lines: dict[str, list[tuple[int, _Release | None]]] | None = None
 
     def latest(self, event: str, path: str, time: int) -> tuple[bool, _Release | None]:
-        """Whether an event may tell of a change there; and the release that the last one was.
+        """Whether a known change can have caused an event, and the release that the change was.
 
-        The last one by that time (nanoseconds), or else the first; None if it was no release.
+        The change is the last one by ``time`` (ns), or the first if there is none before; None
+        if it was not a release.
         """
         if event == "deleted":
             ends = self._ends
@@ -182,7 +183,7 @@ class _Changes:
         return False, None
 
     def _of_lines(self, server: ServerView) -> dict[str, list[tuple[int, _Release | None]]]:
-        """Folder -> its changes in order of time."""
+        """Parent of a line -> the line's changes in order of time."""
         if self._lines is None:
             found: dict[str, list[tuple[int, _Release | None]]] = defaultdict(list)
             for owner in server.owners:
@@ -214,7 +215,7 @@ class _Attempts:
         self._gives_up: dict[int, int] = {}  # by number
 
     def add(self, call: Op, returned: int, *, gave_up: bool) -> None:
-        """Enter an attempt; ``gave_up``: it may have left a watch on what stood when it ended."""
+        """Add an attempt; ``gave_up``: it may have left a watch on a node that outlived it."""
         self._called.append(call.time)
         self._returned.append(returned)
         self._shared.append(shares(call))
@@ -222,7 +223,7 @@ class _Attempts:
             self._given_up.append(len(self._called) - 1)
 
     def give_up(self, time: int) -> None:
-        """The attempt entered last is given up at that time, though it may return later."""
+        """Note that the attempt added last gives up at that time, though it may return later."""
         self._gives_up[len(self._called) - 1] = time
 
     def waits(self, time: int) -> bool:
@@ -231,7 +232,7 @@ class _Attempts:
         return last >= 0 and self._returned[last] >= time
 
     def gave_up_since(self, start: int, time: int) -> bool:
-        """Whether one was given up after the start and before that time."""
+        """Whether an attempt was given up after ``start`` and before ``time``."""
         present = bisect_right(self._called, time) - 1
         if self._gives_up.get(present, time) < time:
             return True
@@ -239,5 +240,5 @@ class _Attempts:
         return before >= 0 and self._returned[self._given_up[before]] >= start
 
     def shares_at(self, time: int) -> bool:
-        """Whether the last that was called by then is for something shared."""
+        """Whether the last attempt that was called by then is for a shared lock."""
         return self._shared[bisect_right(self._called, time) - 1]

@@ -1,22 +1,22 @@
-"""Holds by a model: a second road to the verdict on exclusion, by what clients were told alone.
+"""Holds checked against a model of a lock: a second check of exclusion, from the history alone.
 
-`checker.exclusion.mutual_exclusion` compares beliefs, and asks the servers' logs when sessions
-ended. Here the same holds are decided as operations of a lock, as `rumpus check --model` would,
-with neither: a session may have ended after the last call of a grant in it
-(`checker.exclusion.session_proofs`). What overlaps all the same overlaps for certain.
+`checker.exclusion.mutual_exclusion` compares beliefs, and takes the ends of sessions from the
+servers' logs. Here the same holds are decided as operations of a lock, as `rumpus check --model`
+would, without the logs: a session is assumed to live only until the last call of a grant in it
+(`checker.exclusion.session_proofs`). Holds that overlap even so overlap for certain.
 
-The operations as recorded do not say when a client learned that it holds no more. So the table
-that is decided has a hold as a process of its own, and its end as the release that the client made:
+The recorded operations do not say when a client learned that it no longer holds. So in the table
+that is decided each hold is a process of its own, and its end is a release:
 
-- an acknowledged release, of a client that believed until then and whose session is known to have
-  lived: it was held until the call, at least;
+- an acknowledged release of a client that believed until then and whose session is known to have
+  lived: the lock was held at least until the release was called;
 - everything else (the session is in doubt or not known to live, the time of a lease is up, the
   client died, its release failed or its outcome is unknown): a release of unknown outcome at the
   time at which the belief ended, or when the session was last known to live.
 
-Left out are acquires of unknown outcome, which may never have happened, and grants of which a
-client may have known without asking the servers. What the model cannot decide is no doubt, for the
-verdict does not rest on it.
+Left out are acquires of unknown outcome, which may never have happened, and grants that a client
+may have made up without asking the servers. If the model cannot decide, the verdict does not
+become unknown, for it does not depend on this check.
 """
 
 import re
@@ -35,7 +35,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 SECONDS = 5.0
 BYTES = 512 << 20
-"""What a search may take where holds alone leave the answer open."""
+"""The time and memory that a search may take where a simple check of the holds is not enough."""
 
 
 def check_holds_by_model(
@@ -53,8 +53,8 @@ def check_holds_by_model(
         holds: of one lock.
         entry: its model.
         permits: how many may hold at once.
-        tokens: whether the model is told the tokens. A history that would follow it without them
-            is a ``token-regression``.
+        tokens: whether the model also checks the tokens. If the history follows the model without
+            tokens but not with them, the anomaly is a ``token-regression``.
     """
     result = CheckResult(name="holds by model")
     modes = "acquire_read" in entry.functions
@@ -91,7 +91,7 @@ def check_holds_by_model(
 def _rows(
     history: History, holds: Sequence[Hold], *, modes: bool, tokens: bool
 ) -> Iterator[dict[str, Any]]:
-    """Two rows a hold, whose place is their process and their index."""
+    """Two rows per hold: acquire and release. The hold's place is their process and index."""
     lives = lives_by_grants(holds)
     for place, hold in enumerate(holds):
         called = hold.release_called
@@ -99,7 +99,7 @@ def _rows(
         sure = hold.released and called is not None and called <= until
         mode = {"argument": "read" if hold.shared else "write"} if modes else {}
         number = {"token": hold.token} if tokens and hold.token is not None else {}
-        # A session of its own, of which there is no sign after the call of the acquire.
+        # A session just for this row: it is not known to have lived after the grant.
         ended = {"session": f"of hold {place}"} if until <= hold.granted else {}
         yield {
             "f": "acquire",
@@ -115,7 +115,7 @@ def _rows(
             "f": "release",
             "process": place,
             "call": called if sure else max(until, hold.granted),
-            # It is not told when the release returned: by the end of the history.
+            # A Hold does not say when its release returned: at the latest by the history's end.
             "returned": max(history.end, until) if sure else NEVER,
             "outcome": OK if sure else INFO,
             "index": place,

@@ -1,9 +1,10 @@
-"""Whether observers were told who led at some moment of their look, by the servers' logs.
+"""Whether observers were told who led at some moment of their call, by the servers' logs.
 
-A look is fresh where what was committed before its call is seen. So who had been first in line
-since before it, and was until after its return, is who it names; who it names was first at some
-moment between; and so with the acknowledgement. Servers stamp whole milliseconds: what began or
-ended nearer than that to the call or the return is left open. O(n log n).
+An observation must see everything that was committed before its call. So if one node was first in
+line from before the call until after the return, its client is the leader that must be named. And
+whoever is named must have been first at some moment between call and return. The same goes for the
+acknowledgement. Servers stamp whole milliseconds, so a beginning or end that is nearer than that
+to the call or the return is not judged. O(n log n).
 """
 
 from bisect import bisect_left
@@ -34,9 +35,10 @@ def check_leader_sights(
     Args:
         history: the run.
         truth: what was committed.
-        clock: lays its times on the run's clock.
-        owners: whose node was first when.
-        acknowledgements: the nodes by which leaders said that they knew, each with its epoch.
+        clock: converts the times of ``truth`` to the run's clock.
+        owners: which node was first in line, and when.
+        acknowledgements: the nodes by which leaders acknowledged, each with its epoch (the czxid
+            of the leader's node in the line).
         observe: the operation whose ok has ``epoch``, ``name`` and ``acknowledged``, or null.
     """
     result = CheckResult(name="sights")
@@ -62,7 +64,7 @@ def check_leader_sights(
 
 @dataclass(frozen=True)
 class _Wrong:
-    """What was told, in words, and was so at no moment; whether the logs say so for certain."""
+    """A wrong answer, in words, and whether it is wrong for certain by the logs."""
 
     words: str
     certain: bool
@@ -91,7 +93,7 @@ class _Known:
             self._said[epoch].append(_Said(made, gone, life.path in self._contested))
 
     def contradiction(self, call: Op, done: Op) -> _Wrong | None:
-        """What was told and was so at no moment from the call to the return."""
+        """What in the answer was true at no moment from the call to the return; None if nothing."""
         told: dict[str, Any] | None = done.value
         stood = self._led_throughout(call.time, done.time)
         if stood is not None and (told is None or told["epoch"] != stood.czxid):
@@ -103,7 +105,7 @@ class _Known:
         epoch = told["epoch"]
         reign = self._by_epoch.get(epoch)
         if reign is None or reign.start - CLOCK_SLACK_NS > done.time:
-            # Its node, or the end of one before it, may be in what did not become history.
+            # Its node, or the end of one before it, may be in a transaction of uncertain fate.
             return _Wrong(f"of epoch {epoch}, which did not lead yet", not self._contested)
         if reign.end is not None and reign.end + CLOCK_SLACK_NS < call.time:
             return _Wrong(f"of epoch {epoch}, which had ended before", certain=True)
@@ -144,7 +146,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Said:
-    """An acknowledgement: from when to when, and whether some of that may not be history."""
+    """An acknowledgement: when it was made and gone, and whether its fate is uncertain."""
 
     made: int
     gone: int | None
@@ -152,7 +154,7 @@ class _Said:
 
 
 def _ended(end: int | None, time: int) -> bool:
-    """Whether what ended then may have by that time."""
+    """Whether something that ended at ``end`` may have ended by ``time``, within the slack."""
     return end is not None and end - CLOCK_SLACK_NS <= time
 
 

@@ -1,8 +1,8 @@
 """The lock-delay: nobody is granted the lock for a while after a holder has failed.
 
-That a holder failed is told by the servers' logs: its node went with its session, and was not
-deleted by its client. After a release nobody has to wait; that is asked in the final phase, where
-nothing else can be in the way.
+The servers' logs show that a holder failed: its node went with its session, and was not deleted by
+its client. After a release no client has to wait. That is judged in the final phase, where no fault
+can delay a grant.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ def check_lock_delay(
         holds: its holds.
         truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
         clock: see ``truth``.
-        path: where contenders stand.
-        delay: seconds that were promised.
+        path: the parent of the contenders' nodes.
+        delay: the lock-delay that the recipe promises, in seconds.
     """
     result = CheckResult(name="lock-delay")
     length = int(delay * 1e9)
@@ -101,7 +101,7 @@ def _early(history: History, failed: Hold, successor: Hold, end: int, delay: flo
 
 
 def _late(history: History, holds: Sequence[Hold], length: int) -> list[Anomaly]:
-    """Whether everybody had to wait for the delay although everybody had released."""
+    """An anomaly if after each release in the final phase the next client waited for the delay."""
     final = final_phase(history)
     if final is None:
         return []

@@ -1,31 +1,30 @@
-"""Mutual exclusion on three timelines: what the server granted, what the clients believed, did.
+"""Mutual exclusion on three timelines: what servers granted, what clients believed, what they did.
 
-Two holds of different clients conflict where their beliefs overlap, unless both are shared; where
-so many may hold at once (a semaphore), it takes one hold more. What the overlap *is*
-depends on the sessions behind it, and their fate is read from the servers' own transaction
-logs, never guessed:
+Two holds of different clients conflict where their beliefs overlap, unless both are shared. Of a
+semaphore with n permits, n + 1 holds conflict where their beliefs overlap. The kind of anomaly
+depends on the two sessions, whose ends are read from the servers' transaction logs, never guessed:
 
 - as long as both sessions live on the server the overlap is a ``split-brain``;
 - from the moment one of the two has expired, its client is a *stale* holder: ``stale-belief``
   if it had no chance to know yet, ``unaware-holder`` if its process was running and its own
   clock should have told it.
 
-When should it have known? A leader expires a session more than its timeout after the last
-request it heard of, so a client that counts from when it *sent* its last answered request would
-have given up before the server does, if every answer came by way of the leader. A follower
-that is cut off from its leader answers heartbeats by itself, until it gives up after
-``syncLimit`` ticks. A belief that outlives the expiry by more than a tolerance above that, on a
-process that was running, is therefore late whatever the client counted from. A process that was
-frozen at that time gets the same tolerance from when it was resumed.
+When should it have known? A leader expires a session when more than its timeout has passed since
+the last request that the leader heard of. So a client that counts from when it *sent* its last
+answered request would give up before the leader does, if every answer came by way of the leader.
+But a follower that is cut off from its leader answers heartbeats by itself, until it gives up after
+``syncLimit`` ticks. The tolerance is longer than that. So a client whose process was running, and
+that believes longer than the tolerance after the expiry, is late from whatever moment it counted. A
+process that was frozen at that time gets the same tolerance from when it was resumed.
 
 A stale holder's action is harmful from the moment a later holder has touched the resource:
-before that it takes effect as if the later grant had come after it. That, and not the mere
-expiry, is what a fence can prevent, and what ``stale-action`` counts.
+before that it takes effect as if the later grant had come after it. A fence can prevent actions
+after that moment, not all those after the expiry; so ``stale-action`` counts only the former.
 
-The sweep is over holds ordered by grant, O(n log n + pairs that overlap). For the question
-whether any overlap exists, comparing neighbours would do (Gibbons and Korach 1997 argue the
-same for zones); all pairs are wanted here for the report. Where several may hold at once, a crowd
-too large begins only where a hold does, so it is counted there, O(n log n + n times the crowd).
+Holds are swept in order of grant, O(n log n + pairs that overlap). To find out whether there is
+any overlap, comparing neighbours would be enough (Gibbons and Korach 1997 argue the same for
+zones); the report needs all pairs. Where several may hold at once, too many can begin to believe
+only where a belief begins, so they are counted there, O(n log n + n times their number).
 """
 
 from bisect import bisect_right
@@ -40,10 +39,10 @@ from rumpus.checker.holds import Hold, Words
 from rumpus.checker.verdict import Anomaly, CheckResult, Interval
 
 CLOCK_SLACK_NS = 3_000_000
-"""Servers stamp whole milliseconds, on a clock read beside ours: nearer times are ties."""
+"""Times (ns) of servers and clients nearer than this count as equal: servers stamp whole ms."""
 
 TOLERANCE_NS = 3_000_000_000
-"""How long after an expiry (or its process's resumption) a client may still believe.
+"""How long (ns) after an expiry, or after its process is resumed, a client may still believe.
 
 Longer than a follower that is cut off goes on answering: 5 ticks of half a second.
 """
@@ -51,7 +50,7 @@ Longer than a follower that is cut off goes on answering: 5 ticks of half a seco
 
 @dataclass(frozen=True)
 class SessionEnd:
-    """When a session ended on the server (nanoseconds on the run's clock), and by whom."""
+    """When a session ended on the server (ns on the run's clock), and whether it expired."""
 
     time: int
     expired: bool
@@ -59,14 +58,14 @@ class SessionEnd:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """From when to when a session's node owned on the server. ``end`` may be None.
+    """From when to when a session's node owned the lock on the server; ``end`` None: never lost.
 
-    A node owns once it is first in line, or among so many as may own at once; or, if it is
-    ``shared``, once all before it are.
+    A node owns once it is first in line, or one of the first n for n permits; or, if it is
+    ``shared``, once all nodes before it are shared.
 
-    ``created``, ``start`` and ``end`` are nanoseconds on the run's clock, ``grant`` and ``loss``
-    the zxids that made it so: the exact order of the server's own history. ``deleted``: its own
-    session asked for its end.
+    ``created``, ``start`` and ``end`` are nanoseconds on the run's clock. ``grant`` and ``loss``
+    are the zxids of the transactions by which it came to own and ceased to. ``deleted``: a request
+    of its own session deleted the node.
     """
 
     path: str
@@ -87,11 +86,11 @@ class ServerView:
     """The server's timeline as the checkers need it.
 
     ``ends`` has an entry for every session that ended; ``known`` is every session of which
-    the logs tell whether and when it ended. ``doubts``: between when and when (nanoseconds, in
-    order) a session may have ended for some server, though not in the history of the ensemble.
-    ``reasons`` says in words what they leave open.
-    ``turns``: for nodes of a sequential line when each came to own, None if it never did;
-    nodes of which the logs do not tell for certain are left out.
+    the logs tell whether and when it ended. ``doubts``: session -> spans (ns, in order) in which
+    it may have been dead for some server, because of a transaction that was not committed.
+    ``reasons`` says in words what the logs leave open.
+    ``turns``: for each node of a sequential line when it came to own, None if it never did; nodes
+    for which the logs do not tell for certain are left out.
     """
 
     ends: Mapping[str, SessionEnd] = field(default_factory=dict)
@@ -145,9 +144,9 @@ def overlaps(holds: Sequence[Hold]) -> list[tuple[Hold, Hold, int, int]]:
 
 @dataclass(frozen=True)
 class Crowd:
-    """More believe at once than may: from ``start`` on, when the last of ``members`` came in.
+    """More clients believe than may hold at once, from ``start``: the last member's beginning.
 
-    ``ends``: when each member's belief ended. ``end``: when so few were left as may.
+    ``ends``: when each member's belief ended. ``end``: when no more were left than may hold.
     """
 
     members: Sequence[Hold]
@@ -159,8 +158,8 @@ class Crowd:
 def crowds(holds: Sequence[Hold], permits: int) -> Iterator[Crowd]:
     """Where beliefs of more clients than ``permits`` overlap, in order of time.
 
-    One for each belief with whose beginning there are too many, so that whatever moment has too
-    many lies in one of them.
+    One crowd for each belief at whose beginning there are too many, so that every moment with too
+    many believers lies in a crowd.
     """
     spans = sorted(
         (start, end, number)
@@ -194,7 +193,7 @@ def check_exclusion(
     tolerance: int = TOLERANCE_NS,
     lateness_matters: bool = False,
 ) -> CheckResult:
-    """Judge mutual exclusion: one holder at a time, or several who share, or so many.
+    """Judge mutual exclusion: one holder at a time, or several readers, or up to ``permits``.
 
     Args:
         history: the run.
@@ -203,8 +202,8 @@ def check_exclusion(
         words: names of the operations.
         permits: how many may hold at once.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
-        lateness_matters: whether a question is left open where nobody can tell if a holder was
-            unaware that its session had ended.
+        lateness_matters: whether the result is unknown where the logs cannot tell if a holder
+            was unaware that its session had ended.
     """
     judge = _Judge(history, holds, server, words, permits, tolerance)
     result = judge.result
@@ -264,9 +263,9 @@ def check_lateness(
 
 
 def count_handovers(holds: Sequence[Hold], permits: int = 1) -> int:
-    """Contended handovers: granted to a client that had called while others stood in its way.
+    """Contended handovers: grants to a client that had called while others blocked it.
 
-    Those granted just before it, as many as may hold at once.
+    These others are the ``permits`` grants just before it, all still believed in at its call.
     """
     return sum(
         all(
@@ -282,10 +281,10 @@ def count_handovers(holds: Sequence[Hold], permits: int = 1) -> int:
 
 
 class NodesOfHolds:
-    """Which life of which node a hold was granted with.
+    """Which node a hold was granted with: its path and the time of its creation.
 
-    A path names one node only where it is sequential. Where all contenders make the same path it
-    names a new node for every grant, often of the same session as an earlier one.
+    Only a sequential path names just one node. Where all contenders create the same path, it is a
+    new node at every grant, often of the same session as an earlier one.
     """
 
     def __init__(self, server: ServerView) -> None:
@@ -363,7 +362,7 @@ class _Judge:
         return f"{(time - self._origin) / 1e9:.3f} s"
 
     def overlap(self, first: Hold, second: Hold, start: int, end: int) -> None:
-        """Name the overlap of two beliefs, given from its first moment to its last."""
+        """Classify the overlap of two beliefs, from its first moment to its last."""
         self._overlapping[first].append((end, second))
         self._overlapping[second].append((end, first))
         who = f"c{first.client} and c{second.client}"
@@ -379,7 +378,7 @@ class _Judge:
             return
         ends = {hold: server.ended(hold.session) for hold in (first, second)}
         lived_until = min((e.time for e in ends.values() if e is not None), default=None)
-        # Where a session may have ended unseen, what is certain ends.
+        # The certain overlap ends where one of the sessions may have ended unseen.
         end = int(min([end, *(server.told_until(session, start) for session in sessions)]))
         anomaly = Anomaly(
             kind="split-brain",
@@ -403,7 +402,7 @@ class _Judge:
             self._stale_overlaps.setdefault(stale, []).append((start, end, other))
 
     def crowd(self, crowd: Crowd) -> None:
-        """Name what it is that more believe at once than may."""
+        """Classify a crowd: split-brain, undecided, or stale beliefs."""
         newest = crowd.members[-1]
         alive: list[tuple[float, Hold]] = []
         untold: list[Hold] = []
@@ -480,7 +479,7 @@ class _Judge:
             )
 
     def _should_know_by(self, hold: Hold, expiry: int) -> int:
-        """Until when a stale holder may believe: the expiry or its thaw, and a tolerance."""
+        """Until when a stale holder may believe: its expiry or resumption, and the tolerance."""
         known_by = expiry
         for start, end in hold.pauses:
             if start <= known_by + self._tolerance and end > known_by:
@@ -488,7 +487,7 @@ class _Judge:
         return known_by + self._tolerance
 
     def lateness(self, hold: Hold, expiry: int) -> None:
-        """Report a belief that outlived its session by more than can be excused."""
+        """Report a belief that outlived its session by more than the tolerance allows."""
         should = self._should_know_by(hold, expiry)
         if hold.believed_until <= should:
             return
@@ -512,7 +511,7 @@ class _Judge:
         )
 
     def untold_lateness(self) -> None:
-        """Long beliefs, in sessions of whose end nothing is known, that no release settled."""
+        """Note as unknown long beliefs without an acknowledged release and a known session end."""
         for hold in self._holds:
             long = hold.believed_until - hold.granted > self._tolerance
             told = self._server and self._server.tells(
@@ -526,13 +525,12 @@ class _Judge:
                 )
 
     def actions(self) -> None:
-        """Actions of stale holders: accepted after a later holder's touch, or refused.
+        """Actions of stale holders: accepted after a later holder had acted, or refused.
 
-        The touch of one whose hold excludes theirs; where several may hold at once, what does
-        harm is to act when so many others do.
+        Only later holders whose hold excludes the stale one count. Where several may hold at
+        once, a stale holder's action is harmful while ``permits`` others hold and have acted.
         """
-        # Who was first to touch the resource of those granted later; and of those who exclude
-        # everybody.
+        # Of the holds granted later, the one that acted first; and the same of exclusive ones.
         later: tuple[int, Hold] | None = None
         excluding: tuple[int, Hold] | None = None
         for hold in sorted(
@@ -558,7 +556,7 @@ class _Judge:
                 excluding = (hold.acts[0].time, hold)
 
     def _crowded_actions(self, stale: Hold, expired: int) -> None:
-        """Actions after the expiry, at a time when as many others as may held, and had acted."""
+        """Actions after the expiry, while ``permits`` others believed and had acted."""
         late = [act for act in stale.acts if act.value["accepted"] and act.time > expired]
         if not late:
             return
@@ -594,7 +592,7 @@ class _Judge:
         return anomaly
 
     def double_grants(self) -> None:
-        """More sessions than may that own at once by the server's own history, by zxid."""
+        """More sessions that own at once than may, by the zxids in the servers' logs."""
         if self._server is None:
             return
         clients = {session: f"c{client}" for session, client in self._clients.items()}

@@ -1,9 +1,9 @@
-"""Who has come to own on the server and is not granted for long, though nothing is in its way.
+"""Waiters whose node has come to own on the server, but whose acquire does not return for long.
 
-A waiter that is not told when its turn has come sleeps on, and a later event, or its own timeout,
-hides that. The servers' logs show it: from when on its node owned. From then, or from when the
-last fault was over, its connection stood and its process ran, whichever was latest, its acquire
-may take a bounded time to return.
+A waiter that misses that its turn has come sleeps on, until a later event or its own timeout wakes
+it and so hides the mistake. The servers' logs show from when on its node owned. After that, and
+after the last fault is over, its client is connected and its process runs, its acquire may take
+only a bounded time to return.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ BOUND_NS = 2_500_000_000
 def check_overdue(
     history: History, server: ServerView | None, words: Words, bound: int = BOUND_NS
 ) -> CheckResult:
-    """Judge waiters whose turn had come. Without whole logs there is nothing to judge by.
+    """Judge waiters whose turn had come. Without complete logs nothing is judged.
 
     O(n log n), and as much again for each fault that a wait runs into.
     """

@@ -1,10 +1,11 @@
-"""Who owns which part of a shared set: each part is an exclusion of its own.
+"""Which member owns which part of a shared set: each part is like a lock of its own.
 
-An ``acquire`` that is ok has ``parts``: name -> {node, token, session}. Its hold is one of every
-part in it. ``shared-partition`` is what ``checker.exclusion.mutual_exclusion`` calls split-brain or
-double grant for one part. ``own`` {round} of the final phase -> {parts}, each asked when every
-member has had time to take its share and nobody comes or goes: together they must be the whole set,
-and no part may be named twice. Between two rounds some members leave.
+An ``acquire`` that is ok has ``parts``: name -> {node, token, session}. It is a hold of each of
+these parts. ``shared-partition`` is what ``checker.exclusion.mutual_exclusion`` calls split-brain
+or double grant, for one part. In the final phase every member is asked in rounds ``own`` {round} ->
+{parts}, when every member has had time to take its share and none joins or leaves. In each round
+the answers together must be the whole set, and no part may be in two of them. Between two rounds
+some members leave.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,7 +35,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 
 def holds_of_parts(history: History, words: Words) -> dict[str, list[Hold]]:
-    """Part -> the holds of it, in order of grant; without the actions, which name no part."""
+    """Part -> its holds, in order of grant; without the actions, for these do not name a part."""
     records = {op.index: op for op in history}
     found: dict[str, list[Hold]] = defaultdict(list)
     for hold in extract_holds(history, words):
@@ -106,20 +107,20 @@ def check_shares(
 def members_at_once(
     truth: ServerTruth | None, clock: WallClock | None, path: str, lines: str, stale: int
 ) -> Callable[[int, int], int] | None:
-    """How many members a list may have named that was used in a span of time.
+    """An upper bound of how many members a client may have read while it chose its share.
 
-    Members are the ephemerals of the group that do not stand in the lines for its parts.
+    Members are the ephemeral nodes below the group's znode, except those in the lines for parts.
 
     Args:
         truth: what the servers' logs say; None when they are not at hand.
-        clock: lays the servers' times on the run's clock.
+        clock: converts the servers' times to the run's clock.
         path: the group's znode.
         lines: the znode, below ``path``, of the lines for the parts.
-        stale: for how long a list may have been out of date when it was used (ns).
+        stale: for how long a member list may have been out of date when it was used (ns).
 
     Returns:
-        From when until when (ns) -> a number that is not too small; None if the logs do not tell.
-        A call costs O(k log n), with n members ever and k of them that came in its span.
+        A function (start, end in ns) -> the upper bound; None if the logs do not tell. A call
+        costs O(k log n), with n members ever and k of them that came in the span.
     """
     if truth is None or clock is None or truth.reasons or not clock.steady:
         return None
@@ -135,7 +136,7 @@ def members_at_once(
         for life in truth.znodes(path)
         if life.owner is not None and named(life.path)
     ]
-    # What did not become history for certain may stand in the tree of some server for good.
+    # Nodes of transactions of uncertain fate may exist on some server for good.
     spans += [
         (clock.monotonic(txn.time_ms), inf)
         for txn in truth.uncertain + truth.forked
@@ -157,16 +158,16 @@ def members_at_once(
 def check_sizes(
     history: History, parts: Sequence[str], members: Callable[[int, int], int] | None, words: Words
 ) -> CheckResult:
-    """Judge that nobody is told that its share is complete when it is too small: ``partial-share``.
+    """Judge that no share that was called complete is too small: ``partial-share``.
 
-    With at most n members, as the i-th of whom one gets the i-th, (i+n)-th, ... part, everybody's
-    share is at least the n-th part of the set, rounded down.
+    With n members, the i-th gets the i-th, (i+n)-th, ... part. So with at most n members every
+    share has at least the number of parts divided by n, rounded down.
 
     Args:
         history: the run.
         parts: the whole set.
-        members: from when until when (ns) -> how many members may have been listed at once; None
-            when the logs are not at hand, and then nothing can be said.
+        members: (start, end in ns) -> how many members may have been listed at once, as from
+            ``members_at_once``; None when the logs are not at hand, and then nothing is judged.
         words: names of the operations.
     """
     result = CheckResult(name="sizes")
@@ -200,8 +201,8 @@ def check_sizes(
 def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
     """Judge the final phase: ``unowned-partition``, ``shared-partition``; see the module.
 
-    What all own is asked in rounds, and before the second one some have left. The round is not
-    judged if one of them could not.
+    The members are asked in rounds what they own, and some leave before the second round. That
+    round is not judged if one of these could not leave.
     """
     result = CheckResult(name="ownership")
     asked = "members asked what they own once every fault was healed"
@@ -233,7 +234,7 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
 
 
 def _dealt_wrongly(answers: Mapping[int, Operation], parts: Sequence[str]) -> Iterator[Anomaly]:
-    """Parts that have no owner, or several, by what every client told."""
+    """Parts that have no owner, or several, by the answers of every client."""
     for part in parts:
         owners = {
             client: op

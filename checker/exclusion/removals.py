@@ -1,7 +1,7 @@
-"""Whose hand removed the contenders' nodes: nobody may take away what a live holder has.
+"""Which client removed the contenders' nodes: no client may delete a live holder's node.
 
-A node in the line may be deleted by its own session, or with it. Another's hand may remove it
-only when the process that made it is dead: it was killed, or it had declared itself dead.
+A node in the line may be deleted by its own session, or go with it. Another client may delete it
+only if the process that made it is dead: it was killed, or it had declared itself dead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(frozen=True)
 class Removal:
-    """A node that another session than its owner's deleted, at ``time`` (nanoseconds).
+    """A node that a session other than its owner deleted, at ``time`` (nanoseconds).
 
-    Whose sessions these are the history tells (``check_removals``): a client may well remove, in
-    its next session, what it made in the one before.
+    Both sessions may belong to one client, which may delete in its next session what it made in
+    the one before. The history tells whose they are (``check_removals``).
     """
 
     life: ZnodeLife
@@ -32,9 +32,9 @@ def removals(truth: ServerTruth, clock: WallClock, path: str, mark: str = "") ->
 
     Args:
         truth: what was committed.
-        clock: lays the servers' times on the run's clock.
-        path: where the line stands.
-        mark: what the names of its nodes contain.
+        clock: converts the servers' times to the run's clock.
+        path: the parent of the contenders' nodes.
+        mark: what the names of these nodes contain.
     """
     return [
         Removal(life, clock.monotonic(life.deleted_ms))
@@ -48,7 +48,7 @@ def removals(truth: ServerTruth, clock: WallClock, path: str, mark: str = "") ->
 
 
 def ends_of_processes(history: History) -> dict[str, int]:
-    """Session -> when (nanoseconds) the client's process that had it was killed."""
+    """Session -> when (ns) the process that had it ended."""
     having: dict[int, set[str]] = {}
     ends: dict[str, int] = {}
     for op in history.events("session"):
@@ -66,7 +66,7 @@ def check_removals(
     found: Sequence[Removal],
     declared: Mapping[int, int],
 ) -> CheckResult:
-    """Nobody removed the node of a process that lived.
+    """No client removed the node of another client's process that lived.
 
     Args:
         history: the run.
@@ -114,13 +114,13 @@ def check_removals(
 def check_told_removals(
     history: History, truth: ServerTruth, clock: WallClock, path: str, free: str
 ) -> CheckResult:
-    """Whoever was told that it removed a node did, by the servers' logs: ``false-removal``.
+    """A client that was told that it removed a node did so by the logs: else ``false-removal``.
 
     Args:
         history: the run.
         truth: what was committed.
-        clock: lays the servers' times on the run's clock.
-        path: where the line stands.
+        clock: converts the servers' times to the run's clock.
+        path: the parent of the contenders' nodes.
         free: the operation whose ok has ``node`` and says whether it was ``removed``.
     """
     result = CheckResult(name="told removals")

@@ -1,9 +1,9 @@
-"""Whether holders learn of it when they are asked to let go.
+"""Whether holders learn that they are asked to release (revocation).
 
-A holder has missed a request if it went on to the end of its patience without having heard of
-it, although for long enough before that the request stood in its node, its client was connected,
-and its process was running. Anything short of that excuses it: that it lost the lock, that it was
-asked too late, or that its connection came and went.
+A holder has missed a request if its ``work`` went on to its end without having heard of the
+request, although for long enough before that the request was in its node, its client was connected,
+and its process was running. Otherwise it is excused: because it lost the lock, was asked too late,
+or lost its connection meanwhile.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ LEAST_LEARNED = 5
 
 
 def check_revocations(history: History, words: Words, patience: int) -> CheckResult:
-    """Judge requests to let go.
+    """Judge requests to release.
 
     Operations: ``acquire`` ok {node}; ``revoke`` ok {asked: nodes whose owners were asked}; the
     holder's ``work`` ok {asked: whether it heard of it}. O(n log n).
@@ -77,7 +77,7 @@ def check_revocations(history: History, words: Words, patience: int) -> CheckRes
 
 
 def _first_requests(history: History) -> dict[str, Op]:
-    """Node -> the first record that says that its owner was asked: the request stands there."""
+    """Node -> the first record that its owner was asked: by then the request is in the node."""
     found: dict[str, Op] = {}
     for call, done in history.operations():
         if call.f == "revoke" and done is not None and done.type == "ok":
@@ -89,7 +89,7 @@ def _first_requests(history: History) -> dict[str, Op]:
 
 
 def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
-    """For each client when its connection changed, and whether it stood from then on."""
+    """For each client when its connection changed, and whether it was connected from then on."""
     changes: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for op in history.events("session"):
         if op.f in ("connected", "suspended", "lost", "exited", "closed"):
@@ -98,6 +98,6 @@ def _connections(history: History) -> dict[int, list[tuple[int, bool]]]:
 
 
 def _unbroken_since(changes: list[tuple[int, bool]], time: int) -> int | None:
-    """Since when a connection has stood at that time; None if it does not."""
+    """Since when a client that is connected at that time has been; None if it is not."""
     before = [change for change in changes if change[0] <= time]
     return before[-1][0] if before and before[-1][1] else None

@@ -1,9 +1,9 @@
-"""Whether sequencers were called valid while their hold stood, and only then.
+"""Whether sequencers (Chubby's proofs of a hold) were called valid only during their hold.
 
-An answer speaks of some moment during its call. It is wrong if there is no such moment: *valid*,
-although the hold had ended before the call; *stale*, although it stood from before the call until
-after the return. When a hold ended is told by the servers' logs, or by its release: it stood until
-an acknowledged release was called, and had ended when that returned.
+An answer must have been true at some moment between call and return. It is wrong if it says
+*valid* although the hold had ended before the call, or *stale* although the hold lasted from before
+the call until after the return. The servers' logs tell when a hold ended, and so does its release:
+it lasted until an acknowledged release was called, and had ended when that returned.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass(frozen=True)
 class _Stand:
-    """A hold stood at least until ``at_least``, and not after ``at_most`` (nanoseconds)."""
+    """A hold lasted at least until ``at_least``, and not after ``at_most`` (nanoseconds)."""
 
     hold: Hold
     at_least: float
@@ -43,7 +43,7 @@ def check_sequencers(
         words: names of the operations.
         truth: what the servers' logs say, and ``clock`` when; None when they are not at hand.
         clock: see ``truth``.
-        path: where contenders stand.
+        path: the parent of the contenders' nodes.
     """
     result = CheckResult(name="sequencers")
     stands = _stands(history, holds, words, truth, clock, path)
@@ -73,7 +73,7 @@ def _stands(
     clock: WallClock | None,
     path: str,
 ) -> dict[str, _Stand]:
-    """Sequencer -> how long its hold stood."""
+    """Sequencer -> until when its hold lasted."""
     by_grant = {hold.ops[1]: hold for hold in holds}
     lives = {(life.path, life.czxid): life for life in truth.znodes(path)} if truth else {}
     ends = _releases(history, words)

@@ -1,4 +1,4 @@
-"""From the servers' logs to the server's timeline: who owned when, and when sessions ended."""
+"""Building the server's timeline from its logs: which node owned when, when sessions ended."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
@@ -34,22 +34,22 @@ def server_view(
 
     Args:
         truth: what was committed.
-        clock: lays the servers' wall-clock milliseconds on the run's clock.
+        clock: converts the servers' wall-clock milliseconds to the run's clock.
         kind: ``sequential`` (children of ``path`` that end in a sequence number and contain
             ``mark``; the lowest ``permits`` own), ``pool`` (each child of ``path`` owns) or
-            ``single`` (whoever made the node ``path`` owns).
-        path: where the line stands.
+            ``single`` (the session that made the node ``path`` owns).
+        path: the parent of the contenders' nodes, or their only node.
         mark: see ``kind``.
-        shared: if not empty, what the names contain of nodes that may own beside each other:
-            each once there are only such before it.
+        shared: if not empty, what the names of shared nodes (of readers) contain. A shared node
+            owns once there are only shared ones before it.
         permits: how many may own at once.
     """
     sessions = truth.sessions()
     unsettled: set[str] = set()
     if truth.reasons:
-        # Something is missing: who is not known to have ended may have, unseen.
+        # The logs are incomplete: sessions without an end in them may have ended.
         unsettled |= {name for name, life in sessions.items() if life.closed_ms is None}
-    # Where the wall clock was set nobody can say when they ended.
+    # Nor is the end of a session known that ended when the wall clock was set.
     unsettled |= {
         name
         for name, life in sessions.items()
@@ -97,11 +97,11 @@ def server_view(
 def _doubts(
     truth: ServerTruth, clock: WallClock, astray: list[Txn]
 ) -> dict[str, list[tuple[int, int]]]:
-    """When sessions that were closed in a history that the ensemble left may have been dead.
+    """When sessions that an uncommitted ``closeSession`` closed may have been dead to some server.
 
-    From that closing on; but a transaction that was committed for a session, its end included,
-    proves that it was alive since the beginning of that epoch: a leader does not take back what
-    it has closed.
+    From that ``closeSession`` on. But a transaction that was committed for a session, its end
+    included, proves that it was alive since the beginning of that epoch: a leader does not revive
+    a session that it has closed.
     """
     closings: dict[str, int] = {}
     for txn in astray:
@@ -135,15 +135,15 @@ def _doubts(
 def _turns(
     lives: list[ZnodeLife], owners: list[Ownership], contested: list[ZnodeLife]
 ) -> dict[str, int | None]:
-    """When each node came to own; without those that stood behind a contested one.
+    """When each node came to own; without those behind a contested one in the line.
 
-    A node is contested if some server may have had another fate for it: then whoever asked
-    that server saw another line.
+    A node is contested if a transaction of uncertain fate touched it: then a client may have seen
+    another line on some server.
     """
     turns = {life.path: None for life in lives} | {owner.path: owner.start for owner in owners}
     firsts = {owner.path: owner.grant for owner in owners}
     doubtful = sorted((life.czxid, _end(life)) for life in contested)
-    # Until when some doubtful node stood, among those that were made up to each of them.
+    # For each doubtful node: until when some doubtful node made no later than it existed.
     latest = list(accumulate((end for _, end in doubtful), max))
     for life in lives:
         came = bisect_right(doubtful, (firsts.get(life.path, _EVER), _EVER))
@@ -164,7 +164,7 @@ def _stands_in_line(life: ZnodeLife, path: str, mark: str) -> bool:
 def _first_in_line(
     lives: list[ZnodeLife], clock: WallClock, shared: str, permits: int
 ) -> Iterator[Ownership]:
-    """From when to when each node owned; one that has come to own does so until it is gone.
+    """From when to when each node owned; a node that has come to own does so until it is gone.
 
     Replays creations and deletions in order of zxid, with the line as a sorted list.
     """
@@ -179,7 +179,7 @@ def _first_in_line(
     )
     line: list[tuple[int, int]] = []
     owning: set[int] = set()
-    # One transaction may take away several, the nodes of a session say; nobody owns in between.
+    # One transaction may delete several nodes, those of a session say: no node owns in between.
     for zxid, changes in groupby(merge(arrivals, departures), key=lambda change: change[0]):
         time_ms = 0
         for _, leaves, number in changes:
@@ -208,7 +208,8 @@ def _ownership(
     gapless: bool = False,
     shared: bool = False,
 ) -> Ownership:
-    # Made anew although it was there, in logs without a gap: the server never took it away.
+    # "unlogged": created again without a logged deletion. In logs without a gap that means that
+    # the server never deleted it.
     never_deleted = gapless and life.how == "unlogged"
     return Ownership(
         path=life.path,

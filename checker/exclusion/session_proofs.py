@@ -1,9 +1,9 @@
-"""What grants prove of sessions, where the servers' logs are not at hand.
+"""What grants prove about the lives of sessions, where the servers' logs are not at hand.
 
-A client that is granted something anew in a session had an answer in that session after its call.
-A session that has ended never comes back. So each session lived at least until the last call of a
-grant in it. That tells many overlaps of two holds for what they are: both clients went on in their
-sessions afterwards.
+A client that is newly granted a lock in a session got an answer in that session after its call. A
+session that has ended never comes back. So each session lived at least until the last call of a
+grant in it. That is enough to classify many overlaps of two holds: if both clients were granted
+something later in the same sessions, both sessions lived during the overlap.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ _FOREVER = 1 << 63
 def proven_grants(holds: Sequence[Hold]) -> list[Hold]:
     """The holds that the servers granted for certain.
 
-    A grant proves nothing where the client names no session or no node, or what it named before: it
-    may not have asked the servers.
+    A grant proves nothing if the client names no session or no node, or the same node and token as
+    in an earlier grant: it may not have asked the servers.
     """
     found: dict[tuple[int, str, int | None], Hold] = {}
     for hold in holds:
@@ -28,7 +28,7 @@ def proven_grants(holds: Sequence[Hold]) -> list[Hold]:
 
 
 def lives_by_grants(holds: Sequence[Hold]) -> ServerView:
-    """The sessions that are known to have lived, each until a time after which nothing is known."""
+    """The sessions that are known to have lived, each up to the last call that proves it."""
     lived: dict[str, int] = {}
     for hold in proven_grants(holds):
         assert hold.session is not None, "it is proven"

@@ -1,9 +1,10 @@
-"""Holds of those who come to hold outside of operations: from what their processes recorded.
+"""Holds that no operation asked for, from the records of the clients' workers.
 
-A database's member becomes the primary without anybody asking. Its worker records ``believes``
-when it comes to believe so, and ``doubts`` when it does not any more; or ``until`` when it
-believes so unless that is renewed by another ``believes``. Each belief is a hold, and counts as
-released where its session was seen to be connected again afterwards: then it was not too late.
+A member of a replicated database becomes the primary without a call by a client. Its worker records
+``believes`` when it comes to believe that it is, and ``doubts`` when it no longer does. A
+``believes`` may carry ``until``: then the belief ends at that time, unless another ``believes``
+renews it. Each belief is a hold. It counts as released if its session was connected again after
+it: then the belief ended before the session did.
 """
 
 from rumpus.checker.history import History
@@ -11,9 +12,9 @@ from rumpus.checker.holds import Hold, pauses
 
 
 def unasked_holds(history: History) -> list[Hold]:
-    """All beliefs in order of their beginning; their processes are named by their clients.
+    """All beliefs in order of their beginning, each as a hold whose process is its client.
 
-    One that is still open at the end lasts until then.
+    A belief that is still open at the end of the history lasts until then.
     """
     holds: list[Hold] = []
     believing: dict[int, Hold] = {}

@@ -1,1 +1,1 @@
-"""What one family of recipes promises besides exclusion: queues, barriers, jobs and others."""
+"""Checks of promises that one family of recipes makes: queues, barriers, jobs and others."""

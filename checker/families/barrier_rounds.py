@@ -1,25 +1,25 @@
-"""Rounds of a double barrier: who was in before all had come, who was out before all had left.
+"""Rounds of a double barrier: clients that were in before all had come, or out before all had left.
 
-What must be wrong, found without search, for N parties:
+Errors that are found without search, for N parties:
 
-- **Early exit.** Somebody was inside during the whole of another's acknowledged ``leave``: it had
-  been let in before that was called, and called its own ``leave``, which was acknowledged and so
-  shows that it had lived until then, after that had returned.
+- **Early exit.** One client was inside during the whole of another's acknowledged ``leave``. Its
+  ``enter`` had returned before that ``leave`` was called, and it called its own ``leave`` after
+  that one had returned. Its own was acknowledged, which shows that it had lived until then.
 - **Early entry.** An acknowledged ``leave`` says that the barrier was empty at a moment between its
-  call and its return. Whoever calls ``enter`` after that return is let in with N that have all come
-  after that moment. So at least N must have entered, or may have, between the call of the latest
-  such ``leave`` and the return of the ``enter``.
-
+  call and its return. A client that calls ``enter`` after that return is let in together with N
+  that have all come after that moment. So at least N must have entered, or may have, between the
+  call of the latest such ``leave`` and the return of the ``enter``.
 - **False exit.** An acknowledged ``leave`` was called after the member's session had certainly
-  ended: it had left then, unawares, and the others had gone on without it.
+  ended: it had left at that time without knowing it, and the others had gone on without it.
 
-A client that lives is one member at most: what became of an ``enter`` of unknown outcome is open
-until its client has been let in anew. A client that was killed may have been a member until its
-sessions ended, and its successor may be one beside it. A failed ``enter`` has let nobody in.
+A living client is one member at most: if the outcome of its ``enter`` is unknown, it may be a
+member until its next ``enter`` returns. A client that was killed may have been a member until its
+sessions ended, and its restarted process may be another member meanwhile. A failed ``enter`` lets
+no client in.
 
-These are necessary conditions, whatever outcomes are unknown: what is wrong by them is wrong. The
-model ``double-barrier`` is exact, and fast as long as all outcomes are known; with unknown ones it
-may search for ever.
+A correct barrier never breaks these rules, whatever outcomes are unknown, but not every error
+breaks them. The model ``double-barrier`` is exact, and fast as long as all outcomes are known; with
+unknown ones it may search for ever.
 """
 
 from bisect import bisect_left, bisect_right
@@ -36,7 +36,10 @@ EVER = 1 << 62
 
 @dataclass(frozen=True)
 class _Coming:
-    """An enter that happened or may have: between which moments its client may have come."""
+    """An ``enter`` that happened or may have: when its client may have come to be a member.
+
+    ``life`` counts the restarts of the client's process before the call.
+    """
 
     client: int
     life: int
@@ -76,7 +79,7 @@ def check_barrier_rounds(
 
 
 def certain_ends(server: ServerView | None) -> dict[str, int]:
-    """By when sessions had certainly ended; those of which it is not known are missing."""
+    """By when sessions had certainly ended; sessions for which that is not known are missing."""
     if server is None:
         return {}
     known = {name: end for name, end in server.ends.items() if name in server.known}
@@ -84,11 +87,11 @@ def certain_ends(server: ServerView | None) -> dict[str, int]:
 
 
 def check_rounds_by_model(history: History) -> CheckResult | None:
-    """All clients' operations by the model; None if an outcome is unknown (see the module).
+    """Check all operations by the model; None if an outcome is unknown (see the module).
 
-    Whoever completed last was early.
+    Of the operations that contradict the model, the one that returned last was early.
     """
-    # Clients import this module, and judge nothing.
+    # Imported late: clients import this module too, and do not need the checkers.
     from rumpus.checker.deciders.agreement.double_barrier import DOUBLE_BARRIER  # noqa: PLC0415
     from rumpus.checker.every_run.model_check import check_model  # noqa: PLC0415
 
@@ -125,7 +128,7 @@ def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> 
     let_in = [_returned(enter) for enter, _ in inside]
     for _, leave in stays:
         client = history.caller(leave)
-        # Who was let in before, latest first: of each client only the latest stay can matter.
+        # Those let in before, latest first: of each client only the latest stay can matter.
         seen = {client}
         for enter, later in reversed(inside[: bisect_right(let_in, leave.invoke.time)]):
             other = history.caller(enter)

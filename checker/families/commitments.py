@@ -1,10 +1,11 @@
-"""Transactions of a two-phase commit: at most one decision, rightly made, and an end for all.
+"""Transactions of a two-phase commit: at most one decision, a valid one, and an end for all.
 
 Operations: ``begin`` {key, participants}, called by the coordinator; ``vote`` {key, value: yes or
 no} by a participant, whose name is ``c<client>``; ``decide`` {key} -> {key, value: commit or
-abort} by anybody; and, once every fault is healed, ``outcomes`` -> {outcomes: {key: decision},
-blocked: [key]} by everybody. The model ``atomic-commitment`` judges the same votes and decisions;
-this names what went wrong, knows who had to vote, and asks for an end.
+abort} by any client; and, once every fault is healed, ``outcomes`` -> {outcomes: {key: decision},
+blocked: [key]} by every client. The model ``atomic-commitment`` judges the same votes and
+decisions. This module also says what went wrong, knows which participants had to vote, and checks
+that every transaction ends.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 @dataclass
 class _Transaction:
-    """What a history tells of one; ``decided`` maps a decision to the operations that say so."""
+    """A transaction in a history; ``decided``: decision -> the operations that returned it."""
 
     key: str
     begun: Operation | None = None
@@ -32,7 +33,7 @@ class _Transaction:
 
 
 class Standing(NamedTuple):
-    """A vote as the servers' logs leave it: the ballot, and who cast it; empty if it is gone."""
+    """A vote as it is at the end of the servers' logs, with its author; both empty if deleted."""
 
     ballot: str
     author: str
@@ -46,7 +47,7 @@ class Decided(NamedTuple):
 
 
 class _Ballot(msgspec.Struct):
-    """What the node of a vote holds."""
+    """The data of a vote's node."""
 
     ballot: Literal["yes", "no"]
     author: str
@@ -72,9 +73,9 @@ def decisions_in_logs(truth: ServerTruth, path: str) -> dict[str, list[Decided]]
 
 
 def votes_in_logs(truth: ServerTruth, path: str) -> dict[tuple[str, str], Standing]:
-    """Key and site -> the vote that stands there; without what the logs leave open.
+    """Key and site -> the vote at the end of the logs; without nodes whose fate is uncertain.
 
-    They are the data of ``<path>/<key>/vote-<site>``.
+    A site is the client that votes. Votes are the data of ``<path>/<key>/vote-<site>``.
     """
     contested = truth.contested()
     found: dict[tuple[str, str], Standing] = {}
@@ -101,7 +102,7 @@ def check_commitments(
     Args:
         history: the run.
         on_servers: key -> the decisions that the servers' logs have, each once, in their order;
-            None without logs, and then nobody knows which site decided.
+            None without logs, and then it is not known which client decided.
     """
     result = CheckResult(name="commitments")
     transactions = _transactions(history)
@@ -140,12 +141,12 @@ def check_commitments(
 def check_votes(
     history: History, standing: Mapping[tuple[str, str], Standing] | None
 ) -> CheckResult:
-    """Judge that every vote that was acknowledged stands: ``lost-vote``.
+    """Judge that every acknowledged vote is still there at the end: ``lost-vote``.
 
     Args:
         history: the run.
-        standing: key and site -> the vote that the servers' logs leave there, of the sites whose
-            votes they have; None without logs.
+        standing: key and site -> the vote at the end of the servers' logs (``votes_in_logs``);
+            None without logs.
     """
     result = CheckResult(name="votes")
     compared = 0
@@ -170,7 +171,7 @@ def check_votes(
 
 
 def check_ends(history: History) -> CheckResult:
-    """Judge the final phase: every transaction that exists has an end, and everybody learns it."""
+    """Judge the final phase: every transaction has an end, and every client learns it."""
     result = CheckResult(name="ends")
     phase = healed_phase(history, result)
     if phase is None:
@@ -236,7 +237,7 @@ def _two_decisions(history: History, transaction: _Transaction, result: CheckRes
 def _validity(
     history: History, transaction: _Transaction, commits: list[Operation], result: CheckResult
 ) -> None:
-    """Every participant has called a yes before the first commit was told, and none said no."""
+    """All participants had called ``vote`` yes before the first commit returned; none voted no."""
     begun = transaction.begun
     if begun is None:
         result.unknown.append(f"{transaction.key}: it was committed, and nobody began it")
@@ -272,7 +273,7 @@ def _validity(
 
 
 def _orphaned(transaction: _Transaction) -> bool:
-    """Whether it was begun for certain by a site that died of it."""
+    """Whether it was begun for certain by a site that died: not the ``coordinator`` itself."""
     begun = transaction.begun
     if begun is None or begun.outcome != "ok":
         return False
@@ -285,7 +286,7 @@ def _without_coordinator(
     transactions: Mapping[str, _Transaction],
     on_servers: Mapping[str, Iterable[Decided]],
 ) -> int:
-    """The number of transactions whose decision another client wrote than had begun them."""
+    """The number of transactions whose decision was not written by the client that began them."""
     clients = {
         op.value["session"]: op.value["client"]
         for op in history.events("session", "connected")

@@ -1,9 +1,10 @@
-"""Watched views: do they become what the servers hold, and do they ever go back?
+"""Watched views (caches kept by watches): do they become what the servers hold, or ever go back?
 
-``converge`` operations of the final phase wait until the client's view shows what a fresh read of
-the servers shows, for at most a bound, while nobody writes. Their value has ``seen`` and
-``there``. ``look`` operations of the load tell what a view shows: ``nodes`` is name -> zxid of the
-last change that was seen (null where a view shows none), ``view`` tells views of a client apart.
+``converge`` operations of the final phase wait, at most for a bound and while no client writes,
+until the client's view shows what a fresh read of the servers shows. Their value has ``seen`` (the
+view) and ``there`` (the read). ``look`` operations of the load return what a view shows: ``nodes``
+is name -> zxid of the last change that was seen (null if none), ``view`` identifies the view among
+those of its client.
 """
 
 from typing import Any
@@ -19,8 +20,8 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 def check_convergence(history: History) -> CheckResult:
     """Judge the final phase: ``stale-view`` for each view that did not become what is there.
 
-    In one round of the phase several clients converge; a client whose reads went unanswered
-    throughout leaves a question open.
+    Every client converges, some in several rounds. If all reads of a client went unanswered, the
+    result is unknown.
     """
     result = CheckResult(name="convergence")
     phase = healed_phase(history, result, "views asked to converge once every fault was healed")
@@ -115,7 +116,7 @@ def check_view_order(history: History) -> CheckResult:
 
 
 def count_expiries(history: History, truth: ServerTruth | None) -> int:
-    """How many of the clients' sessions the servers let expire; without logs: clients lost."""
+    """How many of the clients' sessions expired; without logs, how many clients saw as lost."""
     if truth is None:
         return count_lost_sessions(history)
     ours = history.clients_of_sessions()

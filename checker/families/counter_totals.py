@@ -1,10 +1,10 @@
-"""What additions to a counter are told: the total right after each.
+"""Counters whose additions return the total right after them.
 
-Where all that is added to a counter has one sign, the total only grows (or only shrinks), and an
-addition that is told ``total`` takes the counter from ``total - amount`` to ``total``, alone. So
-the steps of two acknowledged additions have nothing in common, and what has returned before
-another call was made, be it a read or an addition, lies below it. Counters to which amounts of both
-signs are added are left to the model. O(n log n).
+If all amounts added to a counter have one sign, the total only grows (or only shrinks). An addition
+that returned ``total`` took the counter from ``total - amount`` to ``total``. No two acknowledged
+additions may overlap in these steps. And an operation, be it a read or an addition, that returned
+before another was called must not lie beyond it. Counters to which amounts of both signs are added
+are left to the model. O(n log n).
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ class _Step(NamedTuple):
 
 
 def check_totals(history: History, *, add: str, read: str) -> CheckResult:
-    """Judge the totals that acknowledged additions were told: ``miscount``.
+    """Judge the totals that acknowledged additions returned: ``miscount``.
 
     Args:
         history: the run.
@@ -69,13 +69,13 @@ def _step(operation: Operation, sign: int, add: str) -> _Step:
 
 
 def _overlapping(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
-    """Two additions that had a part of the way in common."""
+    """Two additions whose steps overlap."""
     ways = sorted((step for step in steps if step.low < step.high), key=lambda step: step.low)
     return next(((one, two) for one, two in pairwise(ways) if two.low < one.high), None)
 
 
 def _going_back(steps: Sequence[_Step]) -> tuple[_Step, _Step] | None:
-    """Two operations, the first over before the second was called and yet beyond it."""
+    """Two operations, the first of which returned before the second's call, but lies beyond it."""
     by_return = iter(sorted(steps, key=lambda step: step.returned))
     coming = next(by_return, None)
     highest: _Step | None = None

@@ -1,4 +1,4 @@
-"""Numbers that only grow: who asks after an answer gets a larger one."""
+"""Numbers that only grow: a call made after another's return gets a larger number."""
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History
@@ -6,10 +6,10 @@ from rumpus.checker.verdict import CheckResult
 
 
 def check_growth(history: History, f: str) -> CheckResult:
-    """Hold the answers of an operation against the order in real time.
+    """Compare the numbers that an operation returned with the order of its calls in real time.
 
-    An answer that came back before another's call must be smaller. Answers that overlap may come
-    in any order, and equal ones are another check's.
+    A number that was returned before another call must be smaller than that call's. Calls that
+    overlap may be in any order. Equal numbers are judged by another check.
 
     Cost: O(n log n).
     """

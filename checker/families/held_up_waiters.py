@@ -1,4 +1,4 @@
-"""Waiters that a barrier held up: without them a run says nothing of it."""
+"""Counting waits that a barrier blocked: a run without any does not test the barrier."""
 
 from bisect import bisect_left
 
@@ -6,7 +6,7 @@ from rumpus.checker.history import History, Operation, final_phase
 
 
 def count_held_up(history: History) -> int:
-    """How many waits of the load passed only after a remove that was called after they were.
+    """How many waits, before the final phase, returned after a ``remove`` called during the wait.
 
     ``wait`` and ``remove`` {key} name the barrier.
     """

@@ -1,10 +1,11 @@
-"""Jobs: each that was handed in has its effect once, and whoever asks learns of it.
+"""Jobs: each that was submitted has its effect once, and every client that asks learns of it.
 
 Operations: ``submit`` {key}; ``claim`` -> {key, token}; ``complete`` -> {key, undone}; ``await``
-{key} -> {key, result: who did it}; ``ask`` {key} -> {key, known: whether there is such a job}, none
-being forgotten; and, once every fault is healed, ``drain``, ``collect`` -> {told: [key], untold:
-[key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left: [key]}. Effects are what
-counts: they are looked at in the end, and in the servers' logs where these are at hand.
+{key} -> {key, result: which client did it}; ``ask`` {key} -> {key, known: whether there is such a
+job; jobs are never forgotten}; and, once every fault is healed, ``drain``, ``collect`` -> {told:
+[key], untold: [key]} by each submitter, and ``audit`` -> {effects: {key: how many}, left: [key]}.
+A job is judged by its effects (znodes): by those that ``audit`` found at the end, and by those in
+the servers' logs where these are at hand.
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 
 EFFECTS = "effects"
 CLAIMS = "board/claims"
-"""Where they stand, below a workload's path."""
+"""The parents of effects and of claims, below a workload's path."""
 
 
 def effect_makers(truth: ServerTruth | None, path: str) -> dict[str, list[str | None]] | None:
@@ -54,7 +55,7 @@ def expired_claims(truth: ServerTruth | None, path: str) -> int | None:
 def check_freed_claims(
     history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
 ) -> CheckResult | None:
-    """Judge whose hand removed claims; None without the servers' logs."""
+    """Judge which clients removed claims; None without the servers' logs."""
     if truth is None or clock is None:
         return None
     return check_removals(history, removals(truth, clock, f"{path}/{CLAIMS}"), {})
@@ -63,7 +64,7 @@ def check_freed_claims(
 def check_job_effects(
     history: History, makers: Mapping[str, Sequence[str | None]] | None = None
 ) -> CheckResult:
-    """Judge the effects, and whether everybody was told.
+    """Judge the effects, and whether submitters were told of them.
 
     Args:
         history: the run.
@@ -120,7 +121,7 @@ def check_job_effects(
 def _denials(
     history: History, operations: Sequence[Operation], submitted: Mapping[str, Operation]
 ) -> list[Anomaly]:
-    """Who asked for a job after its submission had been acknowledged, and was told of none."""
+    """Jobs that ``ask`` called unknown although their submission had been acknowledged before."""
     return [
         _anomaly(
             history,
@@ -178,10 +179,10 @@ def _done_by_others(
     submitted: Mapping[str, Operation],
     makers: Mapping[str, Sequence[str | None]],
 ) -> list[Anomaly]:
-    """Who was told that a client had completed a job whose effect is another's.
+    """Answers that a client had done a job whose effect another client made, by the logs.
 
-    That client may be the worker itself. By the logs; where these do not tell whose session made an
-    effect, nothing is said.
+    The answer may also be that of the worker's own ``complete``. Jobs with an effect whose session
+    is not known to be a client's are not judged.
     """
     clients = history.clients_of_sessions()
     found = []
@@ -211,9 +212,9 @@ def _done_by_others(
 
 
 def _tokens_that_do_not_grow(history: History, operations: Sequence[Operation]) -> list[Anomaly]:
-    """Claims of one job, the later of which has no larger token, or whose token is another's.
+    """Claims of a job whose token is not larger than an earlier one, or equals another client's.
 
-    A client that claims again what it has in hand is told the same token.
+    A client that claims a job again while it has it gets the same token.
     """
     claims: dict[str, list[tuple[Op, Op]]] = defaultdict(list)
     for operation in operations:
@@ -259,7 +260,7 @@ def _lost(
     look: Op,
     result: CheckResult,
 ) -> None:
-    """Acknowledged, and without effect in the end."""
+    """Report jobs whose submission was acknowledged and that have no effect in the end."""
     if healed_phase(history, result) is None:
         return
     result.anomalies += [

@@ -1,13 +1,12 @@
-"""Waits for a countdown latch: early if they return before it is open, asleep if they do not after.
+"""Waits for a countdown latch: early if they return before it opens, stuck if they stay after.
 
-Each client counts once on a latch, however often it calls. A count may take effect from its call
-on, whether it is answered or not, unless it failed. So a wait that returned at a moment at which
-fewer clients than the latch's count had called is early. What comes at the same moment is
-concurrent.
+Each client counts once on a latch, however often it calls ``count_down``. A call may take effect as
+soon as it is made, whether it returns or not, unless it failed. So a wait is early if it returned
+when fewer clients than the latch's count had called. Events at the same moment are concurrent.
 
-Once so many have been answered the latch is open for good. A wait that goes on for longer than
-``calm`` while nothing is in its client's way (``disturbances``), and is not answered, sleeps.
-O(n log n), and what ``longest_calm`` costs for each wait that was not answered.
+Once that many clients have had an acknowledgement, the latch is open for good. A wait that then
+goes on for longer than ``calm`` while nothing disturbs its client (``disturbances``), and does not
+return ok, is stuck. O(n log n), and the cost of ``longest_calm`` for each wait without an ok.
 """
 
 from bisect import bisect_left, bisect_right

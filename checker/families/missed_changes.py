@@ -1,4 +1,4 @@
-"""Waiting for a change: nobody whose connection stood waits on, once it has long been made."""
+"""Waiting for a change: no connected client goes on waiting long after the change was made."""
 
 from bisect import bisect_left, bisect_right
 
@@ -10,12 +10,12 @@ from rumpus.checker.verdict import Anomaly, CheckResult
 def check_missed_changes(history: History, bound_s: float) -> CheckResult:
     """Judge operations ``await`` {key, version}.
 
-    One that came back with the very version that it waited to be over was told of a change that had
-    not been made: ``false-event``.
+    An ``await`` waits until the key has another version than the given one. If it returned that
+    same version, it reported a change that had not been made: ``false-event``.
 
-    One that timed out has missed a change if a ``write`` of its key to a later version had been
-    acknowledged for longer than the bound when it gave up, and if for that long, too, its client
-    ran and its connection did not change. The connection of a client to a server that has stalled
+    An ``await`` that timed out has missed a change if, for longer than the bound before it gave up,
+    a ``write`` of its key to a later version had been acknowledged, its client ran and its
+    connection did not change. The connection of a client to a server that has stalled
     or was cut off ends within the session's timeout, so the bound must be longer than that.
 
     Cost: O(n log n).

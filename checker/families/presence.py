@@ -1,18 +1,18 @@
-"""Service discovery: is everybody listed who is there, and nobody else, and nobody twice?
+"""Service discovery: are exactly the registered addresses listed, each once?
 
 Operations: ``register`` {address}, ``deregister`` {address}, ``discover`` -> {addresses, settled},
-``look`` -> {addresses}, and in the final phase ``gather`` -> {discovered, seen}. No address is
-registered by two ``register`` calls of different intentions.
+``look`` -> {addresses}, and in the final phase ``gather`` -> {discovered, seen}. Each registration
+has an address of its own; only repeated calls for the same registration share one.
 
-**During the load** the servers' logs say when an address was there. A reader who has written
-before it reads sees every transaction that a leader had begun by the time of its call and that was
-committed: its own write has a larger zxid. So what had gone by then must not be listed, and what
-was there by then and for the whole call must be. No session makes a second entry for an address,
-and a ``register`` is acknowledged only if the entry was there. Nodes whose fate differs between
+**During the load** the servers' logs say when an address had an entry. A client that writes before
+it reads (``settled``) sees every committed transaction that a leader had begun by the time of its
+call: its own write has a larger zxid. So an entry that was gone by then must not be listed, and one
+that existed by then and for the whole call must be. No session makes a second entry for an address,
+and a ``register`` is acknowledged only if the entry existed. Nodes whose fate differs between
 servers (``ServerTruth.forked``, ``uncertain``) are left out.
 
-**In the final phase** everybody registers or leaves, and every session of the dead has had time to
-expire: discovered and watched lists must be exactly those who have registered.
+**In the final phase** every client registers or deregisters, and the sessions of dead clients have
+had time to expire: discovered and watched lists must be exactly the registered addresses.
 """
 
 from collections import Counter, defaultdict
@@ -50,12 +50,12 @@ def check_lists(history: History) -> CheckResult:
 def check_discovery(
     history: History, truth: ServerTruth | None, clock: WallClock | None, path: str
 ) -> CheckResult:
-    """Hold what ``discover`` listed against the servers' logs; see the module.
+    """Compare what ``discover`` listed with the servers' logs; see the module.
 
     Args:
         history: the run.
         truth: what was committed; None when the logs are not at hand.
-        clock: lays the servers' times on the run's clock.
+        clock: converts the servers' times to the run's clock.
         path: the folder of the entries.
     """
     result = CheckResult(name="discovery")
@@ -71,7 +71,7 @@ def check_discovery(
             continue
         assert operation.completion is not None
         if not operation.completion.value.get("settled"):
-            continue  # read as a server had it that may lag
+            continue  # read from a server that may lag
         judged += 1
         called = operation.invoke.time - CLOCK_SLACK_NS
         returned = operation.completion.time + CLOCK_SLACK_NS
@@ -118,7 +118,7 @@ def check_discovery(
 
 
 Span = tuple[int, int | None, ZnodeLife]
-"""When a node was begun, when its removal was (nanoseconds; None: never), and which it is."""
+"""When a node was created, when it was removed (nanoseconds; None: never), and the node."""
 
 
 def _lives(
@@ -148,7 +148,7 @@ def _lives(
 def _check_registrations(
     history: History, lives: dict[str, list[Span]], unsure: set[str], result: CheckResult
 ) -> None:
-    """Who is told that it is registered was there at one moment of the call."""
+    """An acknowledged ``register`` had an entry at some moment of the call."""
     for operation in history.operations():
         if operation.invoke.f != "register" or operation.outcome != "ok":
             continue
@@ -214,7 +214,7 @@ def check_presence(history: History) -> CheckResult:
 
 
 def _compare(history: History, gathered: Operation, there: set[str], result: CheckResult) -> None:
-    """Hold what one client listed and saw against who is there."""
+    """Compare what one client listed and saw with the registered addresses."""
     assert gathered.completion is not None
     listed, seen = (set(gathered.completion.value[field]) for field in ("discovered", "seen"))
     for address in sorted(listed - there):

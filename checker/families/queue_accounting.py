@@ -1,19 +1,19 @@
-"""What became of each element of a queue: nothing lost, nothing twice, nothing out of thin air.
+"""What became of each element of a queue: none lost, none delivered twice, none never enqueued.
 
 Operations: ``enqueue`` {value}; ``dequeue`` -> {value}, null where there was nothing; where
 consumers claim elements first also ``acknowledge`` and ``release`` {value} of what the client
 has dequeued. A dequeue of unknown outcome names the element that it may have taken, if its client
 knows. Every value is put in once.
 
-**Once at most** (elements are removed when they are taken): an element may come out once, and is
-lost if it was put, is not there at the end, and came out to nobody. A dequeue of unknown outcome
+**At most once** (elements are removed when they are taken): an element may come out once, and is
+lost if it was put, is not there at the end, and came out to no client. A dequeue of unknown outcome
 that names no element (its client was killed, say) may have taken one: the servers' logs tell which
 client removed an element, and without them each such dequeue excuses one loss.
 
-**Once at least** (elements are claimed, and removed when they are acknowledged): an element may
-come out again until it is acknowledged. Whoever acknowledges one has held its claim all the time
-since it came out, so it must not have come out to anybody else in between, nor later. It is lost
-if it is not there at the end and nobody acknowledged it, or may have.
+**At least once** (elements are claimed, and removed when they are acknowledged): an element may
+come out again until it is acknowledged. A client that acknowledges one has held its claim ever
+since it came out, so it must not have come out to another client in between, nor later. It is lost
+if it is not there at the end and no client acknowledged it, or may have.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -63,7 +63,7 @@ class Accounts:
 
 
 class Removal(NamedTuple):
-    """That an element's node was removed by hand of a client; ``time`` in nanoseconds."""
+    """The removal of an element's node by a client; ``time`` in nanoseconds."""
 
     client: int
     time: int
@@ -158,7 +158,7 @@ def _phantom(history: History, element: Element) -> Iterable[Anomaly]:
 
 
 def _twice(history: History, element: Element, *, claimed: bool) -> Iterable[Anomaly]:
-    """The times that it came out which cannot all be right."""
+    """Deliveries of one element that cannot all be right."""
     takes = element.takes
     if not claimed:
         wrong, why = (takes, "") if len(takes) > 1 else ([], "")

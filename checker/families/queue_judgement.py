@@ -1,7 +1,8 @@
-"""All that a run of a queue is judged by, but for how much happened in it.
+"""All checks of a run of a queue, except whether enough happened in it.
 
 Operations are those of ``queue_accounting``, and ``inspect`` -> {elements: [value], nodes: claims}
-in the end. Where somebody has worked on an element, elements are claimed first and acknowledged.
+at the end. If the history has a ``work``, ``acknowledge`` or ``release``, the queue is one whose
+elements are claimed first and acknowledged later.
 """
 
 from collections.abc import Collection, Mapping

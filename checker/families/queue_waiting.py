@@ -1,8 +1,8 @@
-"""Whether consumers get what is there for them.
+"""Whether consumers get elements while there are some.
 
 - In the final phase, with every fault healed, every client puts an element and must get one.
-- A dequeue that was waiting for more than ``PATIENCE_NS`` while one and the same element lay there,
-  with no fault in force and its client connected all the while, has slept, whatever came of it.
+- A dequeue is stuck (it slept), even if it succeeded later, if for more than ``PATIENCE_NS`` it
+  waited while one element was in the queue, no fault was in force, and its client was connected.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,11 +17,11 @@ from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 PATIENCE_NS = 2_000_000_000
-"""For how long an element may lie there while somebody waits for one."""
+"""How long (ns) an element may be in the queue while a client waits for one."""
 
 
 def check_waiting(history: History, books: Accounts, left: Collection[Any] | None) -> CheckResult:
-    """Judge who waited in vain.
+    """Judge clients that waited in vain.
 
     Args:
         history: the run.
@@ -57,7 +57,7 @@ def _served(operation: Operation) -> bool:
 
 
 def _sleepers(history: History, books: Accounts, left: Collection[Any]) -> list[Anomaly]:
-    """Dequeues that went on while an element lay there and nothing was in the way."""
+    """Dequeues that went on waiting while an element was there and no fault was in force."""
     troubles = [(window.begun, window.ended or history.end) for window in fault_windows(history)]
     connections = _connections(history)
     nameless = [

@@ -30,7 +30,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Sight:
-    """What somebody saw of the whole log, between call and return."""
+    """What a client read of the whole log, between call and return."""
 
     values: Sequence[Any]
     operation: Operation
@@ -78,14 +78,14 @@ def sights(history: History) -> list[Sight]:
 def check_replication(history: History) -> CheckResult:
     """Judge what became of the writes; linear in the lengths of all that was read.
 
-    - ``lost-write``: acknowledged before a read was called, and not in it; or two were
-      acknowledged for one position.
-    - ``duplicate-element``, ``phantom-element``: read twice; or nobody wrote it, not yet, or
-      not for certain.
-    - ``out-of-order``: behind one that was only called after it had been acknowledged; or
-      elsewhere in the order in another read.
-    - ``stale-action``: acknowledged in an epoch after one that had been acknowledged in a later
-      epoch when it was called: a deposed primary still finds its quorum.
+    - ``lost-write``: a write was acknowledged before a read was called, and is not in it; or two
+      writes were acknowledged for one position.
+    - ``duplicate-element``: a value was in one read twice. ``phantom-element``: a value was read
+      that was never written, was written only later, or whose write failed.
+    - ``out-of-order``: a value was read behind one whose write was called only after its own had
+      been acknowledged; or two reads have values in different orders.
+    - ``stale-action``: a write was acknowledged in an older epoch than another write that had been
+      acknowledged before its call: a deposed primary still finds a quorum.
     """
     result = CheckResult(name="replication")
     written, seen = writes(history), sights(history)

@@ -1,4 +1,4 @@
-"""Transactions that write one value into several nodes: whoever reads all sees one value."""
+"""Transactions that write one value into several nodes: a read of all must see one value."""
 
 from rumpus.checker.anomalies import anomaly_of
 from rumpus.checker.history import History
