@@ -40,13 +40,7 @@ class Logs:
         session = FIRST_SESSION + client
         self.txns.append(
             Txn(
-                zxid=zxid,
-                session=session,
-                cxid=1,
-                time_ms=wall_ms,
-                type=type_,
-                name=name,
-                **fields,
+                zxid=zxid, session=session, cxid=1, time_ms=wall_ms, type=type_, name=name, **fields
             )
         )
         return zxid

@@ -23,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,16 +31,14 @@ from rich.table import Table
 from benchmarks.command_line import Scale, run_alone
 from benchmarks.endurance import resident
 from benchmarks.simulated_worlds import World, lock_cycles, one_hold, requests
-from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.harness.run import Run
 from rumpus.harness.simulated.run import perform_simulated
-from rumpus.nemesis.plan import VERSION, FaultPlan
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
 from rumpus.results.history_file import HistoryWriter
+from rumpus.runs.workload_run import workload_run
 from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.workloads.contests.lock import LOCK
 
@@ -107,28 +104,18 @@ def whole_run(
     seed: int, load_s: float, *, servers: int, kinds: Sequence[str] = EVERYWHERE
 ) -> tuple[float, int]:
     """Processor seconds of a run of the harness, and records in its history."""
-    setting = WorkloadContext(Seed(seed), LOCK.recipes["fair"], CLIENTS, SESSION_TIMEOUT_S)
-    plan = FaultPlan(version=VERSION)
-    if kinds:
-        plan = random_plan(
-            kinds,
-            seed=seed,
-            time_limit=load_s,
-            interval=5.0,
-            nodes=servers,
-            clients=CLIENTS,
-            session_timeout=SESSION_TIMEOUT_S,
-            tick=0.5,
-        )
-    run = Run(
-        clients=ClientSpec(LOCK.build, LOCK.options("fair", CLIENTS), SESSION_TIMEOUT_S),
-        count=CLIENTS,
-        words=LOCK.words,
-        load=lambda until: LOCK.load_of(replace(setting, until=until)),
-        final=LOCK.final_of(setting),
+    plan = random_plan(
+        kinds,
+        seed=seed,
         time_limit=load_s,
-        cleanup=LOCK.cleanup,
+        interval=5.0,
+        nodes=servers,
+        clients=CLIENTS,
+        session_timeout=SESSION_TIMEOUT_S,
+        tick=0.5,
     )
+    context = WorkloadContext(Seed(seed), LOCK.recipes["fair"], CLIENTS, SESSION_TIMEOUT_S)
+    run = workload_run(LOCK, "fair", context, time_limit=load_s)
 
     with tempfile.TemporaryDirectory(prefix="rumpus-bench-") as place:
         logs, node_files = Path(place, "clients"), Path(place, "nodes")

@@ -1,8 +1,13 @@
-"""Building anomalies from operations or holds: their records, clients, start and end."""
+"""Building anomalies from operations or holds, and times in their descriptions."""
 
 from rumpus.checker.history import History, Operation
 from rumpus.checker.holds import Hold
 from rumpus.checker.verdict import Anomaly
+
+
+def at(history: History, time: int) -> str:
+    """A time (ns on the run's clock) in words: ``12.031 s`` after the first record."""
+    return f"{(time - history.start) / 1e9:.3f} s"
 
 
 def seconds_waited(operation: Operation) -> float:
@@ -23,6 +28,18 @@ def anomaly_of(history: History, kind: str, description: str, *operations: Opera
         clients=sorted({history.caller(each) for each in operations}),
         start=min(each.invoke.time for each in operations),
         end=max((each.completion or each.invoke).time for each in operations),
+    )
+
+
+def anomaly_of_hold(kind: str, description: str, hold: Hold, end: int) -> Anomaly:
+    """An anomaly of one hold, from its grant to ``end``."""
+    return Anomaly(
+        kind=kind,
+        description=description,
+        ops=list(hold.ops),
+        clients=[hold.client],
+        start=hold.granted,
+        end=end,
     )
 
 

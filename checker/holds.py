@@ -150,9 +150,9 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
                         process=process,
                         called=call.time,
                         granted=op.time,
-                        session=_same(value.get("session")),
+                        session=_interned(value.get("session")),
                         token=value.get("token"),
-                        node=_same(value.get("node")),
+                        node=_interned(value.get("node")),
                         ops=(call.index, op.index),
                         shared=shares(call),
                     )
@@ -194,7 +194,7 @@ def extract_holds(history: History, words: Words) -> list[Hold]:
     return holds
 
 
-def _same(name: str | None) -> str | None:
+def _interned(name: str | None) -> str | None:
     """Interned to save memory: the servers' logs contain the same names."""
     return None if name is None else intern(name)
 

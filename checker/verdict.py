@@ -12,76 +12,80 @@ Outcome = Literal["valid", "violation", "unknown", "inconclusive"]
 Blamed = Literal["recipe", "servers"]
 
 ANOMALIES: dict[str, str] = {
-    "double-grant": "more live sessions own it at once on the server than may",
-    "split-brain": "more clients believe that they hold it than may, while their sessions live",
-    "unaware-holder": "a holder went on believing after its own clock should have told it",
-    "stale-belief": "a holder's session had expired and it had no chance to know yet",
-    "stale-action": "a stale holder's action reached the resource and was accepted",
-    "fenced": "a stale holder's action was refused by the fence: the fence at work",
-    "token-regression": "a later grant got a token that is not larger",
-    "stuck-waiter": "a client could not proceed although nothing was in its way",
-    "deadlock": "no client could proceed although nothing was in the way",
-    "leaderless": "no leader could be elected although nothing was in the way",
-    "orphan-node": "a node is left that no living operation owns",
-    "false-acknowledgement": "a leader was acknowledged that did not lead, or had not said so",
-    "lost-acknowledgement": "a leader's acknowledgement was not written, or another took it away",
-    "false-observation": "an observer was told of the leader what was not so during its look",
+    "double-grant": "on the servers, more live sessions owned it at once than allowed",
+    "split-brain": "more clients with live sessions than allowed believed that they held it",
+    "unaware-holder": "a client believed that it held it after its own clock should have told it",
+    "stale-belief": "a client believed that it held it after its session expired, not knowing yet",
+    "stale-action": "an action of a stale holder reached the resource and was accepted",
+    "fenced": "an action of a stale holder was refused by the fence, as it should be",
+    "token-regression": "a later grant got a fencing token that is not larger",
+    "stuck-waiter": "a client could not proceed although nothing prevented it",
+    "deadlock": "no client could proceed although nothing prevented it",
+    "leaderless": "no leader could be elected although nothing prevented it",
+    "orphan-node": "a node was left behind that belongs to no operation in progress",
+    "false-acknowledgement": "a leader was acknowledged that did not lead or did not know it yet",
+    "lost-acknowledgement": "a leader's acknowledgement was not written, or another deleted it",
+    "false-observation": "an observer was told about the leader what was not true during its call",
     "epoch-regression": "an older leader was seen after a newer one had been",
-    "unfair-grant": "granted out of queue order",
-    "unbelieving-holder": "a client was granted it and did not believe that it held",
+    "unfair-grant": "a grant came out of queue order",
+    "unbelieving-holder": "a holder stopped believing that it held it, without a reason",
     "refused-reentry": "a holder asked for it again and did not get it",
-    "early-timeout": "a call said that its time was up, and it was not",
-    "overdue-call": "a call went on after its timeout and grace, though nothing was in its way",
-    "herd": "one release woke more clients than promised",
-    "early-grant": "granted before the lock-delay after a failed holder was over",
+    "early-timeout": "a call reported that its timeout had passed before it had",
+    "overdue-call": "a call went on after its timeout and grace although nothing delayed it",
+    "herd": "one release woke more waiting clients than promised",
+    "early-grant": "a grant came before the lock-delay after a failed holder was over",
     "stale-sequencer": "a sequencer was called valid after its hold had ended",
-    "refused-sequencer": "a sequencer was called stale although its hold went on",
-    "freed-live-holder": "a lock was taken from a holder that had a right to it",
-    "false-removal": "somebody was told that it had removed a node, and it had not",
-    "missed-revocation": "a holder was asked to let go and never learned of it",
-    "early-entry": "went through a barrier that was not open yet",
-    "early-exit": "left a double barrier while others were still to leave",
-    "false-exit": "left a double barrier as a member although its session had ended before",
+    "refused-sequencer": "a sequencer was called stale during its hold",
+    "freed-live-holder": "a lock was taken from a holder that was still entitled to it",
+    "false-removal": "a client was told that it had removed a node, but it had not",
+    "missed-revocation": "a holder was asked to release and never learned of it",
+    "early-entry": "a client passed a barrier that was not open yet",
+    "early-exit": "a client left a double barrier before others had begun to leave",
+    "false-exit": "a client left a double barrier as a member after its session had ended",
     "lost-element": "an element whose put was acknowledged never came out",
     "duplicate-element": "an element came out twice",
-    "phantom-element": "an element came out that nobody had put in",
+    "phantom-element": "an element came out that no client had put in",
     "out-of-order": "an element came out although another had to come first",
-    "miscount": "the count is not what the acknowledged additions make it",
+    "miscount": "the count contradicts the acknowledged additions",
     "two-decisions": "one transaction was both committed and aborted",
-    "invalid-commit": "a transaction was committed without the vote of every participant",
-    "lost-vote": "a vote was acknowledged, and another one stands in its place",
-    "blocked-transaction": "a transaction found no end although nothing was in its way",
-    "ghost-entry": "somebody who had gone was still listed",
-    "missing-entry": "somebody who was there was not listed",
-    "stale-view": "a watched view did not become what the servers hold",
+    "invalid-commit": "a transaction was committed without a yes of every participant",
+    "lost-vote": "an acknowledged vote is missing, or another one is in its place",
+    "blocked-transaction": "a transaction was not decided although nothing prevented it",
+    "ghost-entry": "a member was listed after it had gone",
+    "missing-entry": "a member that was there was not listed",
+    "stale-view": "a watched view did not converge to the state on the servers",
     "shared-partition": "two members owned one partition at once",
-    "unowned-partition": "nobody owned a partition although members were there",
-    "partial-share": "a member was told that its share was complete, and parts of it were missing",
-    "lost-write": "a write that was acknowledged is gone",
-    "lost-job": "a job that was submitted never had its effect",
+    "unowned-partition": "no member owned a partition although there were members",
+    "partial-share": "a member was told that its share was complete, but partitions were missing",
+    "lost-write": "an acknowledged write is gone",
+    "lost-job": "a submitted job never had its effect",
     "repeated-effect": "a job had its effect twice",
-    "unnotified-submitter": "a job was done and its submitter never learned of it",
-    "false-completion": "somebody was told that a job was done, and had not been by who it said",
-    "denied-job": "somebody was told that there was no such job, although it had been submitted",
-    "not-linearizable": "no order of the operations explains all answers",
-    "session-order": "a session saw the state go backwards",
-    "missed-event": "a watch was left, its node changed, and no event came",
-    "false-event": "a client that waited for a change was told of one that had not been made",
+    "unnotified-submitter": "a job was done but its submitter never learned of it",
+    "false-completion": "a client was told that a job was done, but it was not, or by another",
+    "denied-job": "a client was told that a job does not exist although it had been submitted",
+    "not-linearizable": "no order of the operations explains all their results",
+    "session-order": "a session saw the state go back",
+    "missed-event": "a watch was set and its node changed, but no event came",
+    "false-event": "a client waiting for a change was told of one that had not happened",
     "repeated-event": "one watch fired more than once",
-    "late-event": "a change was seen before the event of the watch that was left for it",
+    "late-event": "a session saw a change before the event of its watch",
     "reordered-event": "the events of two changes came in the wrong order",
-    "stale-sync": "a read after a sync did not see what had been acknowledged before the sync",
-    "early-removal": "an ephemeral node went while its session lived",
+    "stale-sync": "a read after a sync missed a write acknowledged before the sync",
+    "early-removal": "an ephemeral node disappeared while its session was alive",
     "lingering-ephemeral": "an ephemeral node outlived its session",
-    "revived-session": "a session went on after the servers had ended it",
+    "revived-session": "a session was still served after the servers had ended it",
     "unauthorised-access": "an operation was carried out that the access control list forbids",
     "refused-access": "an operation was refused that the access control list allows",
-    "wrong-stat": "a znode's Stat contradicts what was done to it",
+    "wrong-stat": "a znode's Stat contradicts the operations on it",
     "duplicate-sequence": "one sequence number was given out twice",
     "sequence-regression": "a later sequence number is not larger",
-    "torn-multi": "a part of a transaction was seen without the rest",
+    "unexpected-error": "a call raised an error that is a mistake of the program",
+    "torn-multi": "one part of a transaction was seen without the rest",
 }
-"""Every anomaly a checker can report, with its meaning in one line."""
+"""Every anomaly that a checker can report, with its meaning in one line.
+
+"It" is what the workload's clients hold: a lock, a lease, the leadership, a place in a semaphore.
+"""
 
 
 TOLD_BY_LOGS: frozenset[str] = frozenset(
@@ -99,16 +103,16 @@ TOLD_BY_LOGS: frozenset[str] = frozenset(
         "revived-session",
     }
 )
-"""Anomalies that only the servers' logs can rule out: the history alone cannot."""
+"""Anomalies that can only be ruled out with the servers' logs, not from the history alone."""
 
 
 class Anomaly(msgspec.Struct, kw_only=True):
     """One thing that went wrong.
 
-    ``ops`` are indices of the records that contradict each other, ``start`` and ``end`` the times
-    (ns) between which the anomaly lasted, ``clients`` those that took part. ``promised`` says
-    whether the recipe promises that this never happens: then it is a violation, else a hazard.
-    ``length_ms`` is how long it lasted; None for kinds that have no duration.
+    ``ops`` are the indices of the records that show it. It lasted from ``start`` to ``end`` (ns on
+    the run's clock) and concerned ``clients``. ``promised`` tells whether the recipe promises that
+    this never happens: then it is a violation, else a hazard. ``length_ms`` is how long it lasted;
+    None for kinds without a duration.
     """
 
     kind: str
@@ -164,7 +168,7 @@ class CheckResult(msgspec.Struct, kw_only=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True):
-    """The judgement over a run: every checker's findings, weighed by the recipe's promises.
+    """The verdict on a run: every checker's findings, judged by the recipe's promises.
 
     ``measures`` are figures that are not judged; None if they were not taken. ``blamed`` says
     whose promises a violation breaks: the recipe's, or (``servers``) those of ZooKeeper itself,
@@ -197,7 +201,7 @@ class Verdict(msgspec.Struct, kw_only=True):
 def judge(
     checks: Iterable[CheckResult], prevents: Iterable[str], *, strict: bool = False
 ) -> Verdict:
-    """Weigh what the checkers found against what the recipe promises.
+    """Judge what the checkers found by what the recipe promises.
 
     An anomaly that the recipe promises to prevent is a violation, and a violation decides the
     verdict. With ``strict`` a hazard counts as a violation too, except ``fenced``, which shows
@@ -218,7 +222,10 @@ def judge(
             if anomaly.promised or (strict and anomaly.kind != "fenced"):
                 counts[anomaly.kind] = counts.get(anomaly.kind, 0) + 1
     if counts:
-        reasons = [f"{kind}: {count} ({ANOMALIES[kind]})" for kind, count in counts.items()]
+        reasons = [
+            f"{kind}: {count} ({ANOMALIES.get(kind, 'found by a check of your own')})"
+            for kind, count in counts.items()
+        ]
         return Verdict(valid=False, outcome="violation", reasons=reasons, checks=checks)
     unknown = [f"{check.name}: {reason}" for check in checks for reason in check.unknown]
     if unknown:

@@ -18,11 +18,11 @@ import msgspec
 
 from rumpus.checker.history import Op, Process
 from rumpus.harness.clients.mailbox import Mailbox, StreamMailbox
-from rumpus.harness.clients.messages import Act, Acted, Open, Ready, Record, Report, Run
+from rumpus.harness.clients.messages import Act, Acted, Open, Perform, Ready, Record, Report
 from rumpus.harness.clients.workers import CLIENT_KILLED, Exited, Started, WorkerCrash, Workers
 from rumpus.harness.ensemble import EnvironmentRefusal
-from rumpus.harness.generators.generator import NEMESIS
-from rumpus.harness.generators.interpreter import Dispatch, Done, Interpreter, Wait
+from rumpus.harness.generators.generator import NEMESIS, Thread
+from rumpus.harness.generators.interpreter import Dispatch, Done, Interpreter, OpenOperation, Wait
 from rumpus.harness.links.links import Links, WatchSeen
 from rumpus.harness.roles import RoleTracker
 from rumpus.harness.witness import Witness
@@ -70,7 +70,8 @@ class Progress(msgspec.Struct):
 class Driver:
     """Drives one run from its first operation to its last.
 
-    ``watch_events`` counts the watch events recorded so far, by client.
+    ``watch_events`` counts the watch events recorded so far, by client. ``kazoo`` is the version of
+    kazoo that the clients have loaded, None before the first is open.
 
     Args:
         witness: the protected resource.
@@ -103,6 +104,7 @@ class Driver:
     ) -> None:
         self.progress = Progress()
         self.watch_events: Counter[int] = Counter()
+        self.kazoo: str | None = None
         self._witness = witness
         self._links = links
         self._sink = sink
@@ -120,6 +122,7 @@ class Driver:
         self._healing = False
         self._pool: Workers  # from ``open`` on
         self._interpreter: Interpreter  # from ``run`` on
+        self._in_progress: Mapping[Thread, OpenOperation] = {}
         self._news = True  # whether the interpreter was told anything since its last poll
         self._ask_again = 0
         self._done = False
@@ -174,6 +177,7 @@ class Driver:
             WorkerCrash: a process ended although nobody killed it.
         """
         self._interpreter = interpreter
+        self._in_progress = interpreter.open
         self._deadline = self.now() + int(bound * 1e9)
         self._nemesis_thread.start()
         try:
@@ -235,7 +239,7 @@ class Driver:
         else:
             assert isinstance(what.thread, int)
             assert isinstance(what.process, int)
-            self._pool.send(what.thread, Run(what.process, what.f, what.value))
+            self._pool.send(what.thread, Perform(what.process, what.f, what.value))
 
     def _run_nemesis(self) -> None:
         while (action := self._actions.get()) is not None:
@@ -284,12 +288,17 @@ class Driver:
             if not self._pool.killed(client):
                 self._mailbox.unwatch(client)
                 raise WorkerCrash(
-                    f"client c{client}'s process ended by itself; see clients/c{client}.log in "
-                    "the run's directory"
+                    f"client c{client}'s process ended by itself{self._running(client)}; see "
+                    f"clients/c{client}.log in the run's directory"
                 )
             # A killed process: its end is handled when ``Exited`` comes.
             return
         self._handle(client, reports)
+
+    def _running(self, client: int) -> str:
+        """What a client is doing, in words."""
+        running = self._in_progress.get(client)
+        return "" if running is None else f" in its operation {running.f!r}"
 
     def _handle(self, client: int, reports: list[Report]) -> None:
         for report in reports:
@@ -311,6 +320,7 @@ class Driver:
                 )
                 self._pool.send(client, Acted(accepted, order, self._links.afflicted(client)))
             elif isinstance(report, Ready):
+                self.kazoo = report.kazoo
                 if client in self._opening:
                     self._opening.discard(client)
                 else:

@@ -40,19 +40,14 @@ LONGEST_AFTER_LOAD_S = 150.0
 """Everything after the load, healing and the final phase, must be over in this time."""
 
 
-class ScheduledAction(Protocol):
-    """A planned action of the nemesis; ``time`` is in nanoseconds after the load began."""
-
-    time: int
-    f: str
-    value: dict[str, Any]
-
-
 class Nemesis(Protocol):
     """What a run needs of its nemesis."""
 
     def schedule(self) -> list[Any]:
-        """All planned actions, each a ``ScheduledAction``, in order of time."""
+        """All planned actions in order of time, each with an ``f`` and a ``value``.
+
+        Their ``time`` is in nanoseconds after the load began.
+        """
 
     def invoke(self, f: str, value: dict[str, Any]) -> dict[str, Any]:
         """Do a planned action and return the value to be recorded. Blocks until it is done."""
@@ -100,6 +95,8 @@ class Status:
     step: str = "begins"
     progress: Progress = field(default_factory=Progress)
     leader: str | None = None
+    kazoo: str | None = None
+    """The version of kazoo that the clients have loaded; None before they are open."""
     origin: int = 0
     anchors: list[dict[str, int]] = field(default_factory=list)
     """Readings of the monotonic and the wall clock whenever one had moved against the other."""
@@ -223,6 +220,7 @@ def _drive(
     pool.start()
     breaker = make_nemesis(ensemble, links, pool, roles)
     driver.open(pool)
+    status.kazoo = driver.kazoo
     if stop_requested():
         return
     step(f"load for {run.time_limit:g} s")

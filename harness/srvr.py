@@ -36,16 +36,22 @@ def ask(address: tuple[str, int], *, timeout: float = 1.0) -> Srvr | None:
 
     None when it does not answer in time, or answers that it is not serving.
     """
+    answer = answer_to("srvr", address, timeout=timeout)
+    return None if answer is None else parse(answer)
+
+
+def answer_to(word: str, address: tuple[str, int], *, timeout: float = 1.0) -> str | None:
+    """The whole answer to a four-letter word; None if it does not come within seconds."""
     deadline = time.monotonic() + timeout
     answer = b""
     try:
         with socket.create_connection(address, timeout) as connection:
-            connection.sendall(b"srvr")
+            connection.sendall(word.encode())
             while (left := deadline - time.monotonic()) > 0:
                 connection.settimeout(left)
                 part = connection.recv(4096)
                 if not part:
-                    return parse(answer.decode(errors="replace"))
+                    return answer.decode(errors="replace")
                 answer += part
     except OSError:
         # The server is dead, paused or cut off: None stands for that.

@@ -8,7 +8,10 @@ from rumpus.nemesis.server_fault import ServerFault
 
 
 class Disk(ServerFault):
-    """A fault that leaves servers running on disks that do not do what they should."""
+    """A fault of the disks of servers.
+
+    ``trouble`` is its name in the simulated disk.
+    """
 
     works_on = "the servers' disks"
     needs = "simulation"
@@ -16,30 +19,30 @@ class Disk(ServerFault):
     trouble: ClassVar[DiskTrouble]
 
     def inject(self) -> None:
-        """Give this trouble to the chosen servers' disks."""
+        """Begin the fault on the chosen servers' disks."""
         for node in self.chosen:
             self.context.machines.trouble_disk(node, self.trouble)
 
     def in_force(self) -> Finding:
-        """Wait until each of these disks has the trouble."""
+        """Wait until each of these disks has the fault."""
         return self.wait_until_all(self.context.machines.disk_trouble, self.trouble, self.trouble)
 
     def heal(self) -> None:
-        """Mend the disks; restart servers that have ended because of the trouble."""
+        """End the fault; restart the chosen servers that have ended."""
         for node in self.chosen:
             self.context.machines.mend_disk(node)
             if self.context.ensemble.state(node) == "dead":
                 self.context.ensemble.restart(node)
 
     def healed(self, timeout: float) -> Finding:
-        """Check that the disks are whole; wait until the servers serve."""
-        if ill := self.still_wrong(self.context.machines.disk_trouble, None):
-            return Finding(False, f"disks still in trouble: {ill}")
+        """Check that no disk has the fault any more; wait until the servers serve."""
+        if faulty := self.still_wrong(self.context.machines.disk_trouble, None):
+            return Finding(False, f"disks still faulty: {faulty}")
         return super().healed(timeout)
 
 
 class FileSlow(Disk):
-    """Slow disks: each commit waits for the fsyncs of a quorum."""
+    """Slow disks. Every write becomes slow, as a commit needs the fsyncs of a quorum."""
 
     kind = "file-slow"
     summary = "every fsync takes fifty times as long"
@@ -59,8 +62,8 @@ class FileLie(Disk):
 
     kind = "file-lie"
     summary = (
-        "fsync reports success and keeps nothing safe: with `power-off` ZooKeeper loses writes "
-        "that it acknowledged"
+        "fsync reports success but persists nothing: with `power-off` ZooKeeper loses writes that "
+        "it acknowledged"
     )
-    sound = False
+    sound = False  # ZooKeeper relies on fsync: it promises nothing on such disks
     trouble = "lying"

@@ -26,14 +26,14 @@ Target = TypeVar("Target")
 Target_contra = TypeVar("Target_contra", contravariant=True)
 
 
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FaultOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The options of a fault: none here. Subclasses have fields, each with a default."""
 
     def check(self, nodes: Sequence[str]) -> None:
         """Raise PlanError for values that are wrong though their types are right."""
 
 
-class LinkOptions(Options, frozen=True):
+class LinkOptions(FaultOptions, frozen=True):
     """``nodes``: only the clients' links to these servers are affected (default: all)."""
 
     nodes: tuple[str, ...] | None = None
@@ -109,7 +109,7 @@ class Fault(ABC, Generic[Target]):
     """Why random plans for a single server cannot have the fault; empty: they can."""
     causes: ClassVar[Effect | None] = None
     """The effect it has in random plans. A run counts only if that effect occurred."""
-    takes: ClassVar[type[Options]] = Options
+    takes: ClassVar[type[FaultOptions]] = FaultOptions
     """The type of its options; a field that is a ``Literal`` lists the values allowed."""
     target_fields: ClassVar[tuple[str, ...]] = ("names", "role")
     """The fields of ``Targets`` that can be given."""
@@ -159,7 +159,7 @@ class Fault(ABC, Generic[Target]):
         """Raise PlanError for targets that do not exist."""
 
     @classmethod
-    def read_options(cls, entry: Entry) -> Options:
+    def read_options(cls, entry: Entry) -> FaultOptions:
         """An entry's options, typed, with defaults for those not given.
 
         Raises:

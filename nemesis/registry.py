@@ -1,17 +1,19 @@
 """All kinds of fault, and which of them can be injected with an ensemble."""
 
-from collections.abc import Iterable
+import inspect
+import re
+from collections.abc import Iterable, Mapping
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
-from rumpus.checker.every_run.exercise import Effect
-from rumpus.harness.ensemble import Availability, Ensemble, EnvironmentRefusal
+from rumpus.checker.every_run.exercise import OUTSIDE, Effect
+from rumpus.harness.ensemble import Availability, Capability, Ensemble, EnvironmentRefusal
 from rumpus.nemesis.client_partition import ClientPartition
 from rumpus.nemesis.client_request import ClientRequest
 from rumpus.nemesis.client_stall import ClientStall
 from rumpus.nemesis.clock import ClientClockSkew, ClockSkew
 from rumpus.nemesis.disk import FileFull, FileLie, FileSlow
-from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.entry import Entry, PlanError
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.fault_context import FaultContext
 from rumpus.nemesis.follower_lag import FollowerLag
@@ -38,7 +40,14 @@ FAULTS: dict[str, type[Fault[Any]]] = {
         ClientRequest,
     )
 }
-"""Every kind of fault by name. What random plans draw from a seed depends on this order."""
+"""Every kind of fault by name. What random plans draw from a seed depends on this order. Kinds of
+other repositories come last (``register``)."""
+
+BUILT_IN = tuple(FAULTS)
+"""The kinds that rumpus has by itself."""
+
+RESERVED = ("none", "all", OUTSIDE)
+"""What no kind can be called: these words mean something else."""
 
 SIMULATED = tuple(k for k, fault in FAULTS.items() if fault.usual)
 """The kinds of fault in random plans for simulated servers, by default."""
@@ -48,6 +57,49 @@ EVERYWHERE = tuple(k for k in SIMULATED if FAULTS[k].needs != "simulation")
 
 SOUND = tuple(k for k, fault in FAULTS.items() if fault.sound)
 """The kinds of fault under which ZooKeeper keeps its guarantees, however they are combined."""
+
+
+def register(found: Any, reference: str) -> type[Fault[Any]]:
+    """Let plans have a kind of fault of another repository; another one of its name is replaced.
+
+    Args:
+        found: its class.
+        reference: ``package.module:Class``, for messages.
+
+    Raises:
+        PlanError: it is no kind of fault, or declares something that cannot be.
+    """
+    if not (inspect.isclass(found) and issubclass(found, Fault)):
+        raise PlanError(f"{reference} is no subclass of rumpus.Fault")
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        raise PlanError(
+            f"{reference} does not define {', '.join(missing)}; rumpus.ServerFault and "
+            "rumpus.ClientFault define some of what rumpus.Fault leaves open"
+        )
+    for name in ("kind", "summary", "works_on"):
+        value = getattr(found, name, None)
+        if not (isinstance(value, str) and value.strip()):
+            raise PlanError(f"{reference}: its attribute {name} is {value!r}; it must be a text")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", found.kind):
+        raise PlanError(
+            f"{reference}: its kind is {found.kind!r}; use lower-case words joined by hyphens"
+        )
+    if found.kind in (*BUILT_IN, *RESERVED):
+        raise PlanError(f"{reference}: its kind {found.kind!r} is taken; give it another")
+    for name, allowed in (("needs", get_args(Capability)), ("causes", get_args(Effect))):
+        value = getattr(found, name)
+        if value not in (None, *allowed):
+            raise PlanError(
+                f"{reference}: its attribute {name} is {value!r}; allowed are None, "
+                f"{', '.join(map(repr, allowed))}"
+            )
+    FAULTS[found.kind] = found
+    return found
+
+
+def are_sound(kinds: Iterable[str]) -> bool:
+    """Whether ZooKeeper keeps its guarantees under faults of all these kinds."""
+    return all(FAULTS[kind].sound for kind in kinds)
 
 
 def effects(kinds: Iterable[str]) -> set[Effect]:
@@ -68,12 +120,23 @@ def make_fault(entry: Entry, context: FaultContext, rng: Random) -> Fault[Any]:
 
 def probe(ensemble: Ensemble) -> dict[str, Availability]:
     """Which faults can be injected with an ensemble: name -> availability."""
-    offered = ensemble.probe()
-    missing = Availability(
-        False, f"the {ensemble.kind} ensemble does not offer it; simulated ones do (--ensemble sim)"
-    )
+    return availability(ensemble.probe(), ensemble.kind)
+
+
+def availability(
+    offered: Mapping[Capability, Availability], ensemble: str
+) -> dict[str, Availability]:
+    """Which faults can be injected where an ensemble of this kind offers so much."""
+    missing = {
+        need: Availability(
+            False,
+            f"the {ensemble} ensemble does not offer it"
+            + ("; simulated ones do (--ensemble sim)" if need == "simulation" else ""),
+        )
+        for need in get_args(Capability)
+    }
     return {
-        kind: Availability(True) if fault.needs is None else offered.get(fault.needs, missing)
+        kind: Availability(True) if fault.needs is None else {**missing, **offered}[fault.needs]
         for kind, fault in FAULTS.items()
     }
 
@@ -84,7 +147,11 @@ def require(kinds: Iterable[str], ensemble: Ensemble) -> None:
     Raises:
         EnvironmentRefusal: naming each such fault and the reason.
     """
-    available = probe(ensemble)
+    refuse(kinds, probe(ensemble))
+
+
+def refuse(kinds: Iterable[str], available: Mapping[str, Availability]) -> None:
+    """Refuse faults that are not available; raises as ``require``."""
     refused = [f"{kind}: {available[kind].why}" for kind in kinds if not available[kind].available]
     if refused:
         raise EnvironmentRefusal(

@@ -44,9 +44,10 @@ class Line:
     number. The child with the lowest number owns. If ``shared`` is not empty, children whose
     name contains it may own at the same time (read locks). ``pool``: the children of ``path``;
     each owns from its creation on. ``single``: the one node ``path``; its creator owns.
+    ``unknown``: nobody says who owns; the contenders' nodes are somewhere below ``path``.
     """
 
-    kind: Literal["sequential", "pool", "single"]
+    kind: Literal["sequential", "pool", "single", "unknown"]
     path: str
     mark: str = ""
     shared: str = ""

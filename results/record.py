@@ -66,7 +66,9 @@ class RunRecord(msgspec.Struct, kw_only=True):
         tick_ms: the servers' ``tickTime``.
         options: what else was chosen: ``directed``, whether a fault plan was given;
             ``preemption``, the mode of a simulated run (``simulation.kernel.preemption``);
-            ``server_mutant``, the mistake that its servers have (``simulation.zookeeper.mutants``).
+            ``kazoo``, the version or the directory that was asked for; ``server_mutant``, the
+            mistake that its servers have (``simulation.zookeeper.mutants``); ``own_faults``, kinds
+            of fault of other repositories and what they must have caused.
         clock_anchors: readings of both clocks, to convert the wall-clock milliseconds in servers'
             logs to the run's monotonic clock.
         versions: of the software that was used: ``python``, ``kazoo``, ``zookeeper`` ...

@@ -18,28 +18,28 @@ _Process = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 _Time = Annotated[int, msgspec.Meta(ge=-(1 << 62), lt=1 << 62)]
 
 
-class _SessionEvent(msgspec.Struct):
+class _OfClient(msgspec.Struct):
     client: _Client
+
+
+class _SessionEvent(_OfClient):
     process: _Process | None = None
     session: str | None = None
 
 
-class _Action(msgspec.Struct):
-    client: _Client
+class _Action(_OfClient):
     process: _Process
     accepted: bool
     order: int | None = None
     token: int | None = None
 
 
-class _WatchEvent(msgspec.Struct):
-    client: _Client
+class _WatchEvent(_OfClient):
     event: str
     path: str
 
 
-class _Requests(msgspec.Struct):
-    client: _Client
+class _Requests(_OfClient):
     requests: dict[str, int]
     watch_events: int | None = None
     shown: int | None = None

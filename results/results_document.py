@@ -142,13 +142,7 @@ def results_document(
         ops=OperationCounts(**outcomes(operations)),
         faults=fault_counts(history),
         requirements=[
-            RequirementCount(
-                check=check.name,
-                name=need.name,
-                needed=need.needed,
-                observed=need.observed,
-                met=need.met,
-            )
+            RequirementCount(check=check.name, met=need.met, **msgspec.structs.asdict(need))
             for check in verdict.checks
             for need in check.requirements
         ],

@@ -66,10 +66,6 @@ class RunDirectory:
         """Whether there is only a history, without a ``test.json`` that says what was run."""
         return self.history != self.path / "history.jsonl" or not self.record.exists()
 
-    def client_log(self, client: int) -> Path:
-        """Where a client logs."""
-        return self.clients / f"c{client}.log"
-
     def write_record(self, record: RunRecord) -> None:
         """Write ``test.json``, replacing an earlier one.
 

@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from rumpus.argument_types import add_count, add_json, add_path, add_runs, count, seconds
+from rumpus.argument_types import (
+    add_count,
+    add_json,
+    add_path,
+    add_runs,
+    add_seconds,
+    count,
+    seconds,
+)
 from rumpus.consoles import Lines, documents_printed, notices, print_json
 from rumpus.exit_codes import DEFECT, ENVIRONMENT, MEANINGS, UNDECIDED, exit_code
 from rumpus.interruption import as_keyboard_interrupt
@@ -24,7 +32,7 @@ from rumpus.version import __version__
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser(words)
+    parser = make_parser(words)
     for word in words:
         if _surrogates(word):
             # The word goes into the run's record, its report and the output: all are UTF-8.
@@ -122,7 +130,8 @@ class _Parser(argparse.ArgumentParser):
         super().error(escaped_lines(message))
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of a command line. Options of ``run`` are known only if the words begin so."""
     parser = _Parser(
         prog="rumpus",
         description="Correctness and chaos tests for coordination recipes on ZooKeeper.",
@@ -211,7 +220,33 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         "--all", action="store_true", help="also remove containers of runs that are still going on"
     )
 
+    _add_init_options(command("init", "write a first test of a recipe or workload of your own"))
+
+    completion = command("completion", "a script by which a shell completes command lines")
+    completion.add_argument(
+        "shell", nargs="?", choices=("bash", "zsh", "fish"), help="whose script to print"
+    )
+    completion.add_argument(
+        "--names",
+        choices=("workloads", "recipes", "faults", "models"),
+        help="print the names of these instead, one a line: the scripts call it",
+    )
+
     _add_sim_server_options(command("sim-server", "simulated ZooKeeper servers for real clients"))
+
+    conformance = command("conformance", "check that a server behaves as ZooKeeper 3.8 does")
+    conformance.add_argument(
+        "server",
+        metavar="HOST:PORT",
+        help="client port of a test server that nobody else uses; znodes that are made are removed",
+    )
+    conformance.add_argument(
+        "--tick",
+        type=seconds(0.01, 60),
+        metavar="S",
+        help="the server's tickTime (default: as it says itself)",
+    )
+    add_json(conformance)
     return parser
 
 
@@ -235,6 +270,40 @@ def _add_sim_server_options(server: argparse.ArgumentParser) -> None:
         metavar="SEED",
         help="seed of the servers' random choices (default: 0)",
     )
+    add_seconds(
+        server,
+        "--tick",
+        2.0,
+        "the servers' tickTime: a silent server is given up after 5 ticks (default: 2)",
+        within=(0.01, 60),
+    )
+    server.add_argument(
+        "--control",
+        type=count(0, 65535),
+        metavar="PORT",
+        help="also serve HTTP on this port of 127.0.0.1 (0: any free one), by which tests expire "
+        "sessions, kill servers and so on: see docs/testing-applications.md",
+    )
+
+
+def _add_init_options(init: argparse.ArgumentParser) -> None:
+    init.add_argument(
+        "path",
+        type=Path,
+        nargs="?",
+        default=Path("tests/test_coordination.py"),
+        metavar="FILE",
+        help="the file to write, which must not exist (default: tests/test_coordination.py)",
+    )
+    init.add_argument(
+        "--workload", metavar="NAME", help="what the clients do (default: lock); see `rumpus list`"
+    )
+    init.add_argument(
+        "--recipe",
+        metavar="NAME",
+        help="package.module:Name, the class or function to put on trial (default: one of kazoo, "
+        "as an example)",
+    )
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
@@ -248,7 +317,8 @@ def _add_check_options(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--workload",
         metavar="NAME",
-        help="workload that made the history, if the history does not say it",
+        help="workload that made the history, if the history does not say it; for a run of a "
+        "workload of your own package.module:Class, whose code is run",
     )
     check.add_argument(
         "--recipe",

@@ -22,6 +22,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self._requested = bool(_wishes)  # before now, and swallowed by an import, say
+        self._signal: int | None = None
         _wishes.clear()
 
     def requested(self) -> bool:
@@ -38,9 +39,9 @@ class Interruption:
             while (words := sayings.get()) is not None:
                 say(words)
 
-        def ask(*_: Any) -> None:
+        def ask(number: int, *_: Any) -> None:
             sayings.put(AGAIN if self._requested else FIRST)
-            self._requested = True
+            self._requested, self._signal = True, number
 
         speaker = threading.Thread(target=speak, name="interruption", daemon=True)
         speaker.start()
@@ -50,6 +51,18 @@ class Interruption:
         finally:
             sayings.put(None)
             speaker.join()
+
+    @contextmanager
+    def passed_on(self) -> Iterator[None]:
+        """Deliver the signal once more at the end of the block, to whoever handles it there.
+
+        Ctrl-C then raises ``KeyboardInterrupt``, unless the program handles it in another way.
+        """
+        try:
+            yield
+        finally:
+            if self._signal is not None:
+                signal.raise_signal(self._signal)
 
 
 _wishes: list[int] = []

@@ -1,4 +1,4 @@
-"""The program's entry: sets up streams and signals before it imports the rest, and exits."""
+"""The program's entry: sets up streams and signals first, as importing the rest takes time."""
 
 import contextlib
 import os
@@ -10,12 +10,13 @@ from rumpus.interruption import ENDING, wish
 
 
 def main() -> int:
-    """Run the command line; the exit code.
+    """Run the command line and return its exit code.
 
-    A signal that comes while modules are imported ends the program in order, as it does later. One
-    that comes after the command has ended is ignored.
+    A signal that asks the program to end (``wish`` raises ``KeyboardInterrupt``) ends it in order
+    also while modules are imported. One that comes after the command has ended is ignored.
     """
     _open_closed_streams()
+    sys.unraisablehook = _silent_about_interrupts
     for number in ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:  # else it stays ignored (nohup)
             signal.signal(number, wish)
@@ -32,16 +33,25 @@ def main() -> int:
             signal.signal(number, signal.SIG_IGN)
     from rumpus.exit_codes import UNDECIDED  # noqa: PLC0415 - see above
 
-    if code == UNDECIDED:
+    if code == UNDECIDED:  # perhaps interrupted
         _leave(code)
     return code
+
+
+def _silent_about_interrupts(unraisable: Any) -> None:
+    """Print what cannot be raised, except for a signal's exception: ``wish`` has noted the signal.
+
+    Python cannot raise it in a callback of a weak reference, of which its import system has some.
+    """
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def _leave(code: int) -> None:
     """Exit at once, with the code.
 
-    Where a ``KeyboardInterrupt`` has passed through an ``exec``, even if it was caught later, a
-    regular exit of Python would kill the process by SIGINT instead.
+    If a ``KeyboardInterrupt`` has ever left an ``exec``, Python remembers it, even if it was caught
+    later, and a regular exit then kills the process by SIGINT instead.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):  # its reader has gone, or its disk is full

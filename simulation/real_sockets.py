@@ -11,9 +11,10 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
@@ -24,10 +25,20 @@ MOST_KEPT = 256 * 1024
 """Once more bytes than this wait to be sent to a real client, the simulated side is paused."""
 CHUNK = 64 * 1024
 LONGEST_WAIT = 1_000_000_000
+MOST_LATE = 100_000_000
+"""Where this thread is later than planned by more nanoseconds, virtual time stands still for the
+rest: no session expires only because the machine or the process stalls."""
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 World = tuple[Simulator, Network, Sequence[tuple[str, int]]]
 """A simulator, its network, and the simulated addresses that real clients can reach."""
+
+
+T = TypeVar("T")
+
+
+class WorldEnded(RuntimeError):  # noqa: N818 - says what has happened
+    """The simulated world has ended, so nothing can be asked of it any more."""
 
 
 class RealSockets:
@@ -59,6 +70,10 @@ class RealSockets:
         """Real connections that are open."""
         self._calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._stopping = False
+        self._lock = threading.Lock()
+        self._asked: set[Future[Any]] = set()
+        self.ended = threading.Event()
+        """Set when the world has ended."""
         self._waker, self._woken = socket.socketpair()
         self._woken.setblocking(False)
         self.selector.register(self._woken, selectors.EVENT_READ, self._wake_up)
@@ -84,13 +99,18 @@ class RealSockets:
             Exception: whatever ends the world.
         """
         simulator = self.simulator
-        ahead = simulator.now - time.monotonic_ns()
+        turn = time.monotonic_ns()
+        ahead = simulator.now - turn
         while not self._stopping:
             due = simulator.due()
-            now = time.monotonic_ns() + ahead
+            before = time.monotonic_ns()
+            ahead -= max(0, before - turn - MOST_LATE)
+            now = before + ahead
             wait = LONGEST_WAIT if due is None else min(max(0, due - now), LONGEST_WAIT)
             ready = self.selector.select(wait / 1e9)
-            simulator.run(max(simulator.now, time.monotonic_ns() + ahead))
+            turn = time.monotonic_ns()
+            ahead -= max(0, turn - before - wait - MOST_LATE)
+            simulator.run(max(simulator.now, turn + ahead))
             for key, events in ready:
                 key.data(events)
 
@@ -99,12 +119,45 @@ class RealSockets:
         self._calls.put(function)
         self._waker.send(b"!")
 
+    def ask(self, function: Callable[[], T]) -> T:
+        """Have the world's thread call a function; what it returns. For any other thread.
+
+        Raises:
+            WorldEnded: the world had ended, or ended before the function was called.
+            Exception: whatever the function raises.
+        """
+        answer: Future[T] = Future()
+
+        def give() -> None:
+            try:
+                value = function()
+            except Exception as error:  # raised again in the other thread
+                answer.set_exception(error)
+            else:
+                answer.set_result(value)
+
+        with self._lock:
+            if self.ended.is_set():
+                raise WorldEnded("the simulated servers have ended")
+            self._asked.add(answer)
+            self.call(give)
+        try:
+            return answer.result()
+        finally:
+            with self._lock:
+                self._asked.discard(answer)
+
     def stop(self) -> None:
         """Let ``run`` return. May be called from any thread."""
         self.call(self._stop)
 
     def close(self) -> None:
-        """Close all real sockets."""
+        """Close all real sockets; who waits for an answer is told that there will be none."""
+        with self._lock:
+            self.ended.set()
+            for answer in self._asked:
+                if not answer.done():
+                    answer.set_exception(WorldEnded("the simulated servers have ended"))
         for bridge in list(self.bridges):
             bridge.close(reset=True)
         for listener in self._listeners:
@@ -313,8 +366,12 @@ def serve_in_thread(
     began: SimpleQueue[RealSockets | None] = SimpleQueue()
     errors: list[BaseException] = []
 
+    abandoned = threading.Event()
+
     def serve() -> None:
         try:
+            if abandoned.is_set():
+                return
             simulator, network, addresses = build()
             try:
                 server = RealSockets(simulator, network, addresses, ports)
@@ -331,15 +388,23 @@ def serve_in_thread(
             began.put(None)
 
     thread = threading.Thread(target=serve, name="simulated world", daemon=True)
-    thread.start()
-    server = began.get()
+    starting = True
+    server = None
     try:
+        thread.start()
+        server = began.get()
+        starting = False
         if server is not None:
             yield server
     finally:
+        if starting:  # interrupted: what is being made is ended, too
+            abandoned.set()
+            if thread.ident is not None:
+                server = began.get()
         if server is not None:
             with suppress(OSError):  # the world has ended by itself: ``errors`` says why
                 server.stop()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         if errors:
             raise errors[0]

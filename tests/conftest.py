@@ -1,4 +1,4 @@
-"""What tests of several packages need: servers, real and simulated, and waiting for them."""
+"""What tests of several packages need: servers, simulated runs, and waiting for a condition."""
 
 import functools
 import os
@@ -16,6 +16,7 @@ from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.real_sockets import LOOPBACK, serve_in_thread
 from rumpus.simulation.zookeeper.cluster import Cluster
+from tests.harness.simulated_runs import SimulatedRuns
 
 
 @functools.cache
@@ -69,6 +70,24 @@ def eventually():
         return held
 
     return wait
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    """Performs simulated runs; calls are those of ``SimulatedRuns``."""
+    return SimulatedRuns(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a history, in whatever format, as text or bytes, and gives its path."""
+
+    def write(content, name="history.edn"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
 
 
 @pytest.fixture

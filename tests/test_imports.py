@@ -119,7 +119,7 @@ def reachable(graph, start):
     return found
 
 
-def circles(graph):
+def cycles(graph):
     """The strongly connected components, without single modules that do not import themselves."""
     reach = {name: reachable(graph, name) for name in graph}
     found = {
@@ -131,33 +131,33 @@ def circles(graph):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_modules_of_a_package_form_no_circle(package):
+def test_modules_of_a_package_form_no_cycle(package):
     name = package if package == "rumpus" else f"rumpus.{package}"
     modules = modules_of(ROOT / package, name)
     assert len(modules) > 10
-    assert circles(arrows(modules)) == []
+    assert cycles(arrows(modules)) == []
 
 
-def rooms(graph, modules):
+def folders(graph, modules):
     """The same arrows between folders, where neither lies in the other."""
-    room_of = {name: path.parent for name, path in modules.items()}
-    between = {room: set() for room in room_of.values()}
+    folder_of = {name: path.parent for name, path in modules.items()}
+    between = {folder: set() for folder in folder_of.values()}
     for name, others in graph.items():
-        room = room_of[name]
-        for other in map(room_of.get, others):
-            if not (room.is_relative_to(other) or other.is_relative_to(room)):
-                between[room].add(other)
+        folder = folder_of[name]
+        for other in map(folder_of.get, others):
+            if not (folder.is_relative_to(other) or other.is_relative_to(folder)):
+                between[folder].add(other)
     return between
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_rooms_of_a_package_form_no_circle(package):
+def test_folders_of_a_package_form_no_cycle(package):
     name = package if package == "rumpus" else f"rumpus.{package}"
     modules = modules_of(ROOT / package, name)
-    assert circles(rooms(arrows(modules), modules)) == []
+    assert cycles(folders(arrows(modules), modules)) == []
 
 
-def test_a_circle_is_seen_however_it_is_hidden(tmp_path):
+def test_a_cycle_is_seen_however_it_is_hidden(tmp_path):
     (tmp_path / "__init__.py").write_text("")
     for name, source in {
         "for_types": "if TYPE_CHECKING:\n    from package.late import Late\n",
@@ -170,13 +170,13 @@ def test_a_circle_is_seen_however_it_is_hidden(tmp_path):
         (tmp_path / f"{name}.py").write_text(source)
     graph = arrows(modules_of(tmp_path, "package"))
     assert graph["package.above"] == {"package", "package.late", "package.below"}
-    assert circles(graph) == [
+    assert cycles(graph) == [
         ("package.for_types", "package.late", "package.member"),
         ("package.itself",),
     ]
 
 
-def test_a_circle_of_rooms_is_seen():
+def test_a_cycle_of_folders_is_seen():
     modules = {name: Path(name) / "module.py" for name in ("a", "b", "c", "c/d")}
     graph = {"a": {"b"}, "b": {"a", "c"}, "c": {"c/d"}, "c/d": {"c"}}
-    assert circles(rooms(graph, modules)) == [(Path("a"), Path("b"))]
+    assert cycles(folders(graph, modules)) == [(Path("a"), Path("b"))]

@@ -21,7 +21,8 @@ from rumpus.recipes.barrier.catalogue import BARRIERS
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.framework.checks import at_least, follows, of_history
 from rumpus.workloads.framework.operation import Failed, operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_barriers import OwnBarrier
 
 KEEPERS = 2
 """How many barriers there are. Each has one client at a time as its keeper, which sets it up and
@@ -39,9 +40,6 @@ PATIENCE_S = 5.0
 
 TRIES = 5
 """How often a client tries to set a barrier up, or to remove it, in the final phase."""
-
-FINAL_BOUND_S = 15.0
-"""How long a client may take to pass the open barrier when every fault is healed."""
 
 OVERDUE_S = 3.0
 """By how much a call may run over its timeout before its client gives it up."""
@@ -71,6 +69,7 @@ class BarrierWorkload(Workload):
 
     name = "barrier"
     catalogue = BARRIERS
+    adapter = OwnBarrier
     model = "gate"
     main = "wait"
     requests = ("write", "read")

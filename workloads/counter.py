@@ -20,6 +20,7 @@ from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.workloads.framework.checks import at_least, everybody_at_the_end, follows, of_history
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_counter import OwnCounter
 
 AMOUNTS = (1, 2, -1, 5, 1, -3, 1, 7)
 """What is added to each counter. The amount for a counter never changes: then the model decides
@@ -51,6 +52,7 @@ class CounterWorkload(Workload):
 
     name = "counter"
     catalogue = COUNTERS
+    adapter = OwnCounter
     model = "counter"
     main = "add"
     requests = ("write", "read")
@@ -64,8 +66,8 @@ class CounterWorkload(Workload):
         ]
 
     @operation(timeout=PATIENCE_S, overdue=OVERDUE_S)
-    def add(self, counters: Sequence[Counter], key: Key, value: int, timeout: float) -> int:
-        """Add; try again until the outcome is known or the time is over."""
+    def add(self, counters: Sequence[Counter], key: Key, value: int, timeout: float) -> int | None:
+        """Add; try again until the outcome is known or the time is over. Null: no total told."""
         deadline = time.monotonic() + timeout
         addition = ""
         while True:

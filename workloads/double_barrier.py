@@ -19,9 +19,9 @@ from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import check_lateness
 from rumpus.checker.families import barrier_rounds
 from rumpus.checker.holds import Words
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.clients.patient_call import PatientCall, StillRunning
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once
 from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
@@ -31,13 +31,11 @@ from rumpus.recipes.promises import Line
 from rumpus.workloads.framework.checks import at_least
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_barriers import OwnDoubleBarrier
 
 PATIENCE_S = 1.5
 """How long calls may take: less than most faults, so that some come back while one lasts."""
-
-FINAL_BOUND_S = 15.0
-"""How long an enter may take, and then a leave, when every fault is healed."""
 
 DRAIN_S = 5.0
 """How long clients that are still inside may take to leave before the last round."""
@@ -74,7 +72,7 @@ class Party(NamedTuple):
     def member(self) -> Member:
         """The session in which the recipe says that we are inside, if any."""
         session = self.barrier.session
-        return {"session": None if session is None else hexadecimal(session)}
+        return {"session": None if session is None else session_hex(session)}
 
     def leaves(self, timeout: float) -> None:
         """Begin to leave."""
@@ -95,10 +93,10 @@ class DoubleBarrierWorkload(Workload):
 
     name = "double-barrier"
     catalogue = DOUBLE_BARRIERS
+    adapter = OwnDoubleBarrier
     model = "double-barrier"
     main = "enter"
     holding = Words(acquire="enter", work="stay", release="leave", thing="barrier", counted=False)
-    contended = False  # who is in keeps nobody waiting
     requests = ("write", "read")
 
     def open(self, recipe: type[DoubleBarrier], context: ClientContext) -> Party:
@@ -191,7 +189,7 @@ class DoubleBarrierWorkload(Workload):
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
         """Nobody in before all had come, nobody out before all had left, nobody waits for ever."""
-        history, holds, words = evidence.history, evidence.holds(self.holding), self.holding
+        history, holds, words = evidence.history, evidence.holds(self.words), self.words
         server = view_of_servers(replace(evidence, line=Line("pool", evidence.path)))
         ends = barrier_rounds.certain_ends(server)
         rounds = barrier_rounds.check_barrier_rounds(history, max(1, history.clients), ends)

@@ -26,7 +26,8 @@ from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.framework.checks import counted, follows, of_history, stats_of
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_interfaces import OwnDatabase
 
 PATIENCE_S, FINAL_PATIENCE_S = 0.5, 2.0
 """How long a user waits for its write or read: short, or all users would wait for a primary that is
@@ -43,9 +44,8 @@ AFTER_S = (0.0, 0.4)
 """How many seconds a primary is cut off before it hands the role back: none, so that users which it
 has just answered ask it again; or so many that it has writes that no other member has."""
 
-FINAL_TRIES, FINAL_BOUND_S = 30, 15.0
-"""In the final phase: tries, of ``PATIENCE_S`` each, that a client has to write once more; and
-seconds until every copy must be the same."""
+FINAL_TRIES = 30
+"""In the final phase: tries, of ``PATIENCE_S`` each, that a client has to write once more."""
 
 FINAL_VALUES = 1_000_000
 """The first value of the final phase: the load does not reach it."""
@@ -102,6 +102,7 @@ class FailoverWorkload(Workload):
 
     name = "failover"
     catalogue = FAILOVER
+    adapter = OwnDatabase
     model = "append"
     rate = 0.02
     requests = ("write", "read")

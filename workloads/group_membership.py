@@ -20,6 +20,7 @@ from rumpus.workloads.framework.checks import at_least, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_groups import OwnRegistry
 
 PATIENCE_S = 3.0
 
@@ -52,6 +53,7 @@ class GroupMembership(Workload):
 
     name = "registry"
     catalogue = REGISTRIES
+    adapter = OwnRegistry
     model = "group membership"
     main = "register"
     cleanup: ClassVar = {"register": "deregister"}
@@ -118,9 +120,7 @@ class GroupMembership(Workload):
 
     def final(self) -> list[ScriptFunction]:
         """All clients register, then gather; half of them deregister, then all gather again."""
-        gather = until_ok(
-            lambda client: self.gather(patience=client.context.session_timeout + 3.0), 3
-        )
+        gather = until_ok(lambda client: self.gather(patience=client.expiry_s), 3)
         leave = until_ok(self.deregister(timeout=FINAL_PATIENCE_S), 3)
         return [self._arrive, gather, only(lambda client: client.number % 2 == 0, leave), gather]
 

@@ -34,15 +34,12 @@ from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_interfaces import OwnJobs
 
 TIMEOUT_S = 1.0
 GRACE_S = 0.3
 """Both are short, so that operations end while a fault that blocks them lasts."""
-
-FINAL_BOUND_S = 15.0
-"""How long it may take to do all jobs that are left, and to get one's results, once every fault is
-healed."""
 
 LONG_WORK_S = 1.5
 """How long one job in four takes at most, so that faults strike workers during a job."""
@@ -104,14 +101,11 @@ class JobsWorkload(Workload):
 
     name = "jobs"
     catalogue = BOARDS
+    adapter = OwnJobs
     model = "multiset-queue"
     requests = ("write", "multi", "get-children", "read")
     main = "claim"
-
-    @property
-    def words(self) -> Words:
-        """A client that works at a job counts as the holder, at whom faults are aimed."""
-        return Words(acquire="claim", release="complete")
+    holding = Words(acquire="claim", release="complete", thing="job")
 
     def open(self, recipe: type[Jobs], context: ClientContext) -> Worker:
         """A worker with the job board."""
@@ -231,11 +225,9 @@ class JobsWorkload(Workload):
 
     def final(self) -> Sequence[ScriptFunction]:
         """Clients do the jobs that are left and get their results; then one audits the effects."""
-
-        def drain(client: Client) -> Steps:
-            patience = FINAL_BOUND_S + client.context.session_timeout
-            yield from until_ok(self.drain(patience=patience), 3)(client)
-
+        drain = until_ok(
+            lambda client: self.drain(patience=FINAL_BOUND_S + client.context.session_timeout), 3
+        )
         collect = until_ok(self.collect(patience=FINAL_BOUND_S), 3)
         return [drain, collect, only({0}, until_ok(self.audit(), 5))]
 

@@ -1,24 +1,37 @@
-"""Latches: ``count_down`` {key, count}; ``wait`` {key, count} returns once so many have counted."""
+"""Latches: ``count_down`` {key, count}; ``wait`` {key, count}; ``leave`` ends the session.
+
+A ``wait`` returns once as many clients as the count have counted down.
+"""
 
 from collections import Counter
 from functools import partial
+from typing import Final
 
 from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.families.latch_entries import check_entries
-from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.clients.client_body import ClientContext, Leaves
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.latch.catalogue import LATCHES
 from rumpus.recipes.latch.tally_latch import Latch
 from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.operation import Failed, operation
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_barriers import OwnLatch
+
+LEAVERS: Final = 4
+"""One count in this many is followed by a ``leave``: a count must outlive its session."""
+
+PATIENCE_S: Final = 15.0
+"""Most waits' timeout. It is longer than a latch is held up by faults and slow clients together, so
+that a waiter that has missed its event is still waiting when the latch opens."""
 
 
 class LatchWorkload(Workload):
     """All clients, or all but one, count a latch down and wait for it; then comes the next."""
 
     name, catalogue, model, main, requests = "latch", LATCHES, "latch", "wait", ("create", "read")
+    adapter = OwnLatch
     checks = (*map(of_history, (check_entries, check_timeouts)), of_history(check_final_answers, 5))
     needs = (counted(5, "held_up", "latches", "waiters that were held up and passed"),)
 
@@ -37,19 +50,30 @@ class LatchWorkload(Workload):
         if not latch(f"{self.path}/{key}", count).wait(timeout):
             raise Failed(TIMED_OUT)
 
+    @operation()
+    def leave(self, _latch: partial[Latch]) -> None:
+        """End the session; the client comes back in another one."""
+        raise Leaves
+
     def shared(self) -> Counter[int]:
         """Client -> how many latches it knows to have counted down, the latest one's key."""
         return Counter()
 
     def load(self, client: Client) -> Steps:
-        """Wait for the latest latch, some briefly; count the next down, some after a long rest."""
+        """Wait for the latest latch, some briefly; count the next down, some after a long rest.
+
+        Some clients leave after they have counted: the others wait for a latch that counts a
+        session that has ended.
+        """
         while not client.is_over:
             if key := client.shared[client.number]:
-                patience = client.draws.weighted((3, 10.0), (1, 0.3))
+                patience = client.draws.weighted((3, PATIENCE_S), (1, 0.3))
                 yield self.wait(key=key, count=client.clients - key % 2, timeout=patience)
             yield client.rest(0.0, client.draws.weighted((1, 0.5), (1, 5.0)))
             done = yield self.count_down(key=key + 1, count=client.clients - (key + 1) % 2)
             client.shared[client.number] += done.type == "ok"
+            if done.type == "ok" and not client.is_over and client.draws.one_in(LEAVERS):
+                yield self.leave()
 
     def final(self) -> list[ScriptFunction]:
         """Every client counts one more latch down and passes it."""

@@ -15,13 +15,13 @@ from rumpus.checker.every_run.timeouts import TIMED_OUT, check_timeouts
 from rumpus.checker.exclusion.entitlement import check_entitlement
 from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.holds import Words
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import (
     Leftovers,
     Node,
     children_of,
-    hexadecimal,
     nodes_at,
     until_nothing_is_left,
 )
@@ -33,6 +33,7 @@ from rumpus.workloads.framework.checks import accepted_actions, counted, stats_o
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_groups import OwnPartitioner
 
 Part = Literal["a", "b", "c", "d", "e", "f", "g"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -60,7 +61,7 @@ LINGER_S = 10.0
 which it should have noticed that."""
 
 
-class Grant(TypedDict):
+class PartGrant(TypedDict):
     """By which node, with which fencing token and in which session a part is owned."""
 
     node: str | None
@@ -72,7 +73,7 @@ class Share(TypedDict):
     """The parts that are owned, and the session in which the share was acquired."""
 
     session: NotRequired[str | None]
-    parts: dict[Part, Grant]
+    parts: dict[Part, PartGrant]
 
 
 class Owned(TypedDict):
@@ -89,12 +90,12 @@ class Member:
     partitioner: Any
     lines: str
 
-    def parts(self) -> dict[Part, Grant]:
+    def parts(self) -> dict[Part, PartGrant]:
         """The parts that it owns."""
         owned = {}
         for name, part in self.partitioner.parts.items():
-            session = None if part.session is None else hexadecimal(part.session)
-            owned[name] = Grant(node=part.node, token=part.token, session=session)
+            session = None if part.session is None else session_hex(part.session)
+            owned[name] = PartGrant(node=part.node, token=part.token, session=session)
         return owned
 
     def left(self) -> list[Node]:
@@ -109,10 +110,10 @@ class PartitionerWorkload(Workload):
 
     name = "partitioner"
     catalogue = PARTITIONERS
+    adapter = OwnPartitioner
     model = "mutex for each part"
     main = "acquire"
     holding = Words(thing="share")
-    contended = False  # many have a share at once
     requests = ("create", "delete", "get-children")
 
     def open(self, recipe: Any, context: ClientContext) -> Member:
@@ -194,9 +195,7 @@ class PartitionerWorkload(Workload):
         leaves for good. When the others have shared out the set, every client tells again. Then the
         others leave, too, and one client looks what is left.
         """
-        inspect = until_ok(
-            lambda client: self.inspect(patience=client.context.session_timeout + 3.0), 5
-        )
+        inspect = until_ok(lambda client: self.inspect(patience=client.expiry_s), 5)
         leave = until_ok(self.leave(), 6)
         tell = [until_ok(self.own(round=number), 3) for number in range(2)]
         return [
@@ -225,9 +224,9 @@ class PartitionerWorkload(Workload):
         history, words, line = evidence.history, self.words, evidence.line
         promises, lines = evidence.promises, line.path if line else ""
         stale = int(LISTS_STALE * evidence.session_timeout * SECOND)
-        members = partitions.members_at_once(
-            evidence.truth, evidence.clock, evidence.path, lines, stale
-        )
+        # Where the locks' nodes are not known, they cannot be told from those of members.
+        truth = evidence.truth if line is not None and line.kind != "unknown" else None
+        members = partitions.members_at_once(truth, evidence.clock, evidence.path, lines, stale)
 
         def server(part: str) -> ServerView | None:
             its = line and replace(line, path=f"{line.path}/{part}")

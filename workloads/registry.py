@@ -1,5 +1,6 @@
 """All workloads by name."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Final
 
@@ -18,6 +19,7 @@ from rumpus.workloads.framework.workload import Workload
 from rumpus.workloads.group_membership import REGISTRY
 from rumpus.workloads.jobs import JOBS
 from rumpus.workloads.latch import LATCH
+from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
 from rumpus.workloads.partitioner import PARTITIONER
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
@@ -62,8 +64,30 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
 }
 
 
+def find_workload(name: str) -> Workload:
+    """The workload of this name, or a class of another repository, ``package.module:Class``.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if name in WORKLOADS:
+        return WORKLOADS[name]
+    if not is_reference(name):
+        raise NotFound(
+            f"unknown workload {name!r}; there are {', '.join(WORKLOADS)}; or package.module:Class "
+            "for one of your own"
+        )
+    found = referred(name)
+    if not (inspect.isclass(found) and issubclass(found, Workload)):
+        raise NotFound(f"{name} is no subclass of rumpus.Workload")
+    try:
+        return found()
+    except TypeError as error:  # a method that subclasses must define is missing, say
+        raise NotFound(f"{name}: {error}") from error
+
+
 def fitting_workloads(history: History) -> list[str]:
-    """The workloads that all of the clients' operations fit; none if there are no operations."""
+    """Names of the workloads that allow every client operation; none if there are none."""
     found = []
     for name, workload in WORKLOADS.items() if history.operations() else ():
         try:

@@ -34,7 +34,8 @@ from rumpus.recipes.two_phase_commit.transaction_nodes import InDoubt, TwoPhaseC
 from rumpus.workloads.framework.checks import counted, follows
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, Unknown, operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_interfaces import OwnTwoPhaseCommit
 
 PARTICIPANTS: Final = 3
 """The least number of sites that vote on a transaction, if there are that many clients. More than
@@ -56,11 +57,8 @@ PATIENCE_S: Final = 1.0
 
 DECIDE_TIMEOUT_S: Final = 2.0
 FINAL_PATIENCE_S: Final = 0.2
-FINAL_BOUND_S: Final = 15.0
-"""How long a client may take to learn all outcomes once every fault is healed."""
-
-IDLE_S: Final = 0.005
-"""Seconds from one look at the board to the next, while there is nothing to do."""
+IDLE_S: Final = 0.02
+"""Seconds from one look at the board to the next, at most, while there is nothing to do."""
 
 ORPHANS: Final = "coordinators dead to the end"
 BY_OTHERS: Final = "decided without the coordinator"
@@ -107,6 +105,7 @@ class TwoPhaseCommitWorkload(Workload):
 
     name = "two-phase-commit"
     catalogue = TWO_PHASE_COMMITS
+    adapter = OwnTwoPhaseCommit
     model = "atomic-commitment"
     main = "begin"
     requests = ("write", "create", "get-children", "read")
@@ -182,7 +181,7 @@ class TwoPhaseCommitWorkload(Workload):
             if task is None and not board.are_enough(client.time):
                 task = Task(self._beginning(client))
             if task is None:
-                yield client.rest(IDLE_S)
+                yield client.rest(IDLE_S, end=board.next_moment(client))
             else:
                 came = yield from board.do(client, task)
                 self._ended(client, task.step, came.type)

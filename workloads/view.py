@@ -26,6 +26,7 @@ from rumpus.workloads.framework.checks import counted, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_interfaces import OwnView
 
 NAMES = ("n0", "n1", "n2", "n3")
 """The nodes in the folder."""
@@ -95,6 +96,7 @@ class ViewWorkload(Workload):
 
     name = "view"
     catalogue = VIEWS
+    adapter = OwnView
     model = "watch"
     main = "follow"
     requests = ("write", "delete", "create")
@@ -175,9 +177,7 @@ class ViewWorkload(Workload):
 
     def final(self) -> list[ScriptFunction]:
         """Bursts of changes; after each every view must become what the servers hold."""
-        converge = until_ok(
-            lambda client: self.converge(patience=client.context.session_timeout + 3.0), 3
-        )
+        converge = until_ok(lambda client: self.converge(patience=client.expiry_s), 3)
         return [until_ok(self.follow(), 10), *ROUNDS * [self._burst, converge]]
 
     def _burst(self, client: Client) -> Steps:

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 
 from benchmarks.decider_cases.case import Case
-from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING, Values
 
 CLIENTS = 20
 LOST = 0.002

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.decider_cases.case import Case
-from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Values
 
 CLIENTS = 20
 LOST = 0.002

@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.decider_cases.case import Case
 from benchmarks.decider_cases.exclusion import locks, table
-from rumpus.checker.deciders.operation_table import MISSING, OperationTable, Values
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import MISSING, Values
 
 
 def tokens(rows: int, field: str = "token") -> OperationTable:

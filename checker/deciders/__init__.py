@@ -1,1 +1,1 @@
-"""Which algorithm decides a model: near-linear ones where there are any, else a search."""
+"""Deciders: for each model the algorithms that decide whether a history follows it."""

@@ -1,4 +1,4 @@
-"""One front for all models: which algorithm decides what, and the answer."""
+"""The interface of all deciders: a model's entry, and the decision of a history by it."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -6,18 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
-from rumpus.checker.deciders.operation_table import OK, Ints, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.values import Ints, WrongOperations
 
 NO_PART = "no part of the model"
-"""What a model says of operations that it lets pass: they are no evidence of anything."""
+"""The meaning, in ``ModelEntry.functions``, of operations that a model ignores."""
 
 FIRST_SHARE_S = 0.25
-"""How long the first search for each object may take."""
+"""Seconds that the first search for each object may take."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A line of the table of algorithms: what is used when, its cost, and where it is from."""
+    """A row of a model's table of algorithms: when it is used, its cost, and its source."""
 
     name: str
     when: str
@@ -26,7 +27,7 @@ class Algorithm:
 
 
 def searched(when: str, name: str = "windowed search") -> Algorithm:
-    """The table's line of the general search."""
+    """The row of the general search."""
     return Algorithm(
         name=name,
         when=when,
@@ -35,26 +36,30 @@ def searched(when: str, name: str = "windowed search") -> Algorithm:
     )
 
 
+Decider = Callable[[OperationTable, Hashable, Budget], Decision]
+"""Table, initial value (None if none was given), budget -> decision."""
+
+
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model under its name: what its operations are, and what decides it.
+    """A model: its name, its operations, and what decides it.
 
     Attributes:
         name: as in ``--model``.
         summary: one line.
-        functions: the operations it knows, as name -> arguments and results in words.
+        functions: the operations it knows: name -> arguments and results in words.
         runs: the families whose runs it judges, or why it judges none; in words.
-        initial: what ``--initial`` is for this model, in words; None if it takes none.
-        algorithms: the table's lines; the first that applies is used.
-        decide: table, initial value (None if none was given), budget -> decision. It fills in
-            ``algorithm``; the rows of its witness are rows of the table it was given.
+        initial: the meaning of ``--initial`` for this model, in words; None if it takes none.
+        algorithms: the first one that applies is used.
+        decide: decides a history. Its decision names the ``algorithm``; the rows of its witness
+            are rows of the table it was given.
     """
 
     name: str
     summary: str
     functions: dict[str, str]
     algorithms: Sequence[Algorithm]
-    decide: Callable[[OperationTable, Hashable, Budget], Decision]
+    decide: Decider
     initial: str | None = None
     runs: str = ""
 
@@ -65,10 +70,10 @@ def decide(
     initial: Hashable = None,
     budget: Budget | None = None,
 ) -> Decision:
-    """Whether the operations follow a model.
+    """Whether a history follows a model.
 
     Raises:
-        WrongOperations: the model does not know some operation or value; the message names it.
+        WrongOperations: the model does not know an operation or value; the message names it.
     """
     unknown = [name for name in table.functions if name not in entry.functions]
     if unknown:
@@ -83,31 +88,27 @@ def decide(
 
 
 def count_answered(entry: ModelEntry, table: OperationTable) -> int:
-    """How many operations have an answer that a model can contradict."""
+    """How many operations have an answer that the model may find wrong."""
     names = [name for name, meaning in entry.functions.items() if meaning != NO_PART]
     return int(np.count_nonzero(table.is_f(*names) & ((table.outcome == OK) | table.refused)))
 
 
-def by_key(table: OperationTable, decide_part: Callable[[OperationTable], Decision]) -> Decision:
-    """Each object (field ``key``) judged by itself.
+def decided_key_by_key(decide_part: Decider, algorithm: Algorithm | None = None) -> Decider:
+    """``ModelEntry.decide`` of a model whose objects are decided one by one (`in_turns`).
 
-    That is enough: a history is linearizable if and only if it is so object by object (Herlihy
-    and Wing 1990, theorem 1). The parts are in order of call and know their whole's ``start``;
-    rows of a witness are given back as rows of the whole. The first key (in the order in which
-    they occur) that is refused decides; what stays unknown of the others is said key by key.
+    Args:
+        decide_part: decides the operations on one object.
+        algorithm: what decided the parts whose decision does not say so.
     """
-    return in_turns(table, lambda part, _: decide_part(part), Budget())
 
+    def decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+        def decide_named(part: OperationTable, share: Budget) -> Decision:
+            decision = decide_part(part, initial, share)
+            if algorithm is not None and not decision.algorithm:
+                decision.algorithm = algorithm.name
+            return decision
 
-def decided_by(
-    algorithm: Algorithm, decide_part: Callable[[OperationTable], Decision]
-) -> Callable[[OperationTable, Hashable, Budget], Decision]:
-    """``decide`` of a model without an initial value, decided by one algorithm, key by key."""
-
-    def decide(table: OperationTable, _initial: Hashable, _budget: Budget) -> Decision:
-        decision = by_key(table, decide_part)
-        decision.algorithm = algorithm.name
-        return decision
+        return in_turns(table, decide_named, budget)
 
     return decide
 
@@ -117,11 +118,17 @@ def in_turns(
     decide_part: Callable[[OperationTable, Budget], Decision],
     budget: Budget,
 ) -> Decision:
-    """Each object judged by itself, with a share of the budget.
+    """Decide each object (field ``key``) by itself, with a share of the budget.
 
-    As `by_key`, but no object for which there is a long search hides a violation of another: all
-    have their turn with `FIRST_SHARE_S`, and those that are still undecided then with ten times as
-    much, and so on. The decision of an object that did not use up its share is final.
+    That is enough: a history is linearizable if and only if the part of each object is (Herlihy
+    and Wing 1990, theorem 1). The parts are in order of call and keep the ``start`` of the whole.
+
+    The first key (in order of occurrence) that is refused decides, and the rows of its witness
+    become rows of the whole. Otherwise all that is unknown is listed key by key.
+
+    A long search for one object must not hide a violation of another. So each object first gets
+    `FIRST_SHARE_S`, those that are still undecided get ten times as much, and so on. The decision
+    of an object that did not use up its share is final.
 
     Args:
         table: the whole history.
@@ -170,7 +177,7 @@ def in_turns(
 
 
 def _of_whole(decision: Decision, rows: Ints, name: str) -> Decision:
-    """The refusal of a part, with rows of the whole."""
+    """The refusal of a part, with its rows turned into rows of the whole."""
     if witness := decision.witness:
         witness.operations = [int(rows[row]) for row in witness.operations]
         witness.description = f"{name}: {witness.description}"

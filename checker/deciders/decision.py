@@ -1,4 +1,4 @@
-"""What a decider answers, and how much it may spend on the answer."""
+"""The answer of a decider, and the budget of time and memory that it may use."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,19 +10,19 @@ from rumpus.checker.verdict import Valid
 
 
 class Witness(msgspec.Struct, kw_only=True):
-    """Why a history is refused: the few operations that contradict each other.
+    """Why a history is refused: a few operations that contradict each other.
 
-    **Minimal** means: forget any one of the operations, and what is left is acceptable. An
-    operation is forgotten by taking it for one that may have happened at any time, or never;
-    all operations outside the witness are. (To strike an operation out would be something
-    else: without its write every read is wrong.)
+    An operation is **forgotten** by treating it as one that may have taken effect at any time, or
+    never. All operations outside the witness are forgotten. (To remove an operation would be
+    something else: without the write of a value every read of it is wrong.) A witness is
+    **minimal** if the history becomes acceptable when any one of its operations is forgotten too.
 
     Attributes:
         operations: rows of the table, in order of call.
         description: the contradiction in words, with processes, values and times.
-        minimal: whether that is known of them (always, up to 1,000 operations).
-        prefix: rows in an order in which they can have taken effect, as far as any search got;
-            None where the algorithm does not search.
+        minimal: whether the witness is known to be minimal (always, up to 1,000 operations).
+        prefix: rows in an order in which they can have taken effect, the longest that the search
+            found; None where the algorithm does not search.
         stuck: the row that cannot follow the prefix.
         states: the states that were possible after the prefix, in words.
     """
@@ -38,8 +38,8 @@ class Witness(msgspec.Struct, kw_only=True):
 class Decision(msgspec.Struct, kw_only=True):
     """The answer to "does this history follow that model?".
 
-    ``valid`` is True, False (then there is a witness), or "unknown" (then ``unknown`` says in
-    words what stays open). ``operations`` is how many were judged.
+    ``valid`` is True, False (then there is a witness), or "unknown" (then ``unknown`` lists the
+    reasons). ``operations`` is the number of operations that were judged.
     """
 
     valid: Valid
@@ -56,7 +56,7 @@ def accepted() -> Decision:
 
 
 def refused(operations: Sequence[int], description: str, *, minimal: bool = True) -> Decision:
-    """The history does not, and these rows show it."""
+    """The history does not follow the model, and these rows show it."""
     rows = sorted({int(row) for row in operations})
     return Decision(
         valid=False,
@@ -65,18 +65,18 @@ def refused(operations: Sequence[int], description: str, *, minimal: bool = True
 
 
 def undecided(*why: str) -> Decision:
-    """Nobody knows, for these reasons."""
+    """Whether the history follows the model is unknown, for these reasons."""
     return Decision(valid="unknown", unknown=list(why))
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a decision may cost; what is not spent by then stays unknown.
+    """How much a decision may cost. What is not decided within it stays unknown.
 
     Attributes:
-        seconds: of the clock, from ``started`` on; None for no limit.
-        bytes: of memory for what a search remembers; None for no limit.
-        clock: seconds, monotonic.
+        seconds: time from ``started`` on; None for no limit.
+        bytes: memory for the visited configurations of a search; None for no limit.
+        clock: returns seconds, monotonic.
     """
 
     seconds: float | None = None
@@ -90,7 +90,7 @@ class Budget:
 
     @property
     def deadline(self) -> float:
-        """When the time is up, on the clock; infinite without a limit."""
+        """The time of ``clock`` at which the budget ends; infinite without a limit."""
         return float("inf") if self.seconds is None else self.started + self.seconds
 
     @property

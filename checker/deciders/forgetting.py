@@ -1,8 +1,8 @@
-"""A witness by its definition: the few operations that contradict each other, all others forgotten.
+"""Minimal witnesses by deciding a history again and again, with more operations forgotten.
 
-For refusals that count (so many versions, and too few writes for them) there is no telling the
-operations by one look: they are found by deciding the history anew with operations forgotten
-(`checker.deciders.minimal_rows`).
+Some refusals count operations (there are more versions than writes). Then it is not clear which
+operations are needed for the contradiction. They are found by forgetting the others step by step
+(`checker.deciders.minimal_rows`; `checker.deciders.decision.Witness` defines "forgotten").
 """
 
 from collections.abc import Callable, Sequence
@@ -13,27 +13,20 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.minimal_rows import MOST, Needed, minimise
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    OperationTable,
-    Values,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING, Values
 
 MOST_WORK = 10_000_000
-"""How many rows are decided anew for a witness in a longer table."""
+"""In tables of more than `MOST` rows: how many rows in all are decided again for a witness."""
 
 
 class Contradiction(NamedTuple):
-    """Rows that cannot be, and why.
+    """Rows that contradict each other, and why.
 
     Attributes:
-        rows: rows among which a contradiction is believed to be, those to be forgotten first in
-            front.
-        words: tells why, of the whole history.
-        surely: whether the rows are known to be a minimal witness as they are.
+        rows: rows that probably contain a contradiction, in the order in which to forget them.
+        words: the reason in words, given the table of the whole history.
+        surely: whether the rows are known to be a minimal witness.
     """
 
     rows: Sequence[int]
@@ -41,35 +34,58 @@ class Contradiction(NamedTuple):
     surely: bool = False
 
 
+def contradicting(
+    rows: Sequence[int],
+    told: Callable[[OperationTable, int], str],
+    why: str,
+    *,
+    surely: bool = False,
+) -> Contradiction:
+    """A contradiction of a few rows, each named in the words: ``<one>, and <other>: <why>``.
+
+    Args:
+        rows: the rows.
+        told: puts an operation into words.
+        why: why they contradict each other.
+        surely: as in `Contradiction`.
+    """
+    return Contradiction(
+        rows,
+        lambda table: f"{', and '.join(told(table, row) for row in rows)}: {why}",
+        surely=surely,
+    )
+
+
 def refusal(
     table: OperationTable,
     found: Contradiction,
     find: Callable[[OperationTable], Contradiction | None],
 ) -> Decision:
-    """The refusal of a history, with a minimal witness as far as possible.
+    """The refusal of a history, with a witness that is minimal if possible.
 
     Args:
         table: the history.
-        found: what was found in it.
-        find: finds a contradiction in a table of the same rows, in any order of their calls.
+        found: the contradiction found in it.
+        find: finds a contradiction in a table of the same rows, which need not be in order of
+            call.
     """
     if found.surely:
         return refused(found.rows, found.words(table))
     left = minimal_witness(table, found.rows, lambda part: find(part) is not None)
-    # Of the few that are left there may be less to tell.
+    # Among the rows that are left the reason may be another, simpler one.
     shown = find(forgetting(table, left.rows))
     assert shown is not None
     return refused(left.rows, shown.words(table), minimal=not left.doubtful)
 
 
 def forgetting(table: OperationTable, kept: Sequence[int]) -> OperationTable:
-    """The table with all rows but some taken for what may have happened at any time, or never.
+    """The table with all rows forgotten but those to keep.
 
-    Rows stay where they are; the table is no longer in order of the calls.
+    Rows keep their positions, so the table is no longer in order of call.
     """
     forgotten = np.ones(len(table), dtype=np.bool_)
     forgotten[list(kept)] = False
-    # What failed did not happen; a refusal forgotten says nothing.
+    # A failed operation stays failed, for it never took effect.
     unknown = forgotten & (table.outcome != FAIL)
 
     def blank(column: Values) -> Values:
@@ -100,13 +116,13 @@ def minimal_witness(
     candidates: Sequence[int],
     refuses: Callable[[OperationTable], bool | None],
 ) -> Needed:
-    """Rows that contradict each other and, as far as possible, are all needed.
+    """A minimal set of rows that contradict each other, as far as it can be found.
 
     Args:
         table: a history that is refused.
-        candidates: rows among which a contradiction is believed to be, those to be forgotten
-            first in front; all others are tried if there is none.
-        refuses: whether a table is refused; None if that is not known.
+        candidates: rows that probably contain a contradiction, in the order in which to forget
+            them. If they contain none, all other rows are added.
+        refuses: whether a table is refused; None if that is unknown.
     """
     rows = [int(row) for row in candidates]
     if len(rows) < len(table) and not refuses(forgetting(table, rows)):

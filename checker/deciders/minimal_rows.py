@@ -1,30 +1,31 @@
-"""The minimiser of all witnesses: of rows that contradict each other, those that are needed.
+"""The minimiser of all witnesses: reduces rows that contradict each other to those needed.
 
-To forget an operation only makes a history more acceptable (`checker.deciders.decision.Witness`).
-So one pass is enough: forget one row after the other, and keep those without which the rest would
-be acceptable. A row that is needed stays needed when more is forgotten later (deletion-based, as
-for minimal unsatisfiable cores: Marques-Silva, Minimal unsatisfiability: models, algorithms and
-applications, ISMVL 2010). Runs of rows are forgotten at once, twice as many after each success and
-half as many after each failure. So the number of questions grows with the size of the witness,
-and only with the logarithm of the history.
+If a history is acceptable, so is the same history with an operation forgotten
+(`checker.deciders.decision.Witness`). So one pass is enough: forget one row after the other, and
+keep those without which the rest would be acceptable. A row that is needed remains needed when
+more rows are forgotten later. (This is the deletion-based algorithm for minimal unsatisfiable
+cores: Marques-Silva, Minimal unsatisfiability: models, algorithms and applications, ISMVL 2010.)
+Several rows are forgotten at once, twice as many after each success and half as many after each
+failure. So the number of tests is proportional to the size of the witness, times the logarithm of
+the size of the history.
 
-A decider passes rows that are likely to contradict each other, and answers whether some of them
-still do. The order is the decider's: what makes the answer expensive goes first.
+A decider passes rows that probably contradict each other, and tests whether a part of them still
+does. It also chooses the order: rows that make the test expensive come first.
 """
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 MOST = 1_000
-"""Up to so many rows a witness is always made minimal."""
+"""A witness of up to so many rows is always made minimal."""
 
 
 class Needed(NamedTuple):
-    """What is left of some rows: a minimal witness, if no row is doubtful.
+    """The rows that are left: a minimal witness, if none is doubtful.
 
     Attributes:
-        rows: those that were kept, in the order in which they were given.
-        doubtful: those among them of which it is not known whether they are needed.
+        rows: the rows that were kept, in the given order.
+        doubtful: those of them that may not be needed: a test had no answer, or the budget ended.
     """
 
     rows: list[int]
@@ -39,10 +40,10 @@ def minimise(
     """Forget as many rows as can be forgotten.
 
     Args:
-        rows: rows that contradict each other, those to be forgotten first in front.
-        refuses: whether some of the rows, in their order, still contradict each other with all
-            others forgotten; None if that is not known.
-        spent: whether the budget is spent. Rows that are left then are doubtful.
+        rows: rows that contradict each other, in the order in which to forget them.
+        refuses: whether a part of the rows (in their order) still contradicts itself with all
+            other rows forgotten; None if that is unknown.
+        spent: whether the budget is spent; the rows not yet tested are doubtful then.
     """
     kept: list[int] = []
     doubtful: list[int] = []

@@ -1,7 +1,7 @@
-"""All models by name, with the fixed table of algorithms.
+"""All models by name.
 
-A model is imported when it is asked for: a check of one does not wait for all of them, and the
-process of a client, which imports its workload, imports none.
+The module of a model is imported when the model is looked up. So a check of one model does not
+import all of them, and a client process, which imports its workload, imports none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from rumpus.checker.deciders.decide import ModelEntry
 
 
 class Models(Mapping[str, ModelEntry]):
-    """Models by name, from where each is defined: ``module:constant`` below ``rumpus.checker``."""
+    """Models by name; ``places`` says where each is: ``module:constant`` in ``rumpus.checker``."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = places

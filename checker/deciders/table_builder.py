@@ -1,14 +1,13 @@
-"""From records to a table of operations, for histories of millions of records.
+"""Build the table of operations from the records of a history of millions of records.
 
-Every property of the records becomes a column at once, and calls are paired with completions by
-sorting, not one at a time. Records come in pieces, in the order of a file, or as a history.
+The records come in batches, in the order of a file, or as a whole history. Columns are built a
+batch at a time, and calls are paired with completions by sorting. A completion that names another
+function or key than its call is refused.
 
-A completion that names another function or key than its call is refused.
-
-Pairing: with the records in order of time (ties in the order in which they came), and then
-stably in order of process, the records of one process stand side by side. They fit together if
-and only if each completion stands directly after a call; that call is its own. Cost: two stable
-sorts, the first of which finds a recorded run nearly in order.
+Pairing: sort the records by time (ties in order of arrival), then stably by process. Now the
+records of each process are adjacent. They are well formed if and only if each completion directly
+follows a call, which is the call that it completes. Cost: two stable sorts; the records of a run
+are nearly sorted by time already.
 """
 
 from collections.abc import Sequence
@@ -22,20 +21,16 @@ from rumpus.checker.deciders.operation_table import (
     FAIL,
     FIELDS,
     INFO,
-    MISSING,
     NEVER,
     OK,
-    Ints,
     OperationTable,
-    Values,
-    ValuesBuilder,
-    WrongOperations,
     other_key,
 )
+from rumpus.checker.deciders.values import MISSING, Ints, Values, ValuesBuilder, WrongOperations
 from rumpus.checker.history import History, Op
 
 MAX_FUNCTIONS = 1000
-"""How many different operations a history may have."""
+"""The most functions that a history may have."""
 
 _INVOKE = 3
 _TYPES = {"invoke": _INVOKE, "ok": OK, "fail": FAIL, "info": INFO}
@@ -55,7 +50,7 @@ def table_of(history: History) -> OperationTable:
 
 
 class TableBuilder:
-    """Takes in records, piece by piece, and gives the table of the clients' operations."""
+    """Builds the table of the clients' operations from batches of records."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -69,11 +64,11 @@ class TableBuilder:
         self._errors: list[NDArray[np.bool_]] = []
 
     def add(self, records: Sequence[Op]) -> None:
-        """Take in the next records; those that are no client's are left out.
+        """Add the next records; those of the nemesis are skipped.
 
         Raises:
-            WrongOperations: there are too many functions, or a record has a time, a process or
-                a value beyond all reason; the message names it.
+            WrongOperations: there are too many functions, or a time, a process number or a value
+                of a record is out of range; the message names it.
         """
         ops = [op for op in records if type(op.process) is int]
         types = np.array([_TYPES[op.type] for op in ops], dtype=np.int8)
@@ -99,9 +94,9 @@ class TableBuilder:
         self._count += len(ops)
 
     def _take_values(self, name: str, values: list[Any], records: Ints) -> None:
-        """Put values into the column ``name``, or taken apart into the columns of `FIELDS`."""
+        """Add values to the column ``name``; objects go to the columns of their `FIELDS`."""
         if dict in set(map(type, values)):
-            # Values of one form are taken apart together, a column at a time.
+            # Objects with the same keys are split together, a column at a time.
             forms = [tuple(value) if type(value) is dict else None for value in values]
             number = {form: at for at, form in enumerate(dict.fromkeys(forms))}
             numbers = np.array([number[form] for form in forms])
@@ -123,15 +118,15 @@ class TableBuilder:
         """The table.
 
         Raises:
-            ValueError: a process has two operations open, or completes one that it never
-                called, or as something else than it called; the message names the record.
+            ValueError: a process has two operations open, or a completion has no call or names
+                another function than its call; the message names the record.
         """
         if not self._count:
             return OperationTable.from_rows([])
         time, index = np.concatenate(self._times), np.concatenate(self._indices)
         process, kind = np.concatenate(self._processes), np.concatenate(self._types)
         f, error = np.concatenate(self._fs), np.concatenate(self._errors)
-        # Records in order of time, then side by side with those of the same process.
+        # Records in order of time, then grouped by process.
         by_time = _stable_order(time)
         beside = by_time[_stable_order(_small(process[by_time]))]
         completes = kind[beside] != _INVOKE
@@ -195,7 +190,7 @@ class TableBuilder:
     def _functions_in_order(
         self, f: NDArray[np.int16]
     ) -> tuple[tuple[str, ...], NDArray[np.int16]]:
-        """The functions that are called, in order of their first call, and the rows' numbers."""
+        """The functions in order of first call, and the number of each row's function."""
         used, first = np.unique(f, return_index=True)
         used = used[np.argsort(first)]
         renumbered = np.zeros(len(self._functions), dtype=np.int16)
@@ -205,7 +200,7 @@ class TableBuilder:
 
 
 class _Column:
-    """Values of some records, in pieces."""
+    """Values of some records, collected in batches."""
 
     def __init__(self) -> None:
         self._records: list[Ints] = [np.zeros(0, dtype=np.int64)]
@@ -223,7 +218,8 @@ class _Column:
         """Refuse a completion that has another value than its call.
 
         Raises:
-            ValueError: there is one; the message names the record.
+            ValueError: the values of a call and its completion differ; the message names the
+                record.
         """
         values = self._values.build()
         records = np.concatenate(self._records)
@@ -242,7 +238,7 @@ class _Column:
             raise other_key(int(index[record]), asked, answered)
 
     def lay_out(self, size: int, row_of: Ints, kind: NDArray[np.int8]) -> Values:
-        """The values by row; those of a completion win over those of its call."""
+        """The values by row; the value of a completion replaces that of its call."""
         values = self._values.build()
         records = np.concatenate(self._records)
         numbers = np.full(size, MISSING, dtype=np.int64)
@@ -253,7 +249,7 @@ class _Column:
 
 
 def _bounded(ops: Sequence[Op], name: str, least: int, below: int) -> Ints:
-    """A property of records, as numbers."""
+    """An attribute of the records as integers, checked to be in ``[least, below)``."""
     found = list(map(attrgetter(name), ops))
     try:
         numbers = np.array(found, dtype=np.int64)
@@ -269,7 +265,7 @@ def _bounded(ops: Sequence[Op], name: str, least: int, below: int) -> Ints:
 
 
 def _small(numbers: Ints) -> NDArray[Any]:
-    """Numbers in as few bytes as hold them: numpy sorts 16 bits by radix, in linear time."""
+    """Small numbers as 16 bits, which numpy sorts in linear time (radix sort)."""
     return numbers.astype(np.uint16) if numbers.max() < 1 << 16 else numbers
 
 

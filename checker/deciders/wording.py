@@ -1,13 +1,13 @@
-"""How witnesses speak of operations and times: the same words in all deciders."""
+"""How all deciders name operations and times in the descriptions of witnesses."""
 
 from rumpus.checker.deciders.operation_table import NEVER, OperationTable
 
 POSITIONS_BELOW = 10**6
-"""Times that are all below are no nanoseconds of a run, but positions in a file without times."""
+"""If all times are below this they are positions in a file, not nanoseconds."""
 
 
 def who(table: OperationTable, row: int) -> str:
-    """Who called a row: ``process 3``."""
+    """The process that called an operation: ``process 3``."""
     return f"process {int(table.process[row])}"
 
 
@@ -17,7 +17,7 @@ def at(table: OperationTable, time: int, *others: int) -> str:
     Args:
         table: the whole history.
         time: as in the table; `NEVER` reads as ``never``.
-        others: times named beside this one: as many decimals are given as tell them apart.
+        others: times in the same sentence; there are enough decimals to tell them apart.
     """
     if time == NEVER:
         return "never"
@@ -30,12 +30,24 @@ def at(table: OperationTable, time: int, *others: int) -> str:
 
 
 def between(table: OperationTable, start: int, end: int) -> str:
-    """A span in words: ``between 12.031 s and 12.480 s``."""
+    """An interval in words: ``between 12.031 s and 12.480 s``."""
     return f"between {at(table, start, end)} and {at(table, end, start)}"
 
 
+def before(table: OperationTable, row: int, later: int, first: str, second: str) -> str:
+    """That a row returned before another was called, with the words for both operations.
+
+    ``<first> returned at 1.000 s, before <second> was called at 2.000 s``.
+    """
+    returned, call = int(table.returned[row]), int(table.call[later])
+    return (
+        f"{first} returned at {at(table, returned, call)}, before {second} was called at "
+        f"{at(table, call, returned)}"
+    )
+
+
 def counts_positions(table: OperationTable) -> bool:
-    """Whether the table's times are positions in a file that has no times."""
+    """Whether the times are positions in a file that has no times."""
     if not len(table):
         return False
     returned = table.returned[table.returned != NEVER]

@@ -105,11 +105,11 @@ def _foreign_clients(history: History) -> Iterator[str]:
     for op in history.events("session"):
         client, process = op.value["client"], op.value.get("process")
         if client >= history.clients:
-            yield f"record {op.index} is of client c{client}, and there were {history.clients}"
+            yield f"record {op.index} is of client c{client}, but there were only {history.clients}"
             return
         if process is not None and history.client_of(process) != client:
             yield (
-                f"record {op.index} says that process {process} is client c{client}'s, and it is "
+                f"record {op.index} says that process {process} is client c{client}'s, but it is "
                 f"c{history.client_of(process)}'s"
             )
             return
@@ -117,10 +117,10 @@ def _foreign_clients(history: History) -> Iterator[str]:
             connected.add(client)
     acting = {history.client_of(op.process) for op in history if isinstance(op.process, int)}
     for client in sorted(acting - connected):
-        yield f"client c{client} called operations and never had a session"
+        yield f"client c{client} called operations but never had a session"
     if not history.truncated:
         for client in sorted(set(range(history.clients)) - connected - acting):
-            yield f"the history has nothing of client c{client}"
+            yield f"the history has no record of client c{client}"
 
 
 def _unclaimed_actions(history: History) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _unclaimed_actions(history: History) -> Iterator[str]:
         if op.process == "witness":
             process = op.value["process"]
             if process not in accepted:
-                yield f"record {op.index}: no operation of process {process} claims this action"
+                yield f"record {op.index}: this action is inside no operation of process {process}"
                 return
             accepted[process] += op.value["accepted"]
         elif isinstance(op.process, int):
@@ -151,7 +151,7 @@ def _unclaimed_actions(history: History) -> Iterator[str]:
             answer = op.value if op.type != "info" and isinstance(op.value, dict) else {}
             claimed = answer.get("acts")
             if isinstance(claimed, int) and claimed > done:
-                yield f"record {op.index}: {op.f} did {claimed} actions, and the witness saw {done}"
+                yield f"record {op.index}: {op.f} did {claimed} actions, but the witness saw {done}"
                 return
 
 
@@ -167,7 +167,7 @@ def _lost_watch_events(history: History) -> Iterator[str]:
     for client, events in counted.items():
         if events is not None and events != seen[client]:
             yield (
-                f"{events} watch events reached c{client} by the count at the run's end, and the "
+                f"by the count at the run's end, {events} watch events reached c{client}, but the "
                 f"history has {seen[client]}"
             )
 
@@ -185,7 +185,7 @@ def _unplanned_faults(history: History, plan: Sequence[Mapping[str, Any]]) -> It
             return
         if planned[value["id"]].get("kind") != value.get("kind"):
             yield (
-                f"record {op.index}: fault {value['id']} is {value.get('kind')}, and in the plan "
+                f"record {op.index}: fault {value['id']} is {value.get('kind')}, but in the plan "
                 f"it is {planned[value['id']].get('kind')}"
             )
             return
@@ -215,7 +215,7 @@ def _unknown_to_logs(history: History, truth: ServerTruth) -> Iterator[str]:
         shown = op.value.get("shown") or 0
         begins_an_epoch = shown & ((1 << _EPOCH_BITS) - 1) == 0
         if shown > last and not begins_an_epoch:
-            yield f"the servers' logs end at 0x{last:x}, and c{op.value['client']} saw 0x{shown:x}"
+            yield f"the servers' logs end at 0x{last:x}, but c{op.value['client']} saw 0x{shown:x}"
             return
 
 
@@ -232,8 +232,8 @@ def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
         carried = sum(number for kind, number in requests.items() if kind in _WRITES)
         if logged[client] > carried:
             yield (
-                f"c{client} sent {carried} requests to write, and the servers' logs have "
-                f"{logged[client]} of it"
+                f"c{client} sent {carried} write requests, but the servers' logs have "
+                f"{logged[client]} of its writes"
             )
             return
 
@@ -255,7 +255,7 @@ def _unknown_to_history(
         opened = lives[session].opened_ms if session in lives else None
         if opened is None or (clock is not None and _died_young(clock.monotonic(opened), deaths)):
             continue
-        yield f"session {session} made changes by the servers' logs, and the history has it not"
+        yield f"session {session} made changes by the servers' logs, but is not in the history"
         return
 
 
@@ -282,11 +282,11 @@ def _apart(history: History, truth: ServerTruth, clock: WallClock) -> Iterator[s
     least, op = min(delays, key=itemgetter(0))
     if least < -TOLERANCE_NS:
         yield (
-            f"record {op.index} tells of a session {-least / 1e6:.0f} ms before the servers' logs "
-            "have it, by the readings of the clocks"
+            f"record {op.index} names a session {-least / 1e6:.0f} ms before it began in the "
+            "servers' logs, by the readings of the clocks"
         )
     elif least > SLOWEST_NS:
         yield (
-            f"no client learned of its session within {least / 1e9:.1f} s after the servers' logs "
-            "have it, by the readings of the clocks"
+            f"no client learned of its session within {least / 1e9:.1f} s after it began in the "
+            "servers' logs, by the readings of the clocks"
         )

@@ -148,7 +148,7 @@ def check_exercise(
         )
     if "expiry" in effects:
         if expiries is None:
-            result.unknown.append(f"without the servers' logs nobody can count {expired}")
+            result.unknown.append(f"without the servers' logs the {expired} cannot be counted")
         else:
             need(Requirement(expired, 1, expiries))
     if "leader change" in effects:

@@ -51,7 +51,7 @@ class FinalPhase:
             anomaly_of(
                 self.history,
                 kind or "stuck-waiter",
-                f"c{client} {what}, in {waited:.1f} s with every fault healed "
+                f"c{client} {what}, for {waited:.1f} s with every fault healed "
                 f"({calls[-1].outcome}: {last.error or 'no answer'})",
                 *calls,
             )
@@ -77,7 +77,7 @@ def healed_phase(history: History, result: CheckResult, asked: str = "") -> Fina
     value = final.value or {}
     if not value.get("healed", False):
         detail = value.get("detail", "")
-        result.unknown.append(f"not everything was healed before the final phase: {detail}")
+        result.unknown.append(f"not every fault was healed before the final phase: {detail}")
         return None
     late = [call for call in history.operations() if call.invoke.time >= final.time]
     ended = bool(history.events("control", "phase-end"))

@@ -31,7 +31,7 @@ def check_liveness(history: History, words: Words, *, nobody: str = "deadlock") 
         return result
     everybody = len(stuck) == len(tries)
     for client in stuck:
-        others = "nor could anybody else" if everybody else "while others could"
+        others = "nor could any other client" if everybody else "although others could"
         what = f"could not get the {words.thing}, {others}"
         phase.stuck(client, what, tries[client], nobody if everybody else "")
     _left_behind(phase)
@@ -49,7 +49,7 @@ def _left_behind(phase: FinalPhase) -> None:
     seen = [op for op in looks if op.type == "ok"]
     if not seen:
         phase.result.unknown.append(
-            "nobody could look whether nodes were left behind"
+            "no client could look whether nodes were left behind"
             + (f" ({looks[-1].error})" if looks else "")
         )
         return
@@ -60,7 +60,7 @@ def _left_behind(phase: FinalPhase) -> None:
             Anomaly(
                 kind="orphan-node",
                 description=(
-                    f"{node['path']}, {whose}, was still there after every client had let go "
+                    f"{node['path']}, {whose}, still existed after every client had released "
                     f"and every earlier session had had time to expire"
                 ),
                 ops=[seen[-1].index],

@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
+from rumpus.checker.anomalies import anomaly_of, at, seconds_waited
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Operation
 from rumpus.checker.holds import patience, pauses
@@ -67,7 +68,7 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
                 and done.error == TIMED_OUT
                 and took < EARLY * timeout * 1e9 - EARLY_NS
             ):
-                result.anomalies.append(_early(operation, client, timeout))
+                result.anomalies.append(_early(history, operation, timeout))
             continue
         start, stop = longest_calm(spans.get(client, []), due, end)
         longest = max(longest, stop - start)
@@ -77,9 +78,9 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
                     kind="overdue-call",
                     description=(
                         f"c{client} called {call.f} with a timeout of {timeout:g} s at "
-                        f"{(call.time - history.start) / 1e9:.3f} s, and it went on for "
+                        f"{at(history, call.time)}, but it went on for "
                         f"{(end - call.time) / 1e9:.1f} s; for {(stop - start) / 1e9:.1f} s of the "
-                        "overrun its process ran, it was connected, and no fault was in its way"
+                        "overrun its process ran, it was connected, and there was no fault"
                     ),
                     ops=operation.indices,
                     clients=[client],
@@ -92,19 +93,13 @@ def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResul
     return result
 
 
-def _early(operation: Operation, client: int, timeout: float) -> Anomaly:
-    call, done = operation
-    assert done is not None, "it said so"
-    return Anomaly(
-        kind="early-timeout",
-        description=(
-            f"c{client} called {call.f} with a timeout of {timeout:g} s, and it gave up after "
-            f"{(done.time - call.time) / 1e9:.2f} s"
-        ),
-        ops=operation.indices,
-        clients=[client],
-        start=call.time,
-        end=done.time,
+def _early(history: History, operation: Operation, timeout: float) -> Anomaly:
+    return anomaly_of(
+        history,
+        "early-timeout",
+        f"c{history.caller(operation)} called {operation.invoke.f} with a timeout of {timeout:g} "
+        f"s, but it gave up after {seconds_waited(operation):.2f} s",
+        operation,
     )
 
 

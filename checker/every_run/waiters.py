@@ -31,7 +31,7 @@ def check_waiters(
         return result
     final = phase.operations
     if opened and not any(call.invoke.f == opened and call.outcome == "ok" for call in final):
-        result.unknown.append(f"nobody could {opened} in the final phase")
+        result.unknown.append(f"no client could {opened} in the final phase")
         return result
     for function in functions:
         tries = phase.tries(function)
@@ -39,7 +39,7 @@ def check_waiters(
             phase.asked.observed = len(tries)
         for client, calls in tries.items():
             if not any(call.outcome == "ok" for call in calls):
-                phase.stuck(client, f"could not {function}, though nothing was in its way", calls)
+                phase.stuck(client, f"could not {function}, although nothing prevented it", calls)
     for call in final:
         if call.invoke.f == left_over and call.outcome == "ok":
             result.anomalies += _left_over(phase, call)
@@ -58,9 +58,9 @@ def _left_over(phase: FinalPhase, call: Operation) -> list[Anomaly]:
         Anomaly(
             kind="stuck-waiter",
             description=(
-                f"{waiting} call(s) that c{client} began during the load still slept "
-                f"{(done.time - phase.began) / 1e9:.1f} s after every fault was healed, though "
-                "what they waited for had come"
+                f"{waiting} call(s) that c{client} began during the load still waited "
+                f"{(done.time - phase.began) / 1e9:.1f} s after every fault was healed, although "
+                "what they waited for had happened"
             ),
             ops=call.indices,
             clients=[client],

@@ -13,7 +13,7 @@ no older epoch. One pass in order of time, O(n log n); compare ``checker.exclusi
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.history import History, Operation
@@ -94,14 +94,14 @@ def _believe(
     if since is not None and since <= sight.returned and led[sight.epoch] == value["name"]:
         return
     if since is None or since > sight.returned:
-        why = "which had not said so" if sight.epoch in led else "which never learned that it led"
+        why = "which had not" if sight.epoch in led else "which never learned that it led"
     else:
-        why = f"although {led[sight.epoch]} was the one"
+        why = f"although {led[sight.epoch]} was the leader of that epoch"
     result.anomalies.append(
         anomaly_of(
             history,
             "false-acknowledgement",
-            f"c{_client(history, sight)} was told at {_at(history, sight.returned)} that "
+            f"c{_client(history, sight)} was told at {at(history, sight.returned)} that "
             f"{value['name']} had acknowledged epoch {sight.epoch}, {why}",
             sight.operation,
         )
@@ -128,9 +128,9 @@ def _in_order(
                 Anomaly(
                     kind="epoch-regression",
                     description=(
-                        f"c{_client(history, sight)} looked at {_at(history, sight.called)} and "
+                        f"c{_client(history, sight)} looked at {at(history, sight.called)} and "
                         f"saw epoch {sight.epoch}, although c{_client(history, newest)} knew of "
-                        f"epoch {newest.epoch} at {_at(history, newest.returned)}"
+                        f"epoch {newest.epoch} at {at(history, newest.returned)}"
                     ),
                     ops=[*newest.operation.indices, *sight.operation.indices],
                     clients=sorted({_client(history, sight), _client(history, newest)}),
@@ -179,16 +179,17 @@ def check_acknowledgements(
         reign = reigns.get(epoch)
         if reign is None and (truth.reasons or truth.uncertain or truth.forked):
             result.unknown.append(
-                f"{life.path} acknowledges epoch {epoch}, and the servers' logs at hand do not "
-                "tell whether that was ever first in line"
+                f"{life.path} acknowledges epoch {epoch}, but the servers' logs do not tell "
+                "whether that leader's node was ever first in line"
             )
         elif reign is None or life.czxid < reign.grant:
-            early = "which was never first in line" if reign is None else "which was not first yet"
+            never = "whose node was never first in line"
+            early = never if reign is None else "whose node was not first in line yet"
             result.anomalies.append(
                 Anomaly(
                     kind="false-acknowledgement",
                     description=(
-                        f"{life.path} of session {life.created_by} was made (zxid "
+                        f"{life.path} of session {life.created_by} was created (zxid "
                         f"0x{life.czxid:x}) for epoch {epoch}, {early}"
                     ),
                     start=history.start,
@@ -203,10 +204,12 @@ def check_acknowledgements(
                 f"{life.path}, the acknowledgement of epoch {epoch} by {_whose(owner)} (session "
                 f"{life.created_by}), was deleted by {_whose(remover)} (session "
                 f"{life.deleted_by}, zxid 0x{life.deleted_zxid or 0:x}) while its leader's node "
-                "stood"
+                "still existed"
             )
             if owner is None or remover is None:
-                result.unknown.append(f"{what}; the history does not tell whose session that was")
+                result.unknown.append(
+                    f"{what}; the history does not tell which client had that session"
+                )
                 continue
             result.anomalies.append(
                 Anomaly(
@@ -246,11 +249,11 @@ def _written(
             continue
         client = history.client_of(int(call.process))
         what = (
-            f"c{client} was told by {(done.time - history.start) / 1e9:.3f} s that its epoch "
-            f"{told} is acknowledged, and no node said so by then"
+            f"c{client} was told by {at(history, done.time)} that its epoch "
+            f"{told} is acknowledged, but there was no such node by then"
         )
         if not settled:
-            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            result.unknown.append(f"{what}; the servers' logs do not prove it")
             continue
         result.anomalies.append(anomaly_of(history, "lost-acknowledgement", what, operation))
 
@@ -276,7 +279,3 @@ def _epoch(life: ZnodeLife) -> int | None:
 
 def _client(history: History, told: _Told) -> int:
     return history.caller(told.operation)
-
-
-def _at(history: History, time: int) -> str:
-    return f"{(time - history.start) / 1e9:.3f} s"

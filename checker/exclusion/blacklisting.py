@@ -67,8 +67,8 @@ def check_blacklisting(
                     Anomaly(
                         kind="missed-revocation",
                         description=(
-                            f"session {entry.session} was put on the blacklist, and lived on for "
-                            f"{(until - since) / 1e9:.1f} s in which there was no fault"
+                            f"session {entry.session} was put on the blacklist, but lived on for "
+                            f"{(until - since) / 1e9:.1f} s without a fault"
                         ),
                         start=since,
                         end=until,

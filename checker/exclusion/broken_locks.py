@@ -37,7 +37,9 @@ def check_broken_locks(
         freed = sum(op.value["removed"] for _, op in _done(history, "free"))
         silent = CheckResult(name="removals", stats={"quick": len(named) + freed})
         if silent.stats["quick"]:
-            silent.unknown.append("without the servers' logs nobody can tell how locks passed on")
+            silent.unknown.append(
+                "without the servers' logs it is unknown how locks were handed over"
+            )
         return [silent]
     declared = {op.value["token"]: called for called, op in _done(history, "die")}
     found = removals(truth, clock, path, mark)

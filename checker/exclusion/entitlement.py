@@ -16,6 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
+from rumpus.checker.anomalies import anomaly_of_hold, at
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.holds import Hold, Words
@@ -144,17 +145,13 @@ class _Known:
 
 
 def _unbelieving(history: History, hold: Hold, doubt: Op, words: Words) -> Anomaly:
-    return Anomaly(
-        kind="unbelieving-holder",
-        description=(
-            f"c{hold.client} was granted the {words.thing} at {_at(history, hold.granted)} and did "
-            f"not believe so any more at {_at(history, doubt.time)}, although it was connected all "
-            "the time and had not let go"
-        ),
-        ops=list(hold.ops),
-        clients=[hold.client],
-        start=hold.granted,
-        end=doubt.time,
+    return anomaly_of_hold(
+        "unbelieving-holder",
+        f"c{hold.client} was granted the {words.thing} at {at(history, hold.granted)} but at "
+        f"{at(history, doubt.time)} no longer believed that it held it, although it had been "
+        "connected all the time and had not released it",
+        hold,
+        doubt.time,
     )
 
 
@@ -165,16 +162,12 @@ def _refused(history: History, hold: Hold, operation: Operation, words: Words) -
     return Anomaly(
         kind="refused-reentry",
         description=(
-            f"c{hold.client} held the {words.thing} since {_at(history, hold.granted)}, asked for "
-            f"it again at {_at(history, call.time)} and {what} at {_at(history, done.time)}, "
-            "although it was connected all the time and had not let go"
+            f"c{hold.client} held the {words.thing} since {at(history, hold.granted)}, asked for "
+            f"it again at {at(history, call.time)} and {what} at {at(history, done.time)}, "
+            "although it had been connected all the time and had not released it"
         ),
         ops=sorted({*hold.ops, *operation.indices}),
         clients=[hold.client],
         start=call.time,
         end=done.time,
     )
-
-
-def _at(history: History, time: int) -> str:
-    return f"{(time - history.start) / 1e9:.3f} s"

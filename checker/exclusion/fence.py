@@ -93,7 +93,7 @@ def _groundless(refusal: Write) -> Anomaly:
         kind="refused-sequencer",
         description=(
             f"the fence refused a write of {refusal.teller} under token {refusal.token}, although "
-            "nobody had been granted a higher one"
+            "no client had been granted a higher one"
         ),
         ops=list(refusal.ops),
         clients=[refusal.client] if refusal.client is not None else [],
@@ -120,7 +120,7 @@ def _regressions(writes: list[Write]) -> Iterator[Anomaly]:
             kind="stale-action",
             description=(
                 f"{write.teller} wrote under token {write.token} after {highest.teller} had "
-                f"written under token {highest.token}: the fence let it pass"
+                f"written under token {highest.token}: the fence accepted it"
             ),
             ops=sorted({*highest.ops, *write.ops}),
             clients=sorted({w.client for w in (highest, write) if w.client is not None}),

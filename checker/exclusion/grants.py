@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
-from rumpus.checker.anomalies import anomaly_of_grants
+from rumpus.checker.anomalies import anomaly_of_grants, anomaly_of_hold, at
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold
@@ -39,8 +39,8 @@ def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
                 anomaly_of_grants(
                     "token-regression",
                     f"c{hold.client} was granted token {hold.token} at "
-                    f"{_at(history, hold.granted)}, after c{earlier.client} had been granted "
-                    f"token {earlier.token} at {_at(history, earlier.granted)}",
+                    f"{at(history, hold.granted)}, after c{earlier.client} had been granted "
+                    f"token {earlier.token} at {at(history, earlier.granted)}",
                     earlier,
                     hold,
                 )
@@ -60,6 +60,9 @@ def check_order(
     stale belief. Without the servers' logs such a pair is left undecided. Where ``permits`` may
     hold at once, a grant is unfair only if it overtook at least ``permits`` clients.
 
+    Where no grant names a node with a sequence number, the order is unknown; grants without one
+    among others are not judged, and counted (``not judged``).
+
     With complete logs the line itself is checked, too: no client may be granted before its node
     has come to own, even if the clients before it were never granted.
 
@@ -74,6 +77,13 @@ def check_order(
     """
     result = CheckResult(name="order")
     numbered = [(hold, number) for hold in holds if (number := sequence_number(hold.node)) >= 0]
+    result.stats = {"judged": len(numbered), "not judged": len(holds) - len(numbered)}
+    if holds and not numbered:
+        result.unknown.append(
+            f"the order of {len(holds)} grants cannot be judged, for none names a znode with a "
+            "sequence number: let the recipe say by `line` where its contenders have theirs, or "
+            "name its own as `node`"
+        )
     # Numbers are negated, so that in a fair order each new (lowest) number is appended at the end.
     later: list[tuple[int, int]] = []
     for position in range(len(numbered) - 1, -1, -1):
@@ -96,9 +106,9 @@ def check_order(
                 anomaly_of_grants(
                     "unfair-grant",
                     f"c{hold.client} (number {number}) was granted at "
-                    f"{_at(history, hold.granted)}, before c{other.client} (number "
-                    f"{sequence_number(other.node)}), which stood earlier in the line and "
-                    f"got it at {_at(history, other.granted)}",
+                    f"{at(history, hold.granted)}, before c{other.client} (number "
+                    f"{sequence_number(other.node)}), which was ahead of it in the queue and "
+                    f"was granted at {at(history, other.granted)}",
                     hold,
                     other,
                 )
@@ -107,7 +117,7 @@ def check_order(
         if len(overtaken) + len(undecided) >= permits:
             result.unknown += [
                 f"c{hold.client} was granted number {number} before c{other.client} with a "
-                "lower one, and the servers' logs at hand do not tell whether that one's "
+                f"lower one, but the servers' logs do not tell whether c{other.client}'s "
                 "session had ended"
                 for other in undecided
             ]
@@ -126,17 +136,13 @@ def _out_of_turn(
         turn = server.turns.get(hold.node or "", hold.granted)
         if hold.ops[0] in told or (turn is not None and turn <= hold.granted + CLOCK_SLACK_NS):
             continue
-        came = "never came to own" if turn is None else f"owned from {_at(history, turn)}"
-        yield Anomaly(
-            kind="unfair-grant",
-            description=(
-                f"c{hold.client} was granted at {_at(history, hold.granted)}, out of turn: on the "
-                f"servers its node {hold.node} {came}"
-            ),
-            ops=list(hold.ops),
-            clients=[hold.client],
-            start=hold.granted,
-            end=turn or hold.believed_until,
+        came = "never owned it" if turn is None else f"owned it from {at(history, turn)} on"
+        yield anomaly_of_hold(
+            "unfair-grant",
+            f"c{hold.client} was granted at {at(history, hold.granted)}, out of turn: on the "
+            f"servers its node {hold.node} {came}",
+            hold,
+            turn or hold.believed_until,
         )
 
 
@@ -149,7 +155,3 @@ def sequence_number(node: str | None) -> int:
 def _token(hold: Hold) -> int:
     assert hold.token is not None
     return hold.token
-
-
-def _at(history: History, time: int) -> str:
-    return f"{(time - history.start) / 1e9:.3f} s"

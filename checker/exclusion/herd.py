@@ -27,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rumpus.checker.anomalies import at
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, NodesOfHolds, ServerView
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Hold, Words, patience, shares
@@ -128,7 +129,7 @@ def _anomaly(history: History, hold: Hold, woken: dict[int, Op], promised: int) 
         kind="herd",
         description=(
             f"the end of c{hold.client}'s node {hold.node} woke {len(woken)} waiting clients "
-            f"({names}) at {(ops[0].time - history.start) / 1e9:.3f} s; at most {promised} was "
+            f"({names}) at {at(history, ops[0].time)}; at most {promised} was "
             "promised"
         ),
         ops=[*hold.ops, *(op.index for op in ops)],

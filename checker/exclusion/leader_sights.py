@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, Ownership
 from rumpus.checker.history import History, Op
@@ -53,9 +53,9 @@ def check_leader_sights(
         if wrong is None:
             continue
         client = history.client_of(int(call.process))
-        what = f"c{client} looked at {_at(history, call.time)} and was told {wrong.words}"
+        what = f"c{client} asked at {at(history, call.time)} and was told {wrong.words}"
         if not (wrong.certain and clock.steady) or truth.reasons:
-            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            result.unknown.append(f"{what}; the servers' logs do not prove it")
             continue
         result.anomalies.append(anomaly_of(history, "false-observation", what, operation))
     result.stats = {"looks": judged}
@@ -97,7 +97,7 @@ class _Known:
         told: dict[str, Any] | None = done.value
         stood = self._led_throughout(call.time, done.time)
         if stood is not None and (told is None or told["epoch"] != stood.czxid):
-            what = "that nobody led" if told is None else f"of epoch {told['epoch']}"
+            what = "that there was no leader" if told is None else f"of epoch {told['epoch']}"
             words = f"{what}, although {self._who(stood)} led all the time"
             return _Wrong(words, stood.path not in self._contested)
         if told is None:
@@ -111,7 +111,7 @@ class _Known:
             return _Wrong(f"of epoch {epoch}, which had ended before", certain=True)
         client = self._clients.get(reign.session)
         if client is not None and told["name"] != f"c{client}":
-            return _Wrong(f"that {told['name']} led, although {self._who(reign)} did", certain=True)
+            return _Wrong(f"that {told['name']} led, but it was {self._who(reign)}", certain=True)
         return self._misjudged(epoch, bool(told["acknowledged"]), call.time, done.time)
 
     def _led_throughout(self, called: int, returned: int) -> Ownership | None:
@@ -134,7 +134,7 @@ class _Known:
             and (each.gone is None or each.gone + CLOCK_SLACK_NS >= called)
             for each in said
         ):
-            words = f"that epoch {epoch} was acknowledged, and it was not"
+            words = f"that epoch {epoch} was acknowledged, but it was not"
             return _Wrong(words, not self._contested)
         return None
 
@@ -156,7 +156,3 @@ class _Said:
 def _ended(end: int | None, time: int) -> bool:
     """Whether something that ended at ``end`` may have ended by ``time``, within the slack."""
     return end is not None and end - CLOCK_SLACK_NS <= time
-
-
-def _at(history: History, time: int) -> str:
-    return f"{(time - history.start) / 1e9:.3f} s"

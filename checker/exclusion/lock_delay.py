@@ -8,6 +8,7 @@ can delay a grant.
 from collections.abc import Sequence
 from itertools import pairwise
 
+from rumpus.checker.anomalies import at
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.grants import sequence_number
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
@@ -39,7 +40,7 @@ def check_lock_delay(
     length = int(delay * 1e9)
     waits = []
     if truth is None or clock is None:
-        result.unknown.append("without the servers' logs nobody can tell which holders failed")
+        result.unknown.append("without the servers' logs it is unknown which holders failed")
     else:
         for failed, end, sure in _failures(holds, truth, clock, path):
             after = [
@@ -57,7 +58,7 @@ def check_lock_delay(
             if not sure:
                 result.unknown.append(
                     f"c{successor.client} may have been granted too early after c{failed.client} "
-                    "failed: a wall clock was set just then"
+                    "failed: a server's wall clock was set at that time"
                 )
                 continue
             result.anomalies.append(_early(history, failed, successor, end, delay))
@@ -88,9 +89,9 @@ def _early(history: History, failed: Hold, successor: Hold, end: int, delay: flo
     return Anomaly(
         kind="early-grant",
         description=(
-            f"c{successor.client} was granted it {waited:.0f} ms after the session of "
-            f"c{failed.client}, who held it, had ended at {(end - history.start) / 1e9:.3f} s; "
-            f"{delay:g} s were promised"
+            f"c{successor.client} was granted the lock {waited:.0f} ms after the session of its "
+            f"holder c{failed.client} had ended at {at(history, end)}; "
+            f"a lock-delay of {delay:g} s was promised"
         ),
         ops=sorted({*failed.ops, *successor.ops}),
         clients=sorted({failed.client, successor.client}),
@@ -121,7 +122,7 @@ def _late(history: History, holds: Sequence[Hold], length: int) -> list[Anomaly]
             kind="stuck-waiter",
             description=(
                 f"c{first.client} waited {waited / 1e6:.0f} ms after a release, with every fault "
-                f"healed, and so did everybody else: the lock-delay is for failures"
+                f"healed, and so did all others: the lock-delay is only for failures"
             ),
             ops=list(first.ops),
             clients=[first.client],

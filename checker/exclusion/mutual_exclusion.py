@@ -372,7 +372,7 @@ class _Judge:
         if server is None or missing:
             self.result.unknown.append(
                 f"{who} both believed that they held the {self._thing} between {self._at(start)} "
-                f"and {self._at(end)}, and the servers' logs at hand do not tell when their "
+                f"and {self._at(end)}, but the servers' logs do not tell when their "
                 f"sessions ended ({', '.join(missing)})"
             )
             return
@@ -392,7 +392,7 @@ class _Judge:
             anomaly.length_ms = (anomaly.end - start) / 1e6
             anomaly.description = (
                 f"{who} both believed that they held the {self._thing} between {self._at(start)} "
-                f"and {self._at(anomaly.end)}, and both sessions lived"
+                f"and {self._at(anomaly.end)}, and both sessions were alive"
             )
             self.result.anomalies.append(anomaly)
             return
@@ -430,7 +430,8 @@ class _Judge:
                     kind="split-brain",
                     description=(
                         f"{many} between {self._at(crowd.start)} and {self._at(last)}, of which "
-                        f"{self._permits} may at once, and the sessions of {names} lived"
+                        f"at most {self._permits} may at once, and the sessions of {names} were "
+                        "alive"
                     ),
                     ops=sorted({index for hold in living for index in hold.ops}),
                     clients=sorted({hold.client for hold in living}),
@@ -441,8 +442,8 @@ class _Judge:
             )
         elif len(alive) + len(untold) > self._permits:
             self.result.unknown.append(
-                f"{many} at {self._at(crowd.start)}, of which {self._permits} may at once, and "
-                "the servers' logs at hand do not tell when the sessions ended of "
+                f"{many} at {self._at(crowd.start)}, of which at most {self._permits} may at once, "
+                "but the servers' logs do not tell when these sessions ended: "
                 f"{', '.join(sorted(f'c{hold.client} ({hold.session})' for hold in untold))}"
             )
         else:
@@ -466,7 +467,7 @@ class _Judge:
                     kind="stale-belief",
                     description=(
                         f"c{stale.client} went on believing that it held the {self._thing} for "
-                        f"{length:.0f} ms after c{other.client} had got it at "
+                        f"{length:.0f} ms after c{other.client} had been granted it at "
                         f"{self._at(start)}{more}; its session had ended at "
                         f"{self._at(session_end.time)}{frozen}"
                     ),
@@ -500,7 +501,7 @@ class _Judge:
                     f"c{hold.client} still believed at {self._at(hold.believed_until)} that it "
                     f"held the {self._thing}, although its session had ended at "
                     f"{self._at(expiry)} and its process was running: it should have known by "
-                    f"{self._at(should)} (others who believed meanwhile: {names})"
+                    f"{self._at(should)} (others that believed meanwhile: {names})"
                 ),
                 ops=sorted({*hold.ops, *(index for other in meanwhile[:3] for index in other.ops)}),
                 clients=sorted({hold.client, *(other.client for other in meanwhile)}),
@@ -520,8 +521,8 @@ class _Judge:
             if long and not told and not hold.released:
                 self.result.unknown.append(
                     f"c{hold.client} believed from {self._at(hold.granted)} to "
-                    f"{self._at(hold.believed_until)} that it held the {self._thing}, and the "
-                    "servers' logs at hand do not tell whether its session had ended meanwhile"
+                    f"{self._at(hold.believed_until)} that it held the {self._thing}, but the "
+                    "servers' logs do not tell whether its session had ended meanwhile"
                 )
 
     def actions(self) -> None:
@@ -581,7 +582,7 @@ class _Judge:
             kind=kind,
             description=(
                 f"{did} {len(acts)} action(s) of c{hold.client}{token} from "
-                f"{self._at(acts[0].time)} on, whose hold of the {self._thing} was stale by then"
+                f"{self._at(acts[0].time)} on, when its hold of the {self._thing} was stale"
             ),
             ops=[*hold.ops, *(act.index for act in acts[:5])],
             clients=[hold.client],
@@ -614,7 +615,7 @@ class _Judge:
                             f"{first.path} of session {first.session} "
                             f"({clients.get(first.session, 'no client known')}) owned the "
                             f"{self._thing} since zxid 0x{first.grant:x}"
-                            + (f", {len(others) - 1} more did," if len(others) > 1 else "")
+                            + (f", and {len(others) - 1} more did," if len(others) > 1 else "")
                             + f" when {owner.path} of "
                             f"session {owner.session} "
                             f"({clients.get(owner.session, 'no client known')}) came to own it "

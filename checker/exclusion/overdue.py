@@ -8,6 +8,7 @@ only a bounded time to return.
 
 from collections import defaultdict
 
+from rumpus.checker.anomalies import at
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
@@ -65,10 +66,10 @@ def check_overdue(
                     Anomaly(
                         kind="stuck-waiter",
                         description=(
-                            f"c{client} could have had the {words.thing} from "
-                            f"{(owner.start - history.start) / 1e9:.3f} s on, when its node "
-                            f"{owner.path} came to own, and was still waiting at "
-                            f"{(end - history.start) / 1e9:.3f} s; for the last "
+                            f"c{client}'s node {owner.path} owned the {words.thing} from "
+                            f"{at(history, owner.start)} on, but its acquire "
+                            f"had not returned at "
+                            f"{at(history, end)}; for the last "
                             f"{(end - since) / 1e9:.1f} s it was connected and there was no fault"
                         ),
                         ops=operation.indices,

@@ -190,7 +190,7 @@ def check_sizes(
                 history,
                 "partial-share",
                 f"c{client} was told that its share was complete with {own} of {len(parts)} "
-                f"parts, though with at most {at_most} members it was at least {least}",
+                f"parts, although with at most {at_most} members it is at least {least}",
                 operation,
             )
         )
@@ -222,7 +222,9 @@ def check_ownership(history: History, parts: Sequence[str]) -> CheckResult:
                 leaving.clear()  # they have come back since
             if number and not all(leaving.values()):
                 who = ", ".join(f"c{one}" for one, left in sorted(leaving.items()) if not left)
-                result.unknown.append(f"{who} could not leave, so that shares may be waited for")
+                result.unknown.append(
+                    f"{who} could not leave, so others may have to wait for its share"
+                )
                 break
             answers[number][client] = operation
     phase.asked.observed = min((len(own) for own in answers.values()), default=0)
@@ -250,7 +252,7 @@ def _dealt_wrongly(answers: Mapping[int, Operation], parts: Sequence[str]) -> It
             description=(
                 f"{who} all said that they own part {part}"
                 if owners
-                else f"every member had time to take its share, and nobody owned part {part}"
+                else f"every member had time to take its share, but none owned part {part}"
             ),
             ops=[index for op in told for index in op.indices],
             clients=sorted(owners or answers),

@@ -7,7 +7,7 @@ only if the process that made it is dead: it was killed, or it had declared itse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History
@@ -91,7 +91,7 @@ def check_removals(
         if owner is None or remover is None:
             result.unknown.append(
                 f"{life.path} of session {life.owner} was deleted by session {life.deleted_by}, "
-                "and the history does not tell whose sessions these were"
+                "but the history does not tell which clients had these sessions"
             )
             continue
         result.anomalies.append(
@@ -99,8 +99,8 @@ def check_removals(
                 kind="freed-live-holder",
                 description=(
                     f"{life.path} of c{owner} (session {life.owner}) was deleted by c{remover} "
-                    f"(session {life.deleted_by}) at {(removal.time - history.start) / 1e9:.3f} s, "
-                    "although the process that had made it was not dead"
+                    f"(session {life.deleted_by}) at {at(history, removal.time)}, "
+                    "although the process that had created it was alive"
                 ),
                 clients=sorted({owner, remover}),
                 start=removal.time,
@@ -141,9 +141,9 @@ def check_told_removals(
         first, last = call.time - CLOCK_SLACK_NS, done.time + CLOCK_SLACK_NS
         if any(first <= time <= last for time in removed.get((node, client), ())):
             continue
-        what = f"c{client} was told that it had removed {node}, and somebody else had, or nobody"
+        what = f"c{client} was told that it had removed {node}, but it had not"
         if truth.reasons or not clock.steady or node in contested:
-            result.unknown.append(f"{what}; the servers' logs do not tell it for certain")
+            result.unknown.append(f"{what}; the servers' logs do not prove it")
             continue
         result.anomalies.append(anomaly_of(history, "false-removal", what, operation))
     result.stats = {"told of": told}

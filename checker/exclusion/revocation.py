@@ -8,6 +8,7 @@ or lost its connection meanwhile.
 
 from collections import defaultdict
 
+from rumpus.checker.anomalies import at
 from rumpus.checker.history import History, Op
 from rumpus.checker.holds import Words, pauses
 from rumpus.checker.verdict import Anomaly, CheckResult, Requirement
@@ -57,9 +58,9 @@ def check_revocations(history: History, words: Words, patience: int) -> CheckRes
             Anomaly(
                 kind="missed-revocation",
                 description=(
-                    f"c{client} was asked to let go of the {words.thing} by "
-                    f"{(request.time - history.start) / 1e9:.3f} s and had not heard of it at "
-                    f"{(done.time - history.start) / 1e9:.3f} s, although it was connected for "
+                    f"c{client} was asked to release the {words.thing} by "
+                    f"{at(history, request.time)} but had not learned of it at "
+                    f"{at(history, done.time)}, although it was connected for "
                     f"the last {(done.time - since) / 1e9:.1f} s"
                 ),
                 ops=[grant.index, call.index, request.index, done.index],

@@ -6,10 +6,11 @@ the call until after the return. The servers' logs tell when a hold ended, and s
 it lasted until an acknowledged release was called, and had ended when that returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from rumpus.checker.anomalies import at
 from rumpus.checker.clock import WallClock
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS
 from rumpus.checker.history import History, Operation
@@ -46,7 +47,14 @@ def check_sequencers(
         path: the parent of the contenders' nodes.
     """
     result = CheckResult(name="sequencers")
-    stands = _stands(history, holds, words, truth, clock, path)
+    deletions: dict[tuple[str, int], int] = {}
+    if truth is not None and clock is not None:
+        deletions = {
+            (life.path, life.czxid): clock.monotonic(life.deleted_ms)
+            for life in truth.znodes(path)
+            if life.deleted_ms is not None and clock.sure_of(life.deleted_ms)
+        }
+    stands = _stands(history, holds, words, deletions)
     answers = {True: 0, False: 0}
     for operation in history.operations():
         call, done = operation
@@ -69,13 +77,10 @@ def _stands(
     history: History,
     holds: Sequence[Hold],
     words: Words,
-    truth: ServerTruth | None,
-    clock: WallClock | None,
-    path: str,
+    deletions: Mapping[tuple[str, int], int],
 ) -> dict[str, _Stand]:
-    """Sequencer -> until when its hold lasted."""
+    """Sequencer -> until when its hold lasted; ``deletions``: node and czxid -> when (ns)."""
     by_grant = {hold.ops[1]: hold for hold in holds}
-    lives = {(life.path, life.czxid): life for life in truth.znodes(path)} if truth else {}
     ends = _releases(history, words)
     stands = {}
     for operation in history.operations():
@@ -90,10 +95,8 @@ def _stands(
         if hold.released and hold.release_called is not None:
             at_least = hold.release_called
             at_most = ends.get((hold.process, hold.release_called), inf)
-        life = lives.get((hold.node or "", hold.token or 0))
-        deleted_ms = life.deleted_ms if life is not None else None
-        if clock is not None and deleted_ms is not None and clock.sure_of(deleted_ms):
-            end = clock.monotonic(deleted_ms)
+        end = deletions.get((hold.node or "", hold.token or 0))
+        if end is not None:
             at_least = max(at_least, end - CLOCK_SLACK_NS)
             at_most = min(at_most, end + CLOCK_SLACK_NS)
         stands[sequencer] = _Stand(hold, at_least, at_most)
@@ -118,10 +121,10 @@ def _wrong(history: History, operation: Operation, stand: _Stand, kind: str) -> 
     return Anomaly(
         kind=kind,
         description=(
-            f"c{verifier} was told between {(call.time - history.start) / 1e9:.3f} s and "
-            f"{(done.time - history.start) / 1e9:.3f} s that c{hold.client}'s sequencer (token "
+            f"c{verifier} was told between {at(history, call.time)} and "
+            f"{at(history, done.time)} that c{hold.client}'s sequencer (token "
             f"{hold.token}) is {'valid' if stale else 'stale'}, although its hold "
-            f"{'had ended by' if stale else 'stood until'} {end / 1e9:.3f} s"
+            f"{'had ended by' if stale else 'lasted until'} {end / 1e9:.3f} s"
         ),
         ops=[*hold.ops, *operation.indices],
         clients=sorted({verifier, hold.client}),

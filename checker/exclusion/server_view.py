@@ -36,8 +36,9 @@ def server_view(
         truth: what was committed.
         clock: converts the servers' wall-clock milliseconds to the run's clock.
         kind: ``sequential`` (children of ``path`` that end in a sequence number and contain
-            ``mark``; the lowest ``permits`` own), ``pool`` (each child of ``path`` owns) or
-            ``single`` (the session that made the node ``path`` owns).
+            ``mark``; the lowest ``permits`` own), ``pool`` (each child of ``path`` owns),
+            ``single`` (the session that made the node ``path`` owns) or ``unknown`` (the view has
+            sessions only, and no owners).
         path: the parent of the contenders' nodes, or their only node.
         mark: see ``kind``.
         shared: if not empty, what the names of shared nodes (of readers) contain. A shared node
@@ -68,6 +69,8 @@ def server_view(
         owners = list(_first_in_line(lives, clock, shared, permits))
         if clock.steady and not truth.reasons:
             turns = _turns(lives, owners, [life for life in lives if life.path in contested])
+    elif kind == "unknown":
+        owners = []
     else:
         lives = [
             life

@@ -140,8 +140,9 @@ def _early_exits(history: History, stays: list[tuple[Operation, Operation]]) -> 
                     Anomaly(
                         kind="early-exit",
                         description=(
-                            f"c{client} was out although c{other} had been in since before it "
-                            f"called leave, and called its own {_ms(leave, later)} ms later only"
+                            f"c{client} had left although c{other}, which had entered before "
+                            f"c{client} called leave, called leave only "
+                            f"{_ms(leave, later)} ms later"
                         ),
                         ops=[*enter.indices, *leave.indices, *later.indices],
                         clients=sorted({client, other}),
@@ -171,7 +172,7 @@ def _false_exits(
                 Anomaly(
                     kind="false-exit",
                     description=(
-                        f"c{client} was told that it had left as a member, and its session "
+                        f"c{client} was told that it had left as a member, although its session "
                         f"{session} had ended {early:.0f} ms before it called leave"
                     ),
                     ops=leave.indices,
@@ -257,7 +258,7 @@ def _early_entries(
                 Anomaly(
                     kind="early-entry",
                     description=(
-                        f"c{coming.client} was in when only {len(came)} of {parties} had entered "
+                        f"c{coming.client} had entered when only {len(came)} of {parties} had come "
                         "since the barrier was last known to be empty"
                     ),
                     ops=enter.indices,

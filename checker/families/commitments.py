@@ -118,13 +118,13 @@ def check_commitments(
             result.anomalies.append(
                 Anomaly(
                     kind="two-decisions",
-                    description=f"{key}: the servers' logs say {', then '.join(several)}",
+                    description=f"{key}: by the servers' logs it was {', then '.join(several)}",
                     start=history.start,
                     end=history.end,
                 )
             )
     if on_servers is None:
-        result.unknown.append("without the servers' logs nobody can tell who decided")
+        result.unknown.append("without the servers' logs it is unknown who decided")
     outcomes = [tuple(transaction.decided) for transaction in transactions.values()]
     result.stats = {
         "transactions": sum(t.begun is not None for t in transactions.values()),
@@ -161,10 +161,10 @@ def check_votes(
         compared += 1
         if found.ballot == call.value["value"]:
             continue
-        instead = f"{found.author}'s {found.ballot} stands" if found.ballot else "there is none"
+        instead = f"there is {found.author}'s {found.ballot}" if found.ballot else "there is none"
         what = f"{call.value['key']}: the {call.value['value']} of {site} was acknowledged"
         result.anomalies.append(
-            anomaly_of(history, "lost-vote", f"{what}, and {instead}", operation)
+            anomaly_of(history, "lost-vote", f"{what}, but at the end {instead}", operation)
         )
     result.stats = {"votes compared": None if standing is None else compared}
     return result
@@ -184,7 +184,7 @@ def check_ends(history: History) -> CheckResult:
     for client, own in phase.tries("outcomes").items():
         told = [o.completion for o in own if o.outcome == "ok" and o.completion is not None]
         if not told and not phase.ended:
-            result.unknown.append(f"the final phase was cut short before c{client} was told")
+            result.unknown.append(f"the final phase was cut short before c{client} had an answer")
             continue
         outcomes = told[-1].value["outcomes"] if told else {}
         blocked = set(begun) - set(outcomes) if told else {"every transaction"}
@@ -240,7 +240,7 @@ def _validity(
     """All participants had called ``vote`` yes before the first commit returned; none voted no."""
     begun = transaction.begun
     if begun is None:
-        result.unknown.append(f"{transaction.key}: it was committed, and nobody began it")
+        result.unknown.append(f"{transaction.key}: it was committed, but no client began it")
         return
     first = min(commits, key=_returned)
     yes: set[int] = set()

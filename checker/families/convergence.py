@@ -57,7 +57,7 @@ def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Ano
     return anomaly_of(
         history,
         "stale-view",
-        f"with every fault healed and nobody writing, c{client}'s view still showed "
+        f"with every fault healed and no more writes, c{client}'s view still showed "
         f"{_differing(value['seen'], value['there'])} after {waited:.1f} s",
         operation,
     )
@@ -65,7 +65,7 @@ def _stale(history: History, operation: Operation, value: dict[str, Any]) -> Ano
 
 def _differing(seen: Any, there: Any) -> str:
     if not isinstance(seen, dict) or not isinstance(there, dict):
-        return f"{seen!r} where the servers held {there!r}"
+        return f"{seen!r} although the servers held {there!r}"
     apart = sorted(
         name
         for name in {*seen, *there}
@@ -73,7 +73,7 @@ def _differing(seen: Any, there: Any) -> str:
     )
     shown = {name: seen.get(name, "nothing") for name in apart}
     held = {name: there.get(name, "nothing") for name in apart}
-    return f"{shown} where the servers held {held}"
+    return f"{shown} although the servers held {held}"
 
 
 def check_view_order(history: History) -> CheckResult:

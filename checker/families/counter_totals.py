@@ -4,7 +4,7 @@ If all amounts added to a counter have one sign, the total only grows (or only s
 that returned ``total`` took the counter from ``total - amount`` to ``total``. No two acknowledged
 additions may overlap in these steps. And an operation, be it a read or an addition, that returned
 before another was called must not lie beyond it. Counters to which amounts of both signs are added
-are left to the model. O(n log n).
+are left to the model, and so are additions that told no total. O(n log n).
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.anomalies import anomaly_of, at
 from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -45,7 +45,13 @@ def check_totals(history: History, *, add: str, read: str) -> CheckResult:
         call = operation.invoke
         if call.f == add and call.value["value"]:
             signs[call.value["key"]].add(1 if call.value["value"] > 0 else -1)
-        if call.f in (add, read) and operation.outcome == "ok":
+        completion = operation.completion
+        if (
+            call.f in (add, read)
+            and operation.outcome == "ok"
+            and completion is not None
+            and completion.value["value"] is not None
+        ):
             told[call.value["key"]].append(operation)
     judged = 0
     for key, operations in told.items():
@@ -104,8 +110,8 @@ def _words(history: History, step: _Step) -> str:
     assert done is not None
     value = done.value["value"]
     what = f"read {value}" if step.low == step.high else f"added {call.value['value']} to {value}"
-    since, until = ((time - history.start) / 1e9 for time in (call.time, done.time))
-    return f"c{_client(history, step)} {what} between {since:.3f} s and {until:.3f} s"
+    since, until = at(history, call.time), at(history, done.time)
+    return f"c{_client(history, step)} {what} between {since} and {until}"
 
 
 def _client(history: History, step: _Step) -> int:

@@ -86,14 +86,14 @@ def check_job_effects(
     if seen:
         _lost(history, submitted, effects, seen[-1], result)
     elif healed_phase(history, result) is not None:
-        result.unknown.append("nobody could look which effects there were")
+        result.unknown.append("no client could look which effects there were")
     for done in filter(None, map(_ok, operations)):
         if done.f == "collect":
             result.anomalies += [
                 _anomaly(
                     history,
                     "unnotified-submitter",
-                    f"{key} was done, and its submitter c{history.client_of(int(done.process))} "
+                    f"{key} was done, but its submitter c{history.client_of(int(done.process))} "
                     "did not learn of it with every fault healed",
                     submitted.get(key),
                     done,
@@ -127,7 +127,7 @@ def _denials(
             history,
             "denied-job",
             f"c{history.client_of(int(done.process))} was told that there was no job {key}, "
-            "although it had been handed in before",
+            "although it had been submitted before",
             submission,
             done,
         )
@@ -164,7 +164,7 @@ def _false_completions(
         _anomaly(
             history,
             "false-completion",
-            f"c{history.client_of(int(done.process))} was told that {key} was done, and it never "
+            f"c{history.client_of(int(done.process))} was told that {key} was done, but it never "
             "had its effect",
             submitted.get(key),
             done,
@@ -202,8 +202,8 @@ def _done_by_others(
             _anomaly(
                 history,
                 "false-completion",
-                f"c{history.client_of(int(done.process))} was told that {said} had done {key}, and "
-                f"it was {others} who did",
+                f"c{history.client_of(int(done.process))} was told that {said} had done {key}, but "
+                f"it was {others}",
                 submitted.get(key),
                 done,
             )
@@ -267,8 +267,8 @@ def _lost(
         _anomaly(
             history,
             "lost-job",
-            f"{key} was handed in and never done, though every fault was healed "
-            + ("(it is still on the board)" if key in look.value["left"] else "(it is gone)"),
+            f"{key} was submitted but never done, although every fault was healed "
+            + ("(its node still exists)" if key in look.value["left"] else "(its node is gone)"),
             operation,
             look,
         )

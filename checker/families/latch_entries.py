@@ -34,7 +34,7 @@ def check_entries(history: History, calm: float = 2.0) -> CheckResult:
     for each in history.operations():
         if each.invoke.f == "wait":
             waits.append(each)
-        elif each.outcome != "fail":
+        elif each.invoke.f == "count_down" and each.outcome != "fail":
             key, client = each.invoke.value["key"], history.caller(each)
             calls[key].setdefault(client, each.invoke.time)
             if each.outcome == "ok" and each.completion is not None:
@@ -49,7 +49,7 @@ def check_entries(history: History, calm: float = 2.0) -> CheckResult:
         if each.outcome == "ok":
             before = bisect_right(called.get(key, []), until)
             if before < count:
-                told = f"passed latch {key} when {before} had counted it down, and not {count}"
+                told = f"passed latch {key} when only {before} of {count} had counted it down"
                 told = f"c{history.caller(each)} {told}"
                 result.anomalies.append(anomaly_of(history, "early-entry", told, each))
             elif bisect_left(called.get(key, []), since) < count:
@@ -59,7 +59,9 @@ def check_entries(history: History, calm: float = 2.0) -> CheckResult:
                 spans.get(history.caller(each), []), max(since, opened[count]), until
             )
             if end - start > calm * 1e9:
-                told = f"waited on for latch {key}, {(end - start) / 1e9:.1f} s after {count} had"
-                told = f"c{history.caller(each)} {told} counted it down, and nothing was in its way"
+                told = f"still waited for latch {key} {(end - start) / 1e9:.1f} s after {count} had"
+                told = (
+                    f"c{history.caller(each)} {told} counted it down, although nothing prevented it"
+                )
                 result.anomalies.append(anomaly_of(history, "stuck-waiter", told, each))
     return result

@@ -2,7 +2,8 @@
 
 from bisect import bisect_left, bisect_right
 
-from rumpus.checker.history import History, Op
+from rumpus.checker.anomalies import anomaly_of
+from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.holds import pauses
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -42,7 +43,7 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
             continue
         waits += 1
         if done.type == "ok" and done.value.get("version") == call.value["version"]:
-            result.anomalies.append(_false_event(history, call, done))
+            result.anomalies.append(_false_event(history, operation))
         if done.type != "fail" or done.error != "timed out":
             continue
         client = history.client_of(int(call.process))
@@ -61,8 +62,8 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
                 description=(
                     f"c{client} waited for a change of {call.value['key']} from version "
                     f"{call.value['version']} and gave up, {(done.time - told[1]) / 1e9:.1f} s "
-                    f"after version {told[0]} had been acknowledged, its connection whole for "
-                    f"the last {bound_s:g} s"
+                    f"after version {told[0]} had been acknowledged, although it had been "
+                    f"connected for the last {bound_s:g} s"
                 ),
                 ops=[told[2].index, *operation.indices],
                 clients=[client],
@@ -74,16 +75,12 @@ def check_missed_changes(history: History, bound_s: float) -> CheckResult:
     return result
 
 
-def _false_event(history: History, call: Op, done: Op) -> Anomaly:
-    client = history.client_of(int(call.process))
-    return Anomaly(
-        kind="false-event",
-        description=(
-            f"c{client} waited for a change of {call.value['key']} from version "
-            f"{call.value['version']}, and was told of one when it was that version still"
-        ),
-        ops=[call.index, done.index],
-        clients=[client],
-        start=call.time,
-        end=done.time,
+def _false_event(history: History, operation: Operation) -> Anomaly:
+    call = operation.invoke
+    return anomaly_of(
+        history,
+        "false-event",
+        f"c{history.caller(operation)} waited for a change of {call.value['key']} from version "
+        f"{call.value['version']} and was told of one, although the version was still the same",
+        operation,
     )

@@ -41,7 +41,7 @@ def check_lists(history: History) -> CheckResult:
             lists += field in value
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
             if twice:
-                what = f"{', '.join(twice)} stood more than once in a list"
+                what = f"{', '.join(twice)} was more than once in a list"
                 result.anomalies.append(anomaly_of(history, "ghost-entry", what, operation))
     result.stats = {"lists": lists}
     return result
@@ -60,7 +60,7 @@ def check_discovery(
     """
     result = CheckResult(name="discovery")
     if truth is None or clock is None:
-        result.unknown.append("without the servers' logs nobody can tell who was there")
+        result.unknown.append("without the servers' logs it is unknown who was there")
         return result
     lives, unsure = _lives(truth, clock, path)
     if not truth.reasons:
@@ -81,7 +81,7 @@ def check_discovery(
             if spans is not None and not any(
                 born <= returned and (gone is None or gone >= called) for born, gone, _ in spans
             ):
-                what = f"{address} was listed, and was not there at any time of the call"
+                what = f"{address} was listed, although it was not there at any time of the call"
                 result.anomalies.append(anomaly_of(history, "ghost-entry", what, operation))
         for address, spans in lives.items():
             there = [
@@ -93,8 +93,8 @@ def check_discovery(
             if not there or address in listed:
                 continue
             what = (
-                f"{address} ({there[0].path}, zxid 0x{there[0].czxid:x}) was there before the call "
-                "and all through it, and was not listed"
+                f"{address} ({there[0].path}, zxid 0x{there[0].czxid:x}) was there before "
+                "and throughout the call, but was not listed"
             )
             if truth.reasons and there[0].deleted_zxid is None:
                 result.unknown.append(f"{what}; but the servers' logs are not complete")
@@ -106,8 +106,8 @@ def check_discovery(
                 Anomaly(
                     kind="ghost-entry",
                     description=(
-                        f"{life.path} was made for {address} by session {life.created_by}, which "
-                        "had made another entry for it that was still there"
+                        f"{life.path} was created for {address} by session {life.created_by}, "
+                        "whose earlier entry for it was still there"
                     ),
                     start=clock.monotonic(life.created_ms),
                     end=clock.monotonic(life.deleted_ms or life.created_ms),
@@ -124,13 +124,8 @@ Span = tuple[int, int | None, ZnodeLife]
 def _lives(
     truth: ServerTruth, clock: WallClock, path: str
 ) -> tuple[dict[str, list[Span]], set[str]]:
-    """Address -> when it was there; and the addresses of which the logs do not tell for sure."""
-    doubtful = {
-        path
-        for txn in truth.uncertain + truth.forked
-        for effect in txn.effects
-        for path in (effect.path, *(effect.paths or ()))
-    }
+    """Address -> when it was there; and the addresses of which the logs do not tell that."""
+    doubtful = truth.contested()
     lives: dict[str, list[Span]] = defaultdict(list)
     unsure: set[str] = set()
     for life in truth.znodes(path):
@@ -161,7 +156,7 @@ def _check_registrations(
             for born, gone, _ in lives.get(address, ())
         )
         if not there and address not in unsure:
-            what = f"{address} was told that it is registered, and had no entry during the call"
+            what = f"{address} was told that it is registered, but had no entry during the call"
             result.anomalies.append(anomaly_of(history, "missing-entry", what, operation))
 
 
@@ -221,12 +216,12 @@ def _compare(history: History, gathered: Operation, there: set[str], result: Che
         what = f"{address} was listed after it had left, or its session had had time to expire"
         result.anomalies.append(anomaly_of(history, "ghost-entry", what, gathered))
     for address in sorted(there - listed):
-        what = f"{address} was not listed, although it had registered with acknowledgement"
+        what = f"{address} was not listed, although its registration was acknowledged"
         result.anomalies.append(anomaly_of(history, "missing-entry", what, gathered))
     if seen not in (there, listed):
         what = (
-            f"c{history.caller(gathered)}'s view still showed {_names(seen - there)} that had "
-            f"gone, and did not show {_names(there - seen)}"
+            f"c{history.caller(gathered)}'s view still showed {_names(seen - there)} after they "
+            f"had gone, and did not show {_names(there - seen)}"
         )
         result.anomalies.append(anomaly_of(history, "stale-view", what, gathered))
 

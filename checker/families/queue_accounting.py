@@ -20,6 +20,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from rumpus.checker.history import History, Op, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
@@ -146,11 +148,11 @@ def _phantom(history: History, element: Element) -> Iterable[Anomaly]:
     put = element.put
     for take in element.takes:
         if put is None:
-            why = "though nobody had put it in"
+            why = "although no client had put it in"
         elif put.outcome == "fail":
-            why = f"though c{history.caller(put)}'s put of it had failed"
+            why = f"although c{history.caller(put)}'s put of it had failed"
         elif _returned(take) < put.invoke.time:
-            why = f"before c{history.caller(put)} called to put it in"
+            why = f"before c{history.caller(put)} called its put"
         else:
             continue
         whom = f"{element.value!r} came out to c{history.caller(take)}"
@@ -184,7 +186,7 @@ def _acknowledged_and_out(history: History, element: Element) -> tuple[list[Oper
         since = _returned(own[0] if own else done)
         others = [take for take in element.takes if take.invoke.time > since]
         if others:
-            why = f", though c{client} had it until it was acknowledged"
+            why = f", although c{client} had claimed it until it acknowledged it"
             return [*own, done, *others], why
     if len(element.done) > 1:
         return [*element.takes, *element.done], ", and was acknowledged more than once"
@@ -231,7 +233,7 @@ def _lost(history: History, element: Element, *, claimed: bool) -> Anomaly:
         words += ", it never came out, and it is not in the queue"
     else:
         times = f"came out {len(element.takes)} times" if element.takes else "never came out"
-        words += f", it {times}, nobody acknowledged it, and it is not in the queue"
+        words += f", it {times}, no client acknowledged it, and it is not in the queue"
     return _anomaly(history, "lost-element", words, [put, *element.takes])
 
 
@@ -288,21 +290,9 @@ def _about(operation: Operation) -> Any:
 
 def _append(ops: list[Op], operation: Operation, process: int, called: int) -> None:
     call, done = operation
-    ops.append(_renamed(call, process, called))
+    ops.append(replace(call, process=process, time=called))
     if done is not None:
-        ops.append(_renamed(done, process, done.time))
-
-
-def _renamed(op: Op, process: int, time: int) -> Op:
-    return Op(
-        index=op.index,
-        time=time,
-        process=process,
-        type=op.type,
-        f=op.f,
-        value=op.value,
-        error=op.error,
-    )
+        ops.append(replace(done, process=process))
 
 
 def _returned(operation: Operation) -> int:

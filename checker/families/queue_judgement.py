@@ -95,7 +95,7 @@ def _left_behind(history: History, look: Op | None) -> CheckResult:
     if final is None:
         return result
     if look is None:
-        result.unknown.append("nobody could look what was left in the queue")
+        result.unknown.append("no client could look what was left in the queue")
         return result
     for node in look.value["nodes"]:
         owner = node["owner"]
@@ -103,7 +103,7 @@ def _left_behind(history: History, look: Op | None) -> CheckResult:
         result.anomalies.append(
             Anomaly(
                 kind="orphan-node",
-                description=f"the claim {node['path']}, {whose}, was left with nobody to end it",
+                description=f"the claim {node['path']}, {whose}, was left at the end",
                 ops=[look.index],
                 start=final.time,
                 end=look.time,

@@ -48,7 +48,7 @@ def _final(history: History, result: CheckResult) -> None:
         return
     for client in starved:
         own = tries[client]
-        what = f"got nothing in {len(own)} tries, though an element was put for everybody"
+        what = f"got nothing in {len(own)} tries, although an element was put for every client"
         phase.stuck(client, what, own)
 
 
@@ -101,8 +101,8 @@ def _slept(history: History, operation: Operation, value: Any, since: int, until
     return anomaly_of(
         history,
         "stuck-waiter",
-        f"c{client} waited {waited:.1f} s, though {value!r} lay there for "
-        f"{(until - since) / 1e9:.1f} s of it, with no fault in force and its client connected",
+        f"c{client} waited {waited:.1f} s, although {value!r} was in the queue for "
+        f"{(until - since) / 1e9:.1f} s of it, without a fault and with the client connected",
         operation,
     )
 

@@ -135,7 +135,7 @@ class _Judge:
                 self._add(
                     "lost-write",
                     f"{other.value} was acknowledged at position {write.at} in epoch "
-                    f"{other.epoch}, and {write.value} at the same in epoch {write.epoch}",
+                    f"{other.epoch}, and {write.value} at the same position in epoch {write.epoch}",
                     other.operation,
                     write.operation,
                 )
@@ -163,10 +163,14 @@ class _Judge:
         for value, times in Counter(sight.values).items():
             write = self._written.get(value)
             if times > 1:
-                what = f"{value} was read {times} times over"
+                what = f"{value} was read {times} times in one copy"
                 self._add("duplicate-element", what, sight.operation)
             if write is None:
-                self._add("phantom-element", f"nobody ever wrote {value}", sight.operation)
+                self._add(
+                    "phantom-element",
+                    f"{value} was read, although no client wrote it",
+                    sight.operation,
+                )
             elif write.called > sight.returned or write.outcome == "fail":
                 when = "failed" if write.outcome == "fail" else "was not called yet"
                 what = f"{value} was read, although its write {when}"
@@ -185,8 +189,8 @@ class _Judge:
             ):
                 self._add(
                     "out-of-order",
-                    f"{value} was read behind {last_called.value}, which was only called "
-                    f"after {value} had been acknowledged",
+                    f"{value} was read after {last_called.value} in the log, but the write of "
+                    f"{last_called.value} was only called after {value} had been acknowledged",
                     sight.operation,
                     write.operation,
                     last_called.operation,
@@ -196,7 +200,7 @@ class _Judge:
                 last_called = write
             place = order.get(value, last_place)
             if place < last_place:
-                what = f"{value} stands elsewhere in what another client read"
+                what = f"{value} is at another position in what another client read"
                 self._add("out-of-order", what, sight.operation)
                 return
             last_place = place
@@ -215,8 +219,8 @@ class _Judge:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             self._add(
                 "lost-write",
-                f"{first.value}{more}, acknowledged in epoch {first.epoch}, was not there any "
-                "more when the log was read",
+                f"{first.value}{more}, acknowledged in epoch {first.epoch}, was no longer "
+                "there when the log was read",
                 *(write.operation for write in missing[:5]),
                 sight.operation,
             )
@@ -240,10 +244,10 @@ def check_recovery(history: History) -> CheckResult:
     stuck = {client: ops for client, ops in writing.items() if not _any_ok(ops)}
     nobody = "leaderless" if len(stuck) == len(writing) else ""
     for client, ops in stuck.items():
-        phase.stuck(client, "could not have anything written", ops, nobody)
+        phase.stuck(client, "could not write anything", ops, nobody)
     for client, ops in phase.tries("converge").items():
         if not _any_ok(ops):
-            phase.stuck(client, "has not got the same copy as the primary", ops)
+            phase.stuck(client, "did not get the same copy as the primary", ops)
     result.stats = {"final_writers": len(writing) - len(stuck)}
     return result
 

@@ -22,7 +22,7 @@ def check_torn(history: History) -> CheckResult:
             anomaly_of(
                 history,
                 "torn-multi",
-                f"at one moment {seen}, which every transaction sets alike",
+                f"at one moment {seen}, although every transaction sets all to one value",
                 operation,
             )
         )

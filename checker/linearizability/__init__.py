@@ -1,1 +1,1 @@
-"""Linearizability of any model: the windowed search."""
+"""Linearizability with regard to any model, by a search."""

@@ -3,7 +3,8 @@
 from collections.abc import Hashable
 from typing import final
 
-from rumpus.checker.deciders.operation_table import Ints, OperationTable, Values
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import Ints, Values
 from rumpus.checker.models.model import Model
 
 @final

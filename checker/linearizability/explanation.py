@@ -1,19 +1,22 @@
-"""Why a history is not linearizable, in rows and in words."""
+"""The witness of a history that is not linearizable: its rows and its description."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from rumpus.checker.deciders.decision import Budget, Witness
-from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
+from rumpus.checker.deciders.values import Values
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.minimal_witness import minimal_positions
 from rumpus.checker.models.model import REFUSED, UNKNOWN, Model
 
 LONGEST_EXPLANATION_S = 30.0
-"""How long a minimal witness is looked for where the budget has no limit."""
+"""Seconds for the search of a minimal witness if the budget has no limit."""
 LEAST_PATIENCE, PATIENCE = 1_000, 20
-"""With a first attempt to forget something: configurations, and for each that the search had."""
+"""Configurations that the first tests without some operations may visit: so many, and so many for
+each configuration that the search visited."""
 NAMED_STATES = 5
+"""Descriptions name up to so many states."""
 
 
 def explain_refusal(
@@ -27,18 +30,18 @@ def explain_refusal(
     *,
     minimise: bool,
 ) -> Witness:
-    """The witness of a part of a history whose search has ended with "no".
+    """The witness of an independent part of a history that is not linearizable.
 
     Args:
-        model: that of the decision.
+        model: the model.
         table: the whole history.
         arguments: `Model.arguments` of the table.
-        operations: of the part.
-        ended: its search.
-        search: makes another search over the operations, some of them forgotten.
-        budget: half of what is left may be used to make the witness minimal.
-        minimise: whether to do that; otherwise the witness is all that was called before the
-            stuck operation returned.
+        operations: those of the part.
+        ended: the search that ended with "no".
+        search: makes another search over the operations, with some of them forgotten.
+        budget: half of what is left of it may be used to make the witness minimal.
+        minimise: whether to make the witness minimal; otherwise it is all operations that were
+            called before the stuck operation returned.
     """
     rows = operations.rows
     order, changed = ended.prefix()
@@ -76,7 +79,7 @@ def _at(table: OperationTable, time: int, other: int) -> str:
 
 
 def _says(model: Model, table: OperationTable, arguments: Values, row: int) -> str:
-    """``process 3's read() -> 2``."""
+    """An operation in words: ``process 3's read() -> 2``."""
     outcome = table.outcome[row]
     result = table.result[row] if outcome == OK else UNKNOWN if outcome == INFO else REFUSED
     return f"{who(table, row)}'s {model.describe(table.function(row), arguments[row], result)}"

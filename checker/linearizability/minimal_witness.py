@@ -1,20 +1,21 @@
-"""The few operations that contradict each other, found by forgetting all others.
+"""Minimal witnesses of the general search.
 
-To forget an operation is to take it for one that may have happened at any time, or never
-(`Witness`). `checker.deciders.minimal_rows` says how few are found; this module says in which
-order they are forgotten, and answers whether the rest is still refused.
+To forget an operation is to treat it as one that may have taken effect at any time, or never
+(`checker.deciders.decision.Witness`). `checker.deciders.minimal_rows` removes operations one by
+one; this module chooses their order, and tests whether the rest is still not linearizable.
 
-First are forgotten the operations of unknown outcome, for they are what makes a search hard;
-then observers, which cost nothing, for they are left out; then the others, of which each may be
-used anywhere from then on, when little is left that they could be used for. Those first go by
-type: what contradicts a stale read is all writes of its value, and none of others.
+**Order.** First the operations of unknown outcome, since they make a search expensive. Then the
+observers: a forgotten observer is left out of the search. Then the others. A forgotten mutator may
+be used anywhere, and so it goes last, when few operations are left that could use it. Mutators are
+first forgotten a whole type at a time: a stale read contradicts all writes of some values, and no
+writes of other values.
 
-Whether the rest is acceptable is first asked as if what is forgotten could have happened **any
-number of times**, for then nothing has to be counted and the answer comes soon. A "no" holds all
-the more when it happened at most once; and so does a "yes" whose order uses nothing more often
-than it is there. (A queue into which something can be put any number of times has no end of
-states; where that search takes too long it is not asked again.) What is doubtful is kept, and
-searched in earnest when little else is left, with more patience each time.
+**Test.** The first test lets forgotten operations take effect **any number of times**. That search
+needs no counts and is fast. Its "no" also holds if they take effect at most once. Its "yes" holds
+if the order that it found uses no operation more often than it exists; otherwise the answer is
+unknown. (If a queue's enqueue can happen any number of times there are infinitely many states. So
+once this search takes too long it is not used again.) An operation for which the test has no answer
+is kept. At the end those are tested by the exact search, with a higher limit each time.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ from rumpus.checker.deciders.minimal_rows import minimise
 from rumpus.checker.linearizability.windowed_search import InTurns
 
 SLICE = 10_000
+"""So many configurations are searched before the time is checked again."""
 
 
 def minimal_positions(
@@ -33,18 +35,17 @@ def minimal_positions(
     patience: int,
     until: Callable[[], bool],
 ) -> tuple[list[int], bool]:
-    """Operations that contradict each other.
+    """A set of operations that contradict each other, minimal if there is time for it.
 
     Args:
         operations: of a part of a history that is not linearizable, as a search takes them.
-        search: makes a search over operations, some of them forgotten.
-        stuck: the operation at which the search ended: those far from it are forgotten first.
-        patience: how many configurations are too many for the first attempts.
+        search: makes a search over operations, with some of them forgotten.
+        stuck: the operation at which the search ended; those far from it are forgotten first.
+        patience: the most configurations that one of the first tests may visit.
         until: whether the time is up.
 
     Returns:
-        Positions in ``operations``, in order; and whether it is known that none of them can be
-        forgotten.
+        Positions in ``operations``, in order; and whether the set is known to be minimal.
     """
     unknown: list[int] = []
     observers: list[int] = []
@@ -65,7 +66,7 @@ def minimal_positions(
     groups = sorted(by_type.values(), key=len)
     asked.forget(groups)
     doubtful += asked.forget([[k] for group in groups for k in group if not asked.forgotten[k]])
-    asked.in_earnest()
+    asked.search_exactly()
     while doubtful and not until():
         doubtful = asked.forget([[k] for k in doubtful])
         asked.patience *= 10
@@ -73,11 +74,11 @@ def minimal_positions(
 
 
 class _Asked:
-    """Whether operations are refused, with those forgotten that were forgotten so far.
+    """Which operations are forgotten so far, and whether the rest is linearizable.
 
     Attributes:
         forgotten: a byte for each operation.
-        patience: how many configurations are too many.
+        patience: the most configurations that a test may visit.
     """
 
     def __init__(
@@ -94,12 +95,12 @@ class _Asked:
         self._uncounted = True
         self._until = until
 
-    def in_earnest(self) -> None:
-        """Count how often what is forgotten happened, from now on."""
+    def search_exactly(self) -> None:
+        """From now on let forgotten operations take effect at most once (the exact search)."""
         self._uncounted = False
 
     def forget(self, groups: Sequence[Sequence[int]]) -> list[int]:
-        """Forget as many groups as may be; of those that are left, which may not be needed."""
+        """Forget as many groups as possible; returns the operations left that may not be needed."""
 
         def set_forgotten(kept: Sequence[int]) -> None:
             for group in groups:
@@ -119,7 +120,7 @@ class _Asked:
         return [k for place in left.doubtful for k in groups[place]]
 
     def _answer(self) -> bool | None:
-        """Whether some order explains the rest; None if that is doubtful."""
+        """Whether the rest is linearizable; None if unknown."""
         if not self._uncounted:
             return self._searched()
         search = self._search(self._operations, self.forgotten, by_levels=True, unlimited=True)
@@ -130,7 +131,7 @@ class _Asked:
         return None if answer and search.repeats() else answer
 
     def _searched(self) -> bool | None:
-        """Whether some order explains the rest; None if that takes too long."""
+        """As `_answer`, by the exact search; None if it takes too long."""
         return self._run(InTurns(self._search, self._operations, self.forgotten))
 
     def _run(self, search: Any) -> bool | None:

@@ -1,22 +1,23 @@
-"""A history's operations as small integers: their types, and what each does to each state.
+"""A history's operations and a model's states as small integers, for the search.
 
-Two operations with the same function, argument and result are of one **type**; a model's states
-are numbered in the order in which they are met. What a type does to a state is asked of the
-model once and remembered, so that a search calls Python's models only for what is new. The
-memory may be shared by all histories of one model (`Transitions`).
+Operations with the same function, argument and result have the same **type**. States are numbered
+in the order in which they occur. The effect of a type on a state is computed once by the model and
+cached, so that a search calls the model only for new pairs. All histories of one model can share
+the cache (`Transitions`).
 
-This is the plain Python twin of the same classes in the C extension.
+The C extension has the same classes.
 """
 
 import sys
 import weakref
 from collections.abc import Callable, Hashable
 
-from rumpus.checker.deciders.operation_table import INFO, MISSING, OK, Ints, OperationTable, Values
+from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints, Values
 from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN, Model
 
 NOT_LEGAL = -1
-"""Stands for a state, where an operation cannot have answered that."""
+"""In place of a state: the operation cannot have that result in the state before."""
 
 _CELL_BYTES = 100
 
@@ -26,7 +27,7 @@ class WrongModel(TypeError):  # noqa: N818 - reads as the state it names
 
 
 class _Row(dict[int, int]):
-    """What each type does to one state; asks the model for what is not known yet."""
+    """The states after each type in one state; asks the model for new ones."""
 
     __slots__ = ("ask", "state")
 
@@ -40,10 +41,10 @@ class _Row(dict[int, int]):
 
 
 class Transitions:
-    """States and types of one model, and the steps between them as far as they were asked for."""
+    """The states and types of one model, and the transitions computed so far."""
 
     def __init__(self, model: Model) -> None:
-        # The memory of a model must not keep it alive.
+        # The cache of a model must not keep the model alive.
         self._model = weakref.ref(model)
         self._name = model.name
         self._observers = model.observers
@@ -61,11 +62,11 @@ class Transitions:
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate size in memory."""
         return self.misses * _CELL_BYTES + self._state_bytes
 
     def type_number(self, f: str, argument: Hashable, result: Hashable) -> int:
-        """The number of a type. Equal values of other types (1 and True) make other types."""
+        """The number of a type. Equal values of different Python types (1, True) are different."""
         key = (f, argument, type(argument), result, type(result))
         number = self._type_numbers.get(key)
         if number is None:
@@ -87,7 +88,7 @@ class Transitions:
         self.misses += 1
         model = self._model()
         if model is None:
-            raise ReferenceError(f"the model {self._name} is no more")
+            raise ReferenceError(f"the model {self._name} no longer exists")
         f, argument, result = self.types[type_]
         after = model.step(self.states[state], f, argument, result)
         if after is ILLEGAL:
@@ -103,14 +104,15 @@ class Transitions:
 
 
 class Operations:
-    """What a search needs to know of some rows of a table, in order of call.
+    """The operations of some rows of a table, as a search takes them, in order of call.
 
-    Left out is what never happened, and observers of unknown outcome, which explain nothing.
+    Operations that took no effect are left out, and so are observers of unknown outcome: neither
+    constrains the order.
 
     Attributes:
         rows: rows of the table.
-        types: numbers in `Transitions`.
-        optional: whether nobody knows that it happened.
+        types: their types, numbers in `Transitions`.
+        optional: whether the outcome is unknown.
         call, returned: as in the table.
 
     Raises:

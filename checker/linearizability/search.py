@@ -1,12 +1,13 @@
-"""Whether a history is linearizable with regard to any model: the general search.
+"""The general search: whether a history is linearizable with regard to any model.
 
 The operations of each independent part (each value of the table's ``key``, each of the model's
-partitions) are searched by themselves: a history is linearizable iff each of its parts is
-(Herlihy and Wing 1990, section 3.2: locality). The parts take turns, with an allowance that
-grows tenfold each round, so that one hard part does not hide an easy violation in another.
+partitions) are searched separately: a history is linearizable iff each of its parts is (Herlihy
+and Wing 1990, section 3.2: locality). The parts are searched in rounds, with ten times as many
+configurations in each round, so that an expensive part does not hide a simple violation in
+another.
 
-How one part is searched, and why that is right: `checker.linearizability.windowed_search`. The
-same search exists as a C extension, which is used where it could be built.
+`checker.linearizability.windowed_search` describes the search of one part and proves it correct.
+There is also a C extension of it, which is used if it could be built.
 """
 
 import threading
@@ -18,14 +19,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
-from rumpus.checker.deciders.operation_table import (
-    INFO,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.linearizability import operation_types
 from rumpus.checker.linearizability.explanation import explain_refusal
 from rumpus.checker.linearizability.windowed_search import InTurns, Search
@@ -33,20 +28,22 @@ from rumpus.checker.models.model import REFUSED, UNKNOWN, Model
 
 ALGORITHM = "windowed search"
 FIRST_ALLOWANCE = 1_000
+"""Configurations of each part in the first round."""
 FIRST_SLICE = 100
-"""After so many configurations the budget is looked at for the first time."""
+"""After so many configurations the budget is checked for the first time."""
 SLICE_S = 0.01
-"""How long it takes about until the budget is looked at again, however slow a model is."""
+"""About how many seconds pass until the budget is checked again, however slow a model is."""
 SHARED_BYTES = 64 << 20
-"""Transitions that take more are not kept for the next history."""
+"""Larger caches of transitions are not kept for the next history."""
 NAMED_PARTS = 5
+"""An undecided history names up to so many undecided parts."""
 
 Backend = Literal["auto", "python", "c"]
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One of the twins of the search."""
+    """One of the two implementations of the search."""
 
     name: str
     transitions: Callable[..., Any]
@@ -77,10 +74,10 @@ _known = threading.local()
 
 
 def engine(backend: Backend = "auto") -> Engine:
-    """The search that is in use.
+    """The implementation to use.
 
     Raises:
-        ImportError: the C extension is insisted on and is not there.
+        ImportError: the C extension is asked for and could not be imported.
     """
     if backend == "python":
         return PYTHON
@@ -101,21 +98,22 @@ def check_linearizable(
 ) -> Decision:
     """Whether the operations are linearizable with regard to a model.
 
-    What failed never happened, unless it was refused and the model says that a refusal is an
-    answer. What has an unknown outcome may have happened at any time from its call on, or never.
+    A failed operation took no effect, unless it was refused and the model says that a refusal is
+    an answer. An operation of unknown outcome may have taken effect at any time after its call, or
+    never.
 
     Args:
-        model: pure, and with hashable states.
+        model: its methods are pure, its states hashable.
         table: the whole history; its field ``key`` names independent objects.
-        budget: when it is spent the answer is "unknown", and says what stays open. A search for
-            a minimal witness may use what is left of it.
-        backend: "c" and "python" insist on one of the twins.
-        explain: whether to look for a minimal witness. Without, a "no" has the longest prefix,
-            what cannot follow it, and all operations up to there, not known to be minimal.
+        budget: when it is spent the answer is "unknown", with the parts that are undecided. The
+            search for a minimal witness may use what is left of it.
+        backend: "c" or "python" for one implementation, "auto" for C if it can be imported.
+        explain: whether to look for a minimal witness. Otherwise the witness of a "no" is all
+            operations up to the one that cannot follow the longest prefix.
 
     Raises:
         WrongOperations: the model does not know an operation.
-        ImportError: the C extension is insisted on and is not there.
+        ImportError: the C extension is asked for and could not be imported.
         Exception: whatever the model raises.
     """
     _refuse_unknown_functions(model, table)
@@ -167,7 +165,7 @@ def check_linearizable(
 
 
 class _Turn:
-    """A part of the history, how far its search is, and what that takes."""
+    """A part of the history and its search, with the memory that it takes."""
 
     __slots__ = ("bytes", "operations", "part", "rows", "search", "slice")
 
@@ -180,7 +178,7 @@ class _Turn:
         self.slice = FIRST_SLICE
 
     def run(self, configurations: int, budget: Budget) -> bool | None:
-        """Search on; learns how many configurations take `SLICE_S`."""
+        """Continue the search; adapts ``slice``, the configurations that take `SLICE_S`."""
         began = budget.clock()
         answer: bool | None = self.search.run(configurations)
         took = budget.clock() - began
@@ -208,7 +206,7 @@ def _refuse_unknown_functions(model: Model, table: OperationTable) -> None:
 
 
 def _transitions(model: Model, using: Engine, budget: Budget) -> Any:
-    """What is known of the model's steps, from its earlier histories in this thread."""
+    """The cached transitions of the model from earlier histories in this thread."""
     tables: WeakKeyDictionary[Model, dict[str, Any]]
     try:
         tables = _known.tables
@@ -225,7 +223,7 @@ def _transitions(model: Model, using: Engine, budget: Budget) -> Any:
 def _parts(
     model: Model, table: OperationTable, arguments: Values
 ) -> list[tuple[Hashable, Ints | None]]:
-    """The independent parts with their rows, in order of call; None for all rows."""
+    """The independent parts and their rows in order of call; None for all rows."""
     keys = table.fields.get("key")
     if type(model).partition is Model.partition:
         if keys is None or not len(table) or (keys.numbers == keys.numbers[0]).all():
@@ -242,7 +240,7 @@ def _parts(
 
 
 def _spent(budget: Budget, size: int) -> str | None:
-    """Why the search has to end now; None if it may go on."""
+    """Why the search must end now; None if it may continue."""
     if budget.spent:
         return f"the time budget of {budget.seconds:.3g} s is spent"
     if budget.bytes is not None and size > budget.bytes:
@@ -251,7 +249,7 @@ def _spent(budget: Budget, size: int) -> str | None:
 
 
 def _open_ends(why: str, turns: list[_Turn], total: int) -> list[str]:
-    """What stays open, in words."""
+    """What is undecided, in words."""
     words = []
     for turn in turns[:NAMED_PARTS]:
         name = "" if turn.part is None else f"part {turn.part!r}: "

@@ -1,48 +1,48 @@
-"""Linearizability by a windowed search: the plain Python twin of the C extension.
+"""Linearizability by a windowed search, in plain Python. The C extension does the same.
 
-The search of Wing and Gong (Testing and verifying concurrent objects, JPDC 1993) with the memory
-of Lowe (Testing for linearizability, CCPE 2017), but what it remembers does not grow with the
-history. Acknowledged operations are linearized one after the other; a **configuration** is
+This is the search of Wing and Gong (Testing and verifying concurrent objects, JPDC 1993) with the
+cache of Lowe (Testing for linearizability, CCPE 2017), but the size of a cache entry does not grow
+with the history. Acknowledged operations are linearized one after the other. A **configuration** is
 
 - the index of the first return, in order of returns, whose operation is not linearized yet,
-- of the operations open there (called, not returned), the mask of those linearized already: each
-  takes a slot at its call and gives it back at its return,
+- the mask of the operations open at that return (called, not returned) that are linearized
+  already: an operation takes a slot at its call and frees it at its return,
 - the state, and
 - for each type of operations of unknown outcome, how many were linearized.
 
-Nothing else matters for what may follow: operations that returned before are all linearized,
-those called after the next return cannot come before it, and operations of unknown outcome with
-equal function and argument are interchangeable but for their call, so they are used in order of
-call. So it is enough to visit each configuration once, in whatever order. The refinements, each
-with the reason why it loses no solution:
+Nothing else restricts what may follow. Operations that returned before are all linearized. Those
+called after the next return cannot precede it. Operations of unknown outcome with equal function
+and argument differ only in their call, and so they are used in order of call. So it is enough to
+visit each configuration once, in any order. These refinements prune the search; each comes with
+the reason why it loses no solution:
 
-- **Dominance**. With equal index, mask and state, a configuration that used no more of any type
-  makes another one useless: whatever the other can do, it can. The counts are fields of one
-  integer with a guard bit above each; ``a <= b`` in all fields iff ``(b | guards) - a`` keeps all
-  guard bits (no borrow reaches them).
-- **Observers at once**. An open observer that is legal is linearized at once: it changes no state
-  whatever the state, so it can be moved forward to here in any order that has it later. (That
-  it happens to leave this one state would not be enough: ``write(3)`` in state 3 may be needed
-  later, over another value. Only a model's declaration counts.)
-- **Useless unknowns**. One that leaves the state as it is is dominated by not using it; likewise
-  a blind write of unknown outcome right before another blind write.
-- **Twins**. Of open operations of one type only the one that returns first is tried. For in an
-  order that has another one of them here and that one later, the two can change places: both are
-  called by now, and what could come later than the return of the first can come later than its
-  own.
-- **Absorption**. An open blind write whose state nobody to come can see (only blind writes are
-  legal in it) is linearized together with another blind write, right before it. For in an order
-  that has it later, it stands before a blind write or at the end, so nothing depends on it, and
-  it can be taken out there and put in here. Who is still to come is judged by types and their
-  last returns, and only the last 64 types are asked.
+- **Dominance**. Of two configurations with equal index, mask and state, one that used at most as
+  many operations of each type dominates the other: it can continue in every way in which the
+  other can. The counts are fields of one integer with a guard bit above each; ``a <= b`` in all
+  fields iff ``(b | guards) - a`` keeps all guard bits (no borrow reaches them).
+- **Observers at once**. An open observer that is legal is linearized at once: it never changes a
+  state, so in any order that has it later it can be moved to here. (It is not enough that an
+  operation leaves this one state unchanged: ``write(3)`` in state 3 may be needed later, over
+  another value. Only the model's declaration counts.)
+- **Useless unknowns**. To use an operation of unknown outcome that leaves the state unchanged is
+  dominated by not using it; so is a blind write of unknown outcome right before another blind
+  write.
+- **Twins**. Of open operations of one type only the one that returns first is tried. In an order
+  that has another one here and that one later, the two can be exchanged: both are called by now,
+  and a place before the first return is also before the later return.
+- **Absorption**. An open blind write to a state that no later operation can observe (only blind
+  writes are legal in it) is linearized right before another blind write. In an order that has it
+  later, it precedes a blind write or is last, so no operation depends on it, and it can be moved
+  to here. Whether a later operation can observe the state is decided by the types that still
+  occur; only the 64 types that occur longest are checked.
 
-**Two orders of visiting.** Depth first finds an order soon where there are many. But a
-configuration may be visited, with all that follows, before the one that dominates it. By levels
-(by index, and within an index by how many unknown outcomes were used) that cannot happen: what
-dominates a configuration has used fewer, and each step keeps or raises both the index and the
-number. So only undominated ones are followed up, which is best where there is no order, and
-where many outcomes are unknown: 44,000 instead of millions in a history of 1,000 operations with
-45 unknown. Both are run in turns (`InTurns`), the second only if something is unknown.
+**Two orders of visiting.** Depth first finds a linearization soon if there are many. But a
+configuration, and all that follow it, may be visited before the one that dominates it. By levels
+(by index, and within an index by the number of unknown outcomes used) that cannot happen: a
+dominating configuration has used fewer, and no step lowers the index or the number. So only
+undominated configurations are expanded. This is best where there is no linearization and many
+outcomes are unknown: 44,000 configurations instead of millions in a history of 1,000 operations
+with 45 unknown. Both are run in turns (`InTurns`), the second only if an outcome is unknown.
 
 Cost: exponential in the number of open operations at worst (the problem is NP-complete: Gibbons
 and Korach, Testing shared memories, SIAM J. Comput. 1997), linear for a bounded number of them
@@ -57,7 +57,7 @@ from rumpus.checker.linearizability.operation_types import Operations
 from rumpus.checker.linearizability.windows import Configuration, Windows
 
 _CONFIGURATION_BYTES = 350
-"""About what remembering one configuration takes: a key, counts, its place, the way to it."""
+"""The approximate size of a visited configuration: key, counts, and the path to it."""
 
 
 class Search:
@@ -71,8 +71,8 @@ class Search:
 
     Attributes:
         returns: how many acknowledged operations there are.
-        unknowns: whether anything may or may not have happened.
-        reached: how many returns, in order, some order explains; as far as known.
+        unknowns: whether there is an operation of unknown outcome.
+        reached: how many returns the longest prefix found so far explains.
         configurations: how many were visited.
     """
 
@@ -100,11 +100,11 @@ class Search:
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes, without the transitions."""
+        """The approximate size in memory, without the transitions."""
         return self.configurations * _CONFIGURATION_BYTES
 
     def run(self, limit: int) -> bool | None:
-        """Search on, until so many more configurations were visited.
+        """Continue the search until so many more configurations were visited.
 
         Returns:
             Whether the operations are linearizable; None when the limit was reached before.
@@ -118,7 +118,7 @@ class Search:
         raise RuntimeError("the search has ended before")
 
     def _visit(self, configuration: Configuration) -> bool:
-        """Remember a configuration; whether it is new, and not dominated."""
+        """Store a configuration as visited; returns whether it is new and not dominated."""
         index, mask, state, used, _ = configuration
         visited = self._visited[index]
         key = mask, state
@@ -143,8 +143,8 @@ class Search:
         moves = self._windows.moves
         stack = [moves(first)]
         path: list[int] = []
-        # Only what has changed since the last copy is copied, so that all copies of the way to
-        # the longest prefix together cost no more than the search.
+        # The path to the longest prefix is copied only from where it differs from the last copy,
+        # so that all copies together cost no more than the search.
         shared = depth = 0
         stale = False
         while stack:
@@ -174,14 +174,14 @@ class Search:
         yield False
 
     def _by_levels(self, first: Configuration) -> Iterator[bool | None]:
-        """Yields None for each configuration that is followed up, at last the answer."""
+        """Yields None for each configuration that is expanded, at last the answer."""
         if self.reached == self.returns:
             yield True
         moves = self._windows.moves
         unsure = self._windows.unsure
-        found = [(first, 0, -1)]  # configuration, from which, by what
+        found = [(first, 0, -1)]  # configuration, its predecessor's place, the operation
         farthest = 0
-        # index -> how many unknown outcomes were used -> where in what was found
+        # index -> number of unknown outcomes used -> places in ``found``
         levels: dict[int, dict[int, list[int]]] = {first[0]: {0: [0]}}
         index = first[0]
         while levels:
@@ -216,17 +216,17 @@ class Search:
         yield False
 
     def repeats(self) -> bool:
-        """Whether the order that was found by levels uses something more often than it is there.
+        """Whether the order found by levels uses an operation more often than it exists.
 
-        It can, if the search is unlimited.
+        That is possible if the search is unlimited.
         """
         times = Counter(self._longest)
         return any(times[k] > there for k, there in self._windows.unlimited.items())
 
     def prefix(self) -> tuple[list[int], int | None]:
-        """Operations in an order that explains as many returns as were reached.
+        """Operations in an order that explains the longest prefix.
 
-        Only to be asked of a search that has ended with "no".
+        Only for a search that has ended with "no".
 
         Returns:
             Their positions, and the position of the last one that changed the state, if any.
@@ -234,17 +234,17 @@ class Search:
         return self._windows.replay(self._longest)
 
     def stuck(self) -> int:
-        """The position of the operation that no order explains after what was reached."""
+        """The position of the operation that cannot follow the longest prefix."""
         return self._windows.order[self.reached]
 
     def states(self) -> list[Hashable]:
-        """The states that were possible when the stuck operation had to follow."""
+        """The possible states after the longest prefix."""
         numbers = dict.fromkeys(state for _, state in self._visited[self.reached])
         return [self._states[number] for number in numbers]
 
 
 def _way(found: list[tuple[Configuration, int, int]], to: int) -> list[int]:
-    """The choices that led to what was found, from its predecessors."""
+    """The operations chosen on the path to a found configuration."""
     way = []
     while to:
         _, before, position = found[to]
@@ -254,7 +254,7 @@ def _way(found: list[tuple[Configuration, int, int]], to: int) -> list[int]:
 
 
 class InTurns:
-    """The two orders of visiting in turns, and which of them has come to an end.
+    """Both orders of visiting in turns; ``ended`` is the search that had the answer.
 
     Args:
         make: makes a `Search`, or one of the C extension.
@@ -263,7 +263,7 @@ class InTurns:
     """
 
     ALONE = 1_000
-    """So many configurations are visited depth first before the other search begins."""
+    """So many configurations are visited depth first before the search by levels begins."""
 
     def __init__(
         self, make: Callable[..., Any], operations: Any, forgotten: bytes | bytearray = b""
@@ -277,7 +277,7 @@ class InTurns:
 
     @property
     def reached(self) -> int:
-        """How many returns, in order, some order explains; as far as known."""
+        """How many returns the longest prefix found so far explains."""
         return max(int(search.reached) for search in self._searches())
 
     @property
@@ -287,14 +287,14 @@ class InTurns:
 
     @property
     def bytes(self) -> int:
-        """About how much memory both take."""
+        """The approximate size of both in memory."""
         return sum(search.bytes for search in self._searches())
 
     def _searches(self) -> list[Any]:
         return [search for search in (self._depth_first, self._by_levels) if search is not None]
 
     def run(self, limit: int) -> bool | None:
-        """Search on, until each has visited so many more; as `Search.run`."""
+        """Continue until each has visited so many more configurations; as `Search.run`."""
         answer: bool | None = self._depth_first.run(limit)
         if answer is not None or not self._depth_first.unknowns:
             return answer

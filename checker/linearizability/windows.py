@@ -1,6 +1,6 @@
-"""What is open at each return of a history, and where a configuration may lead from there.
+"""The operations open at each return of a history, and the successors of a configuration.
 
-The words are those of `checker.linearizability.windowed_search`.
+`checker.linearizability.windowed_search` defines the terms.
 """
 
 from bisect import bisect_left, bisect_right
@@ -8,40 +8,39 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rumpus.checker.linearizability.operation_types import Operations
 
-# Plain tuples, for they are made in the inner loops.
+# Plain tuples are fastest in the inner loops.
 _Open = tuple[int, int, int]
 """An open operation: the bit of its slot, its type, its position."""
 _Unknown = tuple[int, int, int, int, list[int], list[int], bool]
-"""Operations of unknown outcome of one type: the type; one in the field that counts the used ones,
-the field's shift and mask; for each, the first return that does not precede its call; their
-positions; and whether they are blind."""
+"""Operations of unknown outcome of one type: the type; the number 1, the shift and the mask of the
+field that counts those used; for each operation, the first return that does not precede its call;
+their positions; and whether they are blind writes."""
 Configuration = tuple[int, int, int, int, bool]
 """Index, mask, state, counts of the used unknown outcomes, and whether the last choice was a blind
-write of unknown outcome that nobody has seen yet."""
+write of unknown outcome that no operation has observed yet."""
 
 _SEERS_ASKED = 64
-"""So many types are asked whether they can see a state; what is behind is taken to see it."""
+"""So many types are checked for whether they observe a state; all others count as observing it."""
 
 
 class Windows:
-    """The acknowledged operations in order of return, and what may have happened beside them.
+    """The acknowledged operations in order of return, and those of unknown outcome.
 
     Args:
         operations: of one part of a history.
-        forgotten: a byte for each of ``operations``, or none at all: those with another than 0
-            are taken for operations that may have happened at any time, or never
-            (see `checker.deciders.decision.Witness`).
-        unlimited: whether what is forgotten may even have happened any number of times. That is
-            easier to decide, for nothing has to be counted, and allows more.
+        forgotten: empty, or a byte for each of ``operations``: if it is not 0 the operation is
+            forgotten (see `checker.deciders.decision.Witness`).
+        unlimited: whether forgotten operations may take effect any number of times. That allows
+            more, and is cheaper to decide, since no counts are needed.
 
     Attributes:
         returns: how many acknowledged operations there are.
         order: their positions in ``operations``, in order of return.
-        slots: how many are open at once, at most.
-        guards: the guard bits of the counts; 0 if nothing is counted.
-        unsure: positions of what may or may not have happened.
-        unlimited: for operations that may have happened any number of times, one position that
-            stands for all of that type -> how many were forgotten.
+        slots: the most operations that are open at once.
+        guards: the guard bits of the counts; 0 if there are no counts.
+        unsure: positions of the operations that may or may not have taken effect.
+        unlimited: for types that may take effect any number of times: the position of one
+            operation of the type -> how many were forgotten.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Windows:
         self._list_seers()
 
     def _open_windows(self, forgotten: bytes | bytearray) -> None:
-        """For each return in order: what is open there, in which slots."""
+        """For each return in order: the operations open there, and their slots."""
         operations = self._operations
         types, call, returned = operations.types, operations.call, operations.returned
         observes, overwrites = self._transitions.observes, self._transitions.overwrites
@@ -109,7 +108,7 @@ class Windows:
         self.slots = slots
 
     def _group_unknowns(self, forgotten: bytes | bytearray, *, unlimited: bool) -> None:
-        """What may have happened, by type, with the return from which on each may be used."""
+        """Group what may have happened by type, with the first return at which each may be used."""
         operations = self._operations
         observes, overwrites = self._transitions.observes, self._transitions.overwrites
         times = [operations.returned[k] for k in self.order]
@@ -131,7 +130,7 @@ class Windows:
             members = [k for _, k in group]
             blind = overwrites[type_]
             if unlimited and forgotten and forgotten[members[0]]:
-                # Others of the type, which are not forgotten, are there only since their call.
+                # Operations of the type that are not forgotten exist only since their call.
                 self.unlimited[members[0]] = sum(forgotten[k] > 0 for k in members)
                 self._unknowns.append((type_, 0, 0, 0, since, members, blind))
                 continue
@@ -145,7 +144,7 @@ class Windows:
         self._usable = [bisect_right(firsts, index) for index in range(self.returns)]
 
     def _list_seers(self) -> None:
-        """The types that are no blind writes, and until which return they are there."""
+        """The types other than blind writes, and the last return at which each occurs."""
         types, overwrites = self._operations.types, self._transitions.overwrites
         last = {types[k]: index for index, k in enumerate(self.order)}
         last.update((unknown[0], self.returns) for unknown in self._unknowns)
@@ -156,16 +155,16 @@ class Windows:
         self._seen: dict[int, int] = {}
 
     def first(self) -> Configuration:
-        """Where all orders begin."""
+        """The configuration at the start."""
         state = self._transitions.initial
         index, mask = self._settle(0, 0, state, [])
         return index, mask, state, 0, False
 
     def moves(self, configuration: Configuration) -> Iterator[tuple[Configuration, int]]:
-        """Each configuration that one more operation leads to, and the operation.
+        """Each successor of a configuration, and the operation that leads to it.
 
-        First the operation that has to return next, then the other open ones, then those of
-        unknown outcome. The index may be that behind the last return.
+        First the operation that returns next, then the other open ones, then those of unknown
+        outcome. The index of a successor may be one after the last return.
         """
         index, mask, state, used, idle = configuration
         rows, overwrites = self._transitions.rows, self._transitions.overwrites
@@ -200,7 +199,7 @@ class Windows:
                 )
 
     def _absorb(self, index: int, mask: int, row: Mapping[int, int], order: list[int]) -> int:
-        """Linearize open blind writes that nobody can see, right before another blind write."""
+        """Linearize open blind writes that no operation can observe, before another blind write."""
         for bit, type_, position in self._blind[index]:
             if not mask & bit and self._seen_until(row[type_]) < index:
                 mask |= bit
@@ -208,7 +207,7 @@ class Windows:
         return mask
 
     def _seen_until(self, state: int) -> int:
-        """The last return at which somebody may see a state; -1 if nobody ever can."""
+        """The last return at which an operation may observe a state; -1 if there is none."""
         until = self._seen.get(state)
         if until is None:
             row = self._transitions.rows[state]
@@ -223,7 +222,7 @@ class Windows:
     def _follow(
         self, index: int, mask: int, before: int, state: int, used: int, *, idle: bool
     ) -> Configuration:
-        """Linearize what follows at once: observers that are legal, and returns of what is done."""
+        """Linearize legal observers, and advance over returns of linearized operations."""
         sees = self._transitions.rows[state]
         if state != before:
             for bit, type_, _ in self._observers[index]:
@@ -243,7 +242,7 @@ class Windows:
         return index, mask, state, used, idle
 
     def _settle(self, index: int, mask: int, state: int, order: list[int]) -> tuple[int, int]:
-        """Linearize what follows at once; adds the operations to an order."""
+        """As `_follow`, and append the linearized operations to an order."""
         if index == self.returns:
             return index, mask
         sees = self._transitions.rows[state]
@@ -261,7 +260,7 @@ class Windows:
         return index, mask
 
     def replay(self, choices: Sequence[int]) -> tuple[list[int], int | None]:
-        """The whole order that some choices make, with what follows each at once.
+        """The whole order for some choices, with the operations that follow each at once.
 
         Args:
             choices: positions of operations.
@@ -288,7 +287,7 @@ class Windows:
 
 
 def _earlier_twins(mutators: Sequence[_Open], returned: Sequence[int]) -> dict[int, int]:
-    """For positions of open operations, the bits of those of their type that return before them."""
+    """Position of an open operation -> bits of those of its type that return before it."""
     if len({type_ for _, type_, _ in mutators}) == len(mutators):
         return {}
     twins: dict[int, int] = {}

@@ -1,1 +1,1 @@
-"""Sequential objects, ready for the general search."""
+"""Sequential models of objects, for the general search."""

@@ -1,20 +1,20 @@
-"""A string or list at whose end something is put."""
+"""A string or list to which pieces are appended."""
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 
 class AppendRegister(Model):
     """``put`` (or ``write``) a value, ``append`` a piece, ``get`` (or ``read``) the whole.
 
-    As in Porcupine's key-value logs the values are strings; where reads answer with lists
-    they are lists, to which an ``append`` adds one element. What was never put is empty: it
-    reads as None, ``""`` or ``[]``. The state is the tuple of pieces.
+    The values are strings, as in Porcupine's key-value logs. If reads return lists they are lists,
+    and an ``append`` adds one element. The value is empty at first: it reads as None, ``""`` or
+    ``[]``. The state is the tuple of pieces.
 
     Raises:
-        WrongOperations: a value that is neither string nor list was put or read.
+        WrongOperations: a value that was put or read is neither a string nor a list.
     """
 
     name = "append"
@@ -27,7 +27,7 @@ class AppendRegister(Model):
         super().__init__(None if initial is None else _pieces(initial))
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The pieces next."""
+        """The pieces after the operation."""
         assert isinstance(state, tuple)
         if f == "append":
             return state if argument == "" else (*state, argument)

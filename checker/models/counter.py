@@ -1,8 +1,8 @@
-"""A number that is added to."""
+"""A counter."""
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 _SIGNS = {"add": 1, "increment": 1, "inc": 1, "decrement": -1, "dec": -1}
@@ -12,7 +12,7 @@ class Counter(Model):
     """``add`` a number (1 if none is given), ``increment`` and ``decrement``, ``read`` the total.
 
     Raises:
-        WrongOperations: something that is no number was added.
+        WrongOperations: what was added is not a number.
     """
 
     name = "counter"
@@ -21,7 +21,7 @@ class Counter(Model):
     observers = frozenset({"read"})
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The total next."""
+        """The total after the operation."""
         assert isinstance(state, (int, float))
         if f == "read":
             return state if result in (state, UNKNOWN) else ILLEGAL

@@ -16,7 +16,7 @@ class FifoQueue(Model):
     initial: Hashable = ()
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """What is in the queue next."""
+        """The queue after the operation."""
         assert isinstance(state, tuple)
         if f == "enqueue":
             return (*state, argument)

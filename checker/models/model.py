@@ -1,6 +1,6 @@
-"""A model: what an object answers when operations are applied to it one at a time.
+"""The base class of models: sequential specifications of objects.
 
-Write one as a small class::
+A model is a small class::
 
     class Register(Model):
         name = "register"
@@ -12,20 +12,21 @@ Write one as a small class::
                 return argument
             return state if result in (state, UNKNOWN) else ILLEGAL
 
-A history is linearizable with regard to it when its operations can be put in one order that
-respects the order of those that did not overlap, in which every step is legal (Herlihy and
-Wing, Linearizability: a correctness condition for concurrent objects, TOPLAS 1990).
+A history is linearizable with regard to a model if there is a total order of its operations in
+which every step is legal, and in which operations that did not overlap keep their order (Herlihy
+and Wing, Linearizability: a correctness condition for concurrent objects, TOPLAS 1990).
 """
 
 from collections.abc import Hashable
 from enum import Enum
 from typing import Final
 
-from rumpus.checker.deciders.operation_table import OperationTable, Values
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import Values
 
 
 class Mark(Enum):
-    """Values that no history contains."""
+    """Marks that cannot be values of a history."""
 
     ILLEGAL = "illegal"
     UNKNOWN = "unknown"
@@ -33,13 +34,13 @@ class Mark(Enum):
 
 
 ILLEGAL: Final = Mark.ILLEGAL
-"""What `Model.step` returns when the operation cannot have answered that in that state."""
+"""`Model.step` returns it if the operation cannot have that result in that state."""
 
 UNKNOWN: Final = Mark.UNKNOWN
 """The result of an operation of unknown outcome that did take effect."""
 
 REFUSED: Final = Mark.REFUSED
-"""The result of an operation to which the system said no (a cas that found another value)."""
+"""The result of an operation that the system refused (a cas that found another value)."""
 
 
 class Model:
@@ -49,15 +50,15 @@ class Model:
         name: for messages.
         functions: the operations that it knows.
         initial: the first state; an argument of the constructor replaces it.
-        observers: functions that change no state, whatever the state: in every one they are
-            either legal and leave it, or illegal.
-        blind: functions that overwrite everything: legal in every state, and the state after
-            them depends only on the operation. It makes the search faster.
+        observers: functions that never change the state: in each state they are either illegal
+            or leave it unchanged.
+        blind: functions that overwrite the whole state: legal in every state, and the state after
+            them depends only on the operation. To declare them makes the search faster.
         refusable: functions whose failure without an error is an answer (`REFUSED`), which
-            changes no state; of all others a failure only says that nothing happened.
-        columns: further columns of the table that a step needs: ``process`` where it matters
-            who calls, or the name of a field (`checker.deciders.operation_table.FIELDS`). If there
-            are any, the argument of all methods is the tuple of them, then the call's argument.
+            changes no state. A failure of other functions only says that they took no effect.
+        columns: further columns of the table that a step needs: ``process``, or the name of a
+            field (`checker.deciders.operation_table.FIELDS`). If there are any, the argument of
+            all methods is a tuple of their values and, last, the call's argument.
     """
 
     name: str = "model"
@@ -79,17 +80,17 @@ class Model:
             state: any state that a step returned, or ``initial``.
             f: one of ``functions``.
             argument: what it was called with.
-            result: what it answered; `UNKNOWN` if nobody knows (then the step is what it does
-                when it takes effect; it may also never do so), `REFUSED` if it was refused.
+            result: its result; `REFUSED` if it was refused; `UNKNOWN` if the outcome is unknown
+                (the step is then its effect if it takes effect).
         """
         raise NotImplementedError
 
     def partition(self, f: str, argument: Hashable, result: Hashable) -> Hashable:  # noqa: ARG002 - for subclasses
-        """The part of the object that an operation touches, if parts are independent."""
+        """The independent part of the object that an operation uses, if there are several."""
         return None
 
     def arguments(self, table: OperationTable) -> Values:
-        """What the steps of a table's rows are called with (``columns``)."""
+        """The arguments of the steps of a table's rows (``columns``)."""
         if not self.columns:
             return table.argument
         parts = [
@@ -101,7 +102,7 @@ class Model:
     def describe(self, f: str, argument: Hashable, result: Hashable) -> str:
         """An operation in words: ``write(3)``, ``read() -> 3``.
 
-        Completions that only repeat the argument, as Jepsen's do, say nothing more.
+        A result that repeats the argument, as in Jepsen's histories, is left out.
         """
         if self.columns and isinstance(argument, tuple):
             argument = argument[-1]

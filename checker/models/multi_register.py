@@ -1,40 +1,34 @@
 """Several registers, read and written together.
 
-Registers that no operation touches together, directly or through others, are objects of their own,
-and a history is linearizable if and only if each of its objects is (Herlihy and Wing,
-Linearizability, TOPLAS 1990, section 3.2): so each such group is searched by itself.
+Groups of registers that no operation connects are independent objects, and a history is
+linearizable if and only if each of its objects is (Herlihy and Wing, Linearizability, TOPLAS 1990,
+section 3.2). So each group is searched by itself.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    OperationTable,
-    WrongOperations,
-    freeze,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable
+from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Mark, Model
 
 Registers = tuple[tuple[Hashable, Hashable], ...]
-"""The state: key and value of every register that is not None, in order."""
+"""The state: key and value of every register that is not None, sorted by key."""
 
 
 class MultiRegister(Model):
     """``txn`` of micro operations; ``read`` and ``write`` of an object of keys and values.
 
     A ``txn`` is a list of ``["r", key, value]`` and ``["w", key, value]`` (also ``read`` and
-    ``write``, as Knossos knows them), done in order and at once: a read within it sees the
-    writes before it. The values of reads are those of the result; a ``txn`` without a result
-    only writes. Registers that nobody wrote are None; an initial value is an object.
+    ``write``, as in Knossos), done in order and atomically: a read sees the writes before it in
+    the list. The values of reads are those of the result; a ``txn`` without a result only writes.
+    Registers never written are None; an initial value is an object.
 
     Args:
         initial: the registers at first.
-        groups: of each key, which registers are independent of the others; None if all may be
-            touched together.
+        groups: the group of each key (`independent_groups`); None for one group.
 
     Raises:
-        WrongOperations: an operation is not of that form.
+        WrongOperations: an operation does not have that form.
     """
 
     name = "multi-register"
@@ -49,7 +43,7 @@ class MultiRegister(Model):
         self._groups = groups or {}
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The registers next."""
+        """The registers after the operation."""
         assert isinstance(state, tuple)
         registers = dict(state)
         for writes, key, value in micro_operations(f, argument, result):
@@ -60,7 +54,7 @@ class MultiRegister(Model):
         return state if f == "read" else _in_order(registers)
 
     def partition(self, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The group of the registers that an operation touches."""
+        """The group of the registers that an operation uses."""
         keys = (key for _, key, _ in micro_operations(f, argument, result))
         return self._groups.get(next(keys, None))
 
@@ -73,12 +67,12 @@ class MultiRegister(Model):
 def micro_operations(
     f: str, argument: Hashable, result: Hashable
 ) -> Iterator[tuple[bool, Hashable, Hashable]]:
-    """What an operation does in turn: whether it writes, the key, and the value.
+    """The micro operations of an operation: whether each writes, the key, and the value.
 
-    Reads whose answer nobody knows are left out.
+    Reads of unknown result are left out.
 
     Raises:
-        WrongOperations: it is not of the form that `MultiRegister` tells.
+        WrongOperations: the operation does not have the form that `MultiRegister` describes.
     """
     known = result is not None and not isinstance(result, Mark)
     if f == "txn":
@@ -122,10 +116,10 @@ def _in_order(registers: dict[Hashable, Hashable]) -> Registers:
 
 
 def independent_groups(table: OperationTable) -> dict[Hashable, Hashable]:
-    """Keys that no chain of operations connects get different groups (by union-find).
+    """The group of each key: keys connected by operations have the same one (union-find).
 
     Raises:
-        WrongOperations: an operation is not of the form that `MultiRegister` tells.
+        WrongOperations: an operation does not have the form that `MultiRegister` describes.
     """
     group: dict[Hashable, Hashable] = {}
 

@@ -1,4 +1,4 @@
-"""A queue without an order: whatever is inside may come out."""
+"""A queue without an order: a dequeue may take any value inside."""
 
 from collections.abc import Hashable
 
@@ -8,9 +8,9 @@ from rumpus.checker.models.model import ILLEGAL, Model
 class MultisetQueue(Model):
     """``enqueue`` a value; ``dequeue`` any that is inside, or None when it is empty.
 
-    A dequeue of unknown outcome may have taken any value, which no single next state tells:
-    histories that have some are not for this model. The state is the tuple of pairs of a value
-    and how often it is inside, in order of their names.
+    A dequeue of unknown outcome may have taken any value, so it has no single next state:
+    histories with such dequeues cannot be searched with this model. The state is the tuple of
+    pairs of a value and its count, sorted by their text.
     """
 
     name = "queue"
@@ -18,7 +18,7 @@ class MultisetQueue(Model):
     initial: Hashable = ()
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """What is in the queue next."""
+        """The queue after the operation."""
         assert isinstance(state, tuple)
         if f == "dequeue" and result is None:
             return ILLEGAL if state else state

@@ -10,7 +10,7 @@ class Mutex(Model):
 
     The state is the process that holds it, or None. Only the holder can release it, and it
     cannot acquire it again. A ``try_acquire`` that was refused, or answered False, found it
-    held by somebody (be it the caller).
+    held by some process (perhaps the caller).
     """
 
     name = "mutex"
@@ -19,7 +19,7 @@ class Mutex(Model):
     columns = ("process",)
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The next holder."""
+        """The holder after the operation."""
         assert isinstance(argument, tuple)
         process: Hashable = argument[0]
         if f in ("release", "unlock"):

@@ -1,21 +1,21 @@
-"""A queue that gives out the most urgent first."""
+"""A queue whose lowest priority is dequeued first."""
 
 from bisect import insort_right
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 
 class PriorityQueue(Model):
     """``enqueue`` a value; ``dequeue`` the one of the lowest priority, or None when empty.
 
-    As in ZooKeeper's recipe lower is sooner, and equals leave in the order in which they came.
-    The priority is the field ``priority``, else the value itself. The state is the tuple of
-    pairs of priority and value, the next one first.
+    As in ZooKeeper's recipe elements of equal priority are dequeued in order of arrival. The
+    priority is the field ``priority``, else the value itself. The state is the tuple of pairs of
+    priority and value, the next one first.
 
     Raises:
-        WrongOperations: a priority that is no integer.
+        WrongOperations: a priority is not an integer.
     """
 
     name = "priority-queue"
@@ -24,7 +24,7 @@ class PriorityQueue(Model):
     columns = ("priority",)
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """What is in the queue next."""
+        """The queue after the operation."""
         assert isinstance(state, tuple)
         assert isinstance(argument, tuple)
         priority, value = argument

@@ -2,25 +2,23 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
+from rumpus.checker.models.model import ILLEGAL, REFUSED
+from rumpus.checker.models.mutex import Mutex
 
 Held = tuple[Hashable, int]
-"""Who holds it, and how often it was acquired: the state, unless it is free (None)."""
+"""The state: the holder, and how often it has acquired; None if the lock is free."""
 
 
-class ReentrantMutex(Model):
-    """``acquire`` and ``release`` (or ``lock`` and ``unlock``), and ``try_acquire``.
+class ReentrantMutex(Mutex):
+    """A mutex with the operations of `Mutex` whose holder may acquire it again.
 
-    A ``try_acquire`` that was refused, or answered False, found it held by another.
+    A ``try_acquire`` that was refused, or answered False, found it held by another process.
     """
 
     name = "reentrant-mutex"
-    functions = frozenset({"acquire", "lock", "release", "unlock", "try_acquire"})
-    refusable = frozenset({"try_acquire"})
-    columns = ("process",)
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """The next holder and how deep it is in."""
+        """The holder after the operation, and how often it has acquired."""
         assert isinstance(argument, tuple)
         process = argument[0]
         holder, depth = state if isinstance(state, tuple) else (None, 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, REFUSED, UNKNOWN, Model
 
 

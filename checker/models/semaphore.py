@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
 
@@ -10,9 +10,9 @@ class Semaphore(Model):
     """``acquire`` and ``release`` of permits, and ``try_acquire``.
 
     The number of permits is the initial value. How many are acquired or released is the
-    operation's argument or its field ``permits``, else 1. The state is who holds how many: a
-    process can only release what it holds. A ``try_acquire`` that was refused, or answered
-    False, found too few left.
+    operation's argument or its field ``permits``, else 1. The state is the number that each process
+    holds; a process can only release permits that it holds. A ``try_acquire`` that was refused, or
+    answered False, found too few permits left.
 
     Raises:
         WrongOperations: the number of permits is missing or not positive.
@@ -33,7 +33,7 @@ class Semaphore(Model):
         self.permits = initial
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """Who holds how many next: pairs of a process and its permits."""
+        """The permits after the operation: pairs of a process and how many it holds."""
         assert isinstance(argument, tuple)
         assert isinstance(state, tuple)
         process, permits, number = argument

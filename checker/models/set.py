@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 
 class Set(Model):
     """``add`` and ``remove`` a value, ask whether it ``contains`` one, ``read`` all of them.
 
-    Where an ``add`` or a ``remove`` answers True or False, that is whether it changed the set.
+    If an ``add`` or a ``remove`` answers True or False, that is whether it changed the set.
     The state is a frozenset; an initial value is a list of values.
     """
 
@@ -22,7 +22,7 @@ class Set(Model):
         super().__init__(None if initial is None else _values(initial))
 
     def step(self, state: Hashable, f: str, argument: Hashable, result: Hashable) -> Hashable:
-        """What is in the set next."""
+        """The set after the operation."""
         assert isinstance(state, frozenset)
         if f == "read":
             if result is UNKNOWN:
@@ -34,13 +34,13 @@ class Set(Model):
         if f == "contains":
             return state if result in (there, UNKNOWN) else ILLEGAL
         changes = there == (f == "remove")
-        # A completion may as well repeat the value, as Jepsen's do.
+        # A completion may also repeat the value, as in Jepsen's histories.
         if type(result) is bool and type(argument) is not bool and result != changes:
             return ILLEGAL
         return state | {argument} if f == "add" else state - {argument}
 
     def describe_state(self, state: Hashable) -> str:
-        """Its values, in order of their names."""
+        """Its values, sorted by their text."""
         assert isinstance(state, frozenset)
         return f"{{{', '.join(sorted(map(repr, state)))}}}"
 

@@ -1,1 +1,1 @@
-"""What the servers' files say: transaction logs, snapshots, epochs."""
+"""Reading the servers' files (transaction logs, snapshots, epochs) and what they prove."""

@@ -1,81 +1,82 @@
 """Which proposals in the logs of an ensemble were committed.
 
-A transaction log holds what a server was asked to log. Whether a proposal became history is
-decided over the files of all servers. The argument, in the words of ZAB (Junqueira, Reed,
-Serafini: Zab, High-performance broadcast for primary-backup systems, DSN 2011):
+A transaction log holds what a server was asked to log, whether or not it was committed. That is
+decided from the files of all servers, with the terms of ZAB (Junqueira, Reed, Serafini: Zab,
+High-performance broadcast for primary-backup systems, DSN 2011):
 
-**Histories.** A zxid is (epoch, counter). A leader opens epoch *e* with an initial history
-I(e), its own; it proposes (e,1), (e,2), ... only after a quorum has synchronised with I(e).
-Everyone who takes part in *e* has as its history I(e) and a prefix of *e*'s proposals. So a
-history holds of every epoch the counters 1 to some *cut*; and once a later epoch has been
-opened, its cut of an earlier epoch is the cut in every history from then on: what is below is
-committed for good, what is above is discarded for good. A record of epoch *e* in any log shows
-that *e* was opened.
+**Histories.** A zxid is (epoch, counter). The leader of epoch *e* starts from its own history, the
+initial history I(e). It proposes (e,1), (e,2), ... only after a quorum has synchronised with I(e).
+The history of every server that takes part in *e* is I(e) followed by a prefix of *e*'s proposals.
+So a history contains, of every epoch, the counters 1 to some *cut*. Once a later epoch has begun,
+all later histories have the cut that its initial history has: the proposals up to the cut are
+committed for good, and those above it are discarded for good. A record of epoch *e* in any log
+proves that *e* began.
 
-**Digests.** ZooKeeper 3.6 and later log with a transaction the digest of its leader's whole tree
-(`tree_digest`). The first one of an epoch so tells with which history its leader opened
-it: of all cuts of the epoch before, the one with which this transaction leads to this digest,
-and has the versions that follow those of the tree (a ``setData`` leaves nothing of the one before).
-Nothing else in the files tells that: a log can hold, between what history has of an epoch and
-the first record of a later one, what history never had. 3.8.0 does this whenever a follower
-loses its leader with proposals still to be logged (ZOOKEEPER-4712): its database is brought up
-to date from its log and votes and leads in that state, while the thread that writes the log is
-not stopped and writes the rest. A majority of logs, all of them even, may hold a write that
-no leader has.
+**Digests.** ZooKeeper 3.6 and later log with every transaction the digest of the leader's whole
+tree (`tree_digest`). So the first digest of an epoch tells with which history its leader began. The
+cut of the epoch before is the one with which this transaction leads to this digest, and with which
+its versions follow those of the tree (versions matter because the digest after a ``setData`` does
+not depend on the data before). Nothing else in the files tells the cut: between what the history
+has of an epoch and the first record of a later epoch, a log can hold proposals that were never in
+the history. 3.8.0 writes such logs whenever a follower loses its leader with proposals still to be
+logged (ZOOKEEPER-4712). The follower rebuilds its database from its log, and votes and leads in
+that state. But the thread that writes the log is not stopped, and writes the remaining proposals
+later. So a majority of logs, or even all of them, may hold a write that no leader has.
 
-**Servers that differ.** What was left in a log so is read at the server's next restart, and from
-then on its tree has what the others' have not, until it gets a snapshot from another. It may
-lead with this tree (the digests then alternate from leader to leader), and its clients see it.
-So what is above a cut is discarded only if it can be in nobody's tree: a server that has it in
-its log has written a snapshot since, the digest of which shows a tree without it, or has not
-entered the epoch that began without it, and gives it up (by TRUNC or SNAP) when it enters.
-All else above a cut is *forked*: the history of the ensemble, that of its leaders, is without it,
-and what a client saw through some server may be with it. Uncertain is what a leader's digest has
-shown to be in its tree although the one before had dropped it. What is below a cut is uncertain
-only if a server's snapshot has a digest that no known tree has.
+**Servers that differ.** The server reads such a remainder of its log at its next restart. From then
+on its tree contains what the trees of the others do not, until it gets a snapshot from another
+server. It may become leader with this tree (then the digests alternate from leader to leader), and
+its clients see the tree. So a proposal above a cut is discarded only if it can be in no server's
+tree. That holds if every server that has it in its log either has written a snapshot since, whose
+digest shows a tree without it, or has not entered the epoch that began without it (it then loses
+the proposal, by TRUNC or SNAP, when it enters). All other proposals above a cut are *forked*: the
+history of the ensemble, which is that of its leaders, does not contain them, but what a client saw
+through some server may. A proposal above a cut is uncertain if the digest of a later leader shows
+that it was in that leader's tree. A proposal below a cut is uncertain only if a server's snapshot
+has a digest that fits no known tree.
 
-**Links.** Without digests a cut is told by a server's log that has (a,k) followed directly by
-(b,1) of a later epoch *b*: that server's history had exactly *k* proposals of *a* and none of
-the epochs between when *b* began (in servers without the fault above). Unless it was
-re-synchronised in between: with DIFF it logs what it
-lacked (no gap, the argument holds); with TRUNC its file is cut (the discarded records are gone,
-the argument holds); with SNAP it takes the leader's tree and its file keeps what it had,
-discarded records included. SNAP leaves a snapshot named by a zxid between the two records that
-is itself not in the log. Then the record before the snapshot says nothing; neither does one
-after which the file is broken. The snapshot says
-something instead: its server's history ended with that zxid. But a server also writes one when
-it tries to lead, and such a one outlives the TRUNC of its log; so a link from a snapshot counts
-only where no link from a record speaks. With digests, links and snapshots only decide between
-cuts that differ in nothing but transactions that change no znode.
+**Links.** Without digests, a cut is told by a log in which (a,k) is directly followed by (b,1) of a
+later epoch *b*: that server's history had exactly *k* proposals of *a*, and none of the epochs
+between, when *b* began (in servers without ZOOKEEPER-4712). Re-synchronisation between the two
+records changes this as follows. With DIFF the server logs what it lacked, so the argument holds.
+With TRUNC its log is cut, so the discarded records are gone and the argument holds. With SNAP it
+takes the leader's tree, and its log keeps what it had, including discarded records. SNAP leaves a
+snapshot whose zxid lies between the two records and is not in the log itself. Then the record
+before the snapshot proves nothing, and neither does a record after which the file is broken.
+Instead the snapshot tells that its server's history ended with that zxid. But a server also writes
+a snapshot when it tries to lead, and such a snapshot survives a TRUNC of the log. So a link from a
+snapshot counts only if there is no link from a record. If there are digests, links and snapshots
+only decide between cuts that differ in nothing but transactions that change no znode.
 
-**The end.** For the last epoch with records no log tells the cut, and the question is what the
-next leader will have. It is the first of a quorum by (currentEpoch, last zxid), both read from
-the disks: so the possible leaders are those that are not behind more servers than a quorum can
-do without. What each of them has is committed (every future contains it, and it may have been
-acknowledged); what none has is discarded; what some have is uncertain, and truly so: either
-could happen. In a settled epoch this comes to "logged by a quorum". Counting logs alone would
-be wrong twice: a server that has joined a later epoch outvotes longer logs, and an election
-that got stuck half way leaves a later currentEpoch on one server. If the newest currentEpoch is
-a later one, somebody may lead it already with less than is in the logs: everyone writes a
-snapshot who begins to lead, named by its last zxid, and what is beyond the earliest that can be
-this leader's is uncertain until its first write tells.
+**The end.** No log tells the cut of the last epoch with records. It depends on what the next leader
+has. The next leader is the first of a quorum by (currentEpoch, last zxid), both read from disk. So
+the possible leaders are the servers that are not behind more servers than a quorum can do without.
+What all of them have is committed (every future contains it, and it may have been acknowledged).
+What none of them has is discarded. What some of them have is uncertain, because either can still
+happen. In a settled epoch this amounts to "logged by a quorum". Counting logs alone would be wrong
+in two cases: a server that has joined a later epoch wins over longer logs, and an election that was
+interrupted leaves a later currentEpoch on one server. If the newest currentEpoch is a later one, a
+server may already lead that epoch with less than the logs hold. Every server that begins to lead
+writes a snapshot, named after its last zxid. What lies beyond the earliest snapshot that can be
+this leader's is uncertain until the leader's first write shows its history.
 
-**No link and no digest.** Only when every server that has records of a later epoch came to it by
-SNAP, from a leader that had not proposed yet (snapshot (e,0)) or over records that its history
-then dropped. Then a possible leader's history of earlier epochs is read from others: who has
-entered the epoch of the leader's last zxid, or any later one, holds what that epoch began with,
-and shows it if its own line ends before. The longest counts, for 3.8.0 writes currentEpoch
-before the records of a DIFF, so that a crash leaves less. Failing that too, no log tells, and
-the transactions are reported as uncertain though the servers may know more.
+**No link and no digest.** This happens only if every server with records of a later epoch reached
+it by SNAP, from a leader that had not proposed yet (snapshot (e,0)), or over records that its
+history then dropped. Then the earlier epochs in the history of a possible leader are read from
+other servers: a server that has entered the epoch of the leader's last zxid, or a later one, has
+what that epoch began with, and its line shows it if the line ends before that epoch. The longest
+counts, because 3.8.0 writes currentEpoch before the records of a DIFF, so that a crash leaves fewer
+records. If there is no such server either, no log tells, and the transactions are reported as
+uncertain although the servers may know more.
 
-**Missing servers.** Without the files of some, cuts hold all the same, but with digests nothing
-is discarded (the missing log may hold it), and a missing server that differs is not seen. At the
-end only what a whole quorum of known servers has in the newest known epoch is committed, nothing
-is discarded, and the rest is uncertain.
+**Missing servers.** If the files of some servers are missing, the cuts still hold. But with digests
+nothing is discarded (a missing log may hold it), and a missing server that differs is not noticed.
+At the end, only what a whole quorum of known servers has in the newest known epoch is committed;
+nothing is discarded, and the rest is uncertain.
 
-The files are taken to be those of an ensemble that began empty and purged nothing, gathered
-while a leader is in power: after its end, until the next one has begun, nothing on disk tells
-what of the last records the memory of running servers lacks. (Nothing that was acknowledged.)
+The files must be those of an ensemble that began empty and purged nothing, gathered while a leader
+is in power. Between the end of one leader and the beginning of the next, no file tells which of the
+last records are missing in the memory of the running servers. (None that was acknowledged is.)
 """
 
 from collections.abc import Iterable, Mapping
@@ -92,9 +93,14 @@ from rumpus.checker.servers.txnlog import Txn
 class Commitment:
     """Every proposal found, by its fate, each in order of zxid.
 
-    ``forked``: the ensemble went on without them, but they are in the tree of some server, or
-    may be after its restart. ``reasons`` says in words what is missing or contradictory in the
-    files; ``notes`` why something is uncertain or forked. Both are empty when all is clear.
+    Attributes:
+        committed: part of the history.
+        discarded: in no future history and in no server's tree.
+        uncertain: the files do not tell.
+        reasons: in words, what is missing or contradictory in the files; empty if nothing is.
+        forked: the ensemble went on without them, but they are in the tree of some server, or may
+            be after its restart.
+        notes: in words, why proposals are uncertain or forked; empty if none are.
     """
 
     committed: tuple[Txn, ...]
@@ -107,18 +113,18 @@ class Commitment:
 
 @dataclass
 class _Evidence:
-    """What links say about the cut of an epoch, from records and from snapshots."""
+    """Cuts of an epoch by its links -> a server with that link; from records and from snapshots."""
 
     records: dict[int, str] = field(default_factory=dict)
     snapshots: dict[int, str] = field(default_factory=dict)
 
 
 def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> Commitment:
-    """Decide every proposal's fate by the argument of the module.
+    """Decide the fate of every proposal, as the module explains.
 
     Args:
-        nodes: name -> files of each server at hand (voters; observers have no say).
-        ensemble_size: how many voting servers there are; as many as ``nodes`` by default.
+        nodes: name -> files of each voting server at hand (observers do not count).
+        ensemble_size: number of voting servers; by default the number of ``nodes``.
     """
     size = max(len(nodes), ensemble_size or 0)
     reasons: list[str] = []
@@ -159,11 +165,11 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             reasons.append(f"committed but in no log at hand: {span_of(e, lost)}")
     history.end()
     strange, lacking = history.strange_trees(committed)
-    reasons += [f"the tree in the newest snapshot of {name} fits no history" for name in strange]
+    reasons += [f"the digest in the newest snapshot of {name} fits no history" for name in strange]
     if lacking:
         notes.append(
-            f"uncertain: {len(lacking)} transactions that {', '.join(strange)} may lack: "
-            "its servers differ"
+            f"uncertain: {len(lacking)} transactions that may be missing in the tree of "
+            f"{', '.join(strange)}: the servers' trees differ"
         )
     alive = history.alive(discarded)
     back = {txn.zxid for txn in discarded if history.was_led_with(txn.zxid)}
@@ -178,13 +184,13 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
             names = sorted({name for zxid in zxids for name in alive.get(zxid, ())})
             where = []
             if fate == "uncertain":
-                where.append("were in a later leader's tree for a time")
+                where.append("were in the tree of a later leader")
             if names:
-                where.append(f"are, or come back with a restart, in the tree of {', '.join(names)}")
+                where.append(f"are, or will be after a restart, in the tree of {', '.join(names)}")
             span = span_of(e, [counter(zxid) for zxid in zxids])
             notes.append(
                 f"{fate}: {span}; the ensemble went on without them, but they "
-                f"{' and '.join(where)}: its servers differ"
+                f"{' and '.join(where)}: the servers' trees differ"
             )
     lacked = {txn.zxid for txn in lacking}
     uncertain += [txn for txn in discarded if txn.zxid in back] + lacking
@@ -200,7 +206,7 @@ def decide(nodes: Mapping[str, NodeFiles], ensemble_size: int | None = None) -> 
 
 
 def _links(nodes: Iterable[ServerLine], epochs: list[int]) -> dict[int, _Evidence]:
-    """What each server's passages from one epoch to a later one say about the cuts."""
+    """Epoch -> what the servers' transitions from one epoch to a later one tell about its cut."""
     evidence = {e: _Evidence() for e in epochs}
     for node in nodes:
         for before, after in pairwise(node.line):
@@ -221,7 +227,7 @@ def _links(nodes: Iterable[ServerLine], epochs: list[int]) -> dict[int, _Evidenc
 
 
 def _settled(e: int, evidence: _Evidence, reasons: list[str]) -> Cuts | None:
-    """The cut of an epoch that a later one follows, from the links; None without links."""
+    """The cut of an epoch that a later one follows, by the links; None if there are none."""
     cuts = evidence.records or evidence.snapshots
     if not cuts:
         return None
@@ -236,7 +242,11 @@ def _settled(e: int, evidence: _Evidence, reasons: list[str]) -> Cuts | None:
 def _at_the_end(e: int, nodes: list[ServerLine], size: int, begun: set[int]) -> Cuts:
     """The cut of an epoch that no later one settles: what the possible next leaders have.
 
-    ``begun``: what of it those had in their memory who may lead already.
+    Args:
+        e: the epoch.
+        nodes: the servers.
+        size: number of voting servers.
+        begun: possible cuts of a server that may already lead a later epoch.
     """
     known = [node for node in nodes if node.known_to_end]
     quorum = size // 2 + 1
@@ -255,23 +265,23 @@ def _at_the_end(e: int, nodes: list[ServerLine], size: int, begun: set[int]) -> 
     cuts = [_cut(e, node, known) for node in leaders]
     found = [cut for cut in cuts if cut is not None]
     if len(found) < len(cuts):
-        return Cuts(0, None, "servers got them by snapshot, and no log tells the last one")
+        return Cuts(0, None, "servers got them by snapshot, and no log tells which was the last")
     low, high = min(found), max(found)
     if min(begun, default=low) < low:
-        why = f"the next leader decides: who leads epoch {newest} may lack them"
+        why = f"the next leader decides: the leader of epoch {newest} may lack them"
         return Cuts(min(begun), high, why)
     return Cuts(
         low,
         high,
-        "on too few servers: the next leader decides, and some possible ones have them",
+        "on too few servers: the next leader decides, and only some possible leaders have them",
     )
 
 
 def _cut(e: int, node: ServerLine, nodes: Iterable[ServerLine]) -> int | None:
     """The cut of epoch ``e`` in a server's history; None if the files do not tell.
 
-    Where its line ends in a later epoch, it is read from servers that share that history and
-    whose line ends no later than ``e``: see "No link at all" above.
+    If its line ends in a later epoch, the cut is read from servers that share that history and
+    whose line ends no later than ``e``; see "No link and no digest" above.
     """
     own = node.ends_in(e)
     if own is not None:

@@ -1,6 +1,6 @@
-"""How much of each epoch the next leader had, told by the digests in the logs.
+"""How much of each epoch the next leader had, by the digests in the logs.
 
-The argument is in `checker.servers.commitment`.
+`checker.servers.commitment` explains why.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,12 @@ from rumpus.checker.servers.txnlog import Txn
 
 @dataclass
 class Cuts:
-    """Between which counters the cut of an epoch lies: up to ``low`` all is history.
+    """Between which counters the cut of an epoch lies.
 
-    What is above ``high`` was discarded; None when there is no such bound.
+    Attributes:
+        low: proposals up to this counter are history.
+        high: proposals above this counter were discarded; None if there is no such bound.
+        why: in words, why the cut is not known exactly.
     """
 
     low: int
@@ -24,7 +27,7 @@ class Cuts:
 
 
 class DigestedHistory:
-    """The history as it becomes known, epoch by epoch, with the trees that come of it."""
+    """The history, built epoch by epoch, with the trees that result from it."""
 
     def __init__(self, nodes: list[ServerLine], proposals: dict[int, Txn], complete: bool) -> None:
         self._nodes = nodes
@@ -41,7 +44,7 @@ class DigestedHistory:
     def settled(
         self, e: int, counters: list[int], links: dict[int, str], reasons: list[str]
     ) -> Cuts | None:
-        """The cut of an epoch by the digest that the next leader's tree led to; None without."""
+        """The cut of an epoch by the next leader's first digest; None if there is none."""
         if self._trees is None:
             return None
         top = sum(k == at for at, k in enumerate(counters, start=1))
@@ -55,22 +58,24 @@ class DigestedHistory:
         attempts = self._attempts(e, top)
         if found is None:
             reasons.append(
-                f"the digest of 0x{probe.zxid:x} fits no history in the logs: the tree of its "
-                "leader was another"
+                f"the digest of 0x{probe.zxid:x} fits no history in the logs: its leader had "
+                "another tree"
             )
             return Cuts(
-                min(attempts, default=0), max(attempts, default=top), "no log tells the last one"
+                min(attempts, default=0),
+                max(attempts, default=top),
+                "no log tells which was the last",
             )
         kept, cuts = found
         self._seen |= kept
         self._leaders[epoch(probe.zxid)] = kept
-        # Several only if the last ones changed no znode: then links and snapshots are all there is.
+        # Several fit only if the last ones changed no znode: then links and snapshots decide.
         cuts = [cut for cut in cuts if cut <= min(links, default=cut)] or cuts
         cuts = [cut for cut in cuts if cut in attempts] or cuts
         return Cuts(min(cuts), max(cuts), "no log tells whether the next leader had them")
 
     def _attempts(self, e: int, top: int) -> set[int]:
-        """Where in an epoch a server wrote a snapshot, as everyone does who begins to lead."""
+        """At which counters a server wrote a snapshot, as every server does that begins to lead."""
         if not self._complete:
             return set(range(top + 1))
         snapshots = {zxid for node in self._nodes for zxid in node.snapshots}
@@ -79,10 +84,11 @@ class DigestedHistory:
         }
 
     def begun(self, e: int) -> set[int]:
-        """The same of who leads a later epoch already, in which nothing is logged; or empty.
+        """The cut of an epoch in a server that already leads a later epoch without records.
 
-        It is of all who have entered that epoch the one with the newest snapshot from before:
-        whoever had more in memory would not have followed, or would have had its log cut.
+        That leader is, of all servers that have entered the later epoch, the one with the newest
+        snapshot from before it: a server with more in memory would not have followed it, or its
+        log would have been truncated. The result is empty if there is no such server.
         """
         newest = max(node.current_epoch for node in self._nodes)
         if newest <= e or self._trees is None or not self._digested(e):
@@ -98,10 +104,10 @@ class DigestedHistory:
         return set() if cut is None else {cut}
 
     def _cut_of(self, e: int, snapshot: int) -> int | None:
-        """What of an epoch those had who began to lead with this snapshot, if it can be.
+        """The cut of an epoch in a server that began to lead with this snapshot; None if none can.
 
-        The leader of the epoch itself has a snapshot from before it; nothing of the epoch is in
-        the memory of the next leader only if that is another one, or has lost what it proposed.
+        The leader of the epoch itself has a snapshot from before it. The next leader can have had
+        nothing of the epoch only if it is another server, or has lost what it proposed.
         """
         if epoch(snapshot) == e:
             return counter(snapshot)
@@ -117,7 +123,7 @@ class DigestedHistory:
         return any(self._proposals[zxid].digest is not None for zxid in self._zxids[first:last])
 
     def _probe(self, e: int) -> Txn | None:
-        """The first transaction with a digest after an epoch, if nothing changed before it."""
+        """The first transaction with a digest after an epoch; None if one before it has effects."""
         for zxid in self._zxids[position(self._zxids, e + 1) :]:
             txn = self._proposals[zxid]
             if txn.digest is not None:
@@ -127,7 +133,7 @@ class DigestedHistory:
         return None
 
     def go_on(self, e: int, cuts: Cuts) -> None:
-        """Add the epoch that `settled` was asked about to the history."""
+        """Add the epoch of the last call of `settled` to the history."""
         if self._trees is None:
             return
         cut = cuts.low if cuts.high is None else cuts.high
@@ -146,7 +152,7 @@ class DigestedHistory:
             self._before = e << 32 | cut
 
     def _read_snapshots(self, end: int) -> None:
-        """Compare snapshots of up to a zxid with the trees there, at the latest those of now."""
+        """Compare the snapshots up to a zxid with the current trees at the snapshots' zxids."""
         assert self._trees is not None
         for node in list(self._unread):
             assert node.digest is not None
@@ -156,7 +162,7 @@ class DigestedHistory:
                 node.kept = self._trees.kept_at(zxid, digest)
 
     def strange_trees(self, committed: list[Txn]) -> tuple[list[str], list[Txn]]:
-        """Servers whose tree is none that is known, and what was committed and they may lack."""
+        """Servers whose tree fits no known tree, and committed transactions that these may lack."""
         if self._trees is None:
             return [], []
         strange = [node for node in self._nodes if node.digest is not None and node.kept is None]
@@ -170,10 +176,10 @@ class DigestedHistory:
         return [node.name for node in strange], lacking
 
     def end(self) -> None:
-        """All epochs have been added: what is left to be known of the servers' trees.
+        """Find the servers' trees that are still unknown, after all epochs have been added.
 
-        A snapshot that came from a leader has no digest, or one that fits nothing if the leader
-        went on while it sent it; it is of that leader's tree.
+        A snapshot that came from a leader holds that leader's tree. It has no digest, or one that
+        fits no tree because the leader went on while it sent the snapshot.
         """
         if self._trees is None:
             return
@@ -184,7 +190,7 @@ class DigestedHistory:
                 node.kept = self._leaders.get(epoch(newest))
 
     def alive(self, discarded: list[Txn]) -> dict[int, list[str]]:
-        """What was dropped and may be in trees all the same: zxid -> servers that may have it."""
+        """Discarded zxids that may still be in trees -> the servers that may have them."""
         found: dict[int, list[str]] = {}
         for txn in discarded:
             zxid = txn.zxid
@@ -198,5 +204,5 @@ class DigestedHistory:
         return found
 
     def was_led_with(self, zxid: int) -> bool:
-        """Whether a leader's tree had it although the epoch of the leader before it had not."""
+        """Whether a later leader's tree had it although it was above the cut."""
         return zxid in self._seen

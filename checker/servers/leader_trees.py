@@ -1,10 +1,10 @@
-"""The trees that servers can have, told apart by their digests.
+"""The trees that servers can have, distinguished by their digests.
 
-Servers that share a history share a tree. Where a server's log keeps transactions that the
-ensemble went on without, a restart brings them back into its own tree, and from then on servers
-differ. `LeaderTrees` goes through history epoch by epoch with every tree that can have come of
-it, and finds out of the digest in a record which of them its leader had, and with it how much of
-the epoch before (see `checker.servers.tree_digest`).
+Servers with the same history have the same tree. If a server's log keeps transactions that the
+ensemble went on without, a restart brings them into that server's tree, which then differs from the
+others. `LeaderTrees` goes through the history epoch by epoch with every tree that can result from
+it. From the digest in a record it finds which of the trees its leader had, and so how much of the
+epoch before (see `checker.servers.tree_digest`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,19 +13,19 @@ from rumpus.checker.servers.tree_digest import Changes, DigestedTree
 from rumpus.checker.servers.txnlog import Txn
 
 Kept = frozenset[int]
-"""By what a tree differs from that of the history: zxids it has all the same."""
+"""The zxids that a tree contains although they are not in the history."""
 
 _MOST_TREES = 32
-"""More are not followed: where servers differ in so many ways, a leader's tree may fit none."""
+"""At most this many trees are followed. If more are possible, a leader's tree may fit none."""
 
 
 class LeaderTrees:
     """The tree of the history up to the end of some epoch, and its possible variants.
 
-    Within an epoch (between `enter` and `leave`) the trees go up and down its transactions.
-    Each fork doubles the variants, and most of them are soon equal again: the same sessions end in
-    all. Equal trees stay equal, so they share one object, and each transaction is applied to it
-    once.
+    Within an epoch (between `enter` and `leave`) the trees move forward and backward along its
+    transactions. Each fork doubles the number of variants, but most of them are soon equal again,
+    as the same sessions end in all. Equal trees stay equal. So they share one object, and each
+    transaction is applied to it once.
     """
 
     def __init__(self) -> None:
@@ -33,37 +33,37 @@ class LeaderTrees:
         self._walks: dict[Kept, _Walk] = {}
 
     def enter(self, txns: Sequence[Txn]) -> None:
-        """Begin an epoch of these proposals, its first and those that follow without a gap."""
+        """Begin an epoch with these proposals: its first, and those that follow without a gap."""
         for walk in self._walks.values():
             walk.to(0)
         walks = {id(tree): _Walk(tree, txns) for tree in self._trees.values()}
         self._walks = {kept: walks[id(tree)] for kept, tree in self._trees.items()}
 
     def cuts(self, probe: Txn) -> tuple[Kept, list[int]] | None:
-        """How many of the epoch's transactions the leader had who proposed a later one.
+        """How many of the epoch's transactions the leader of a later transaction had.
 
         Args:
-            probe: the first transaction with a digest after the epoch; none between the two
+            probe: the first transaction with a digest after the epoch; no transaction between
                 changed a znode.
 
         Returns:
             What its tree had kept, and the possible numbers, descending (several if the last
-            ones did not change a znode); None if it had none of the trees.
+            transactions did not change a znode); None if it had none of the trees.
         """
-        # A walk that fits nowhere goes through the whole epoch: the tree seen last is tried first.
+        # A walk that does not fit costs a pass over the epoch, so the last matching tree is first.
         latest = {id(walk): walk for walk in reversed(self._walks.values())}
         for walk in latest.values():
             if found := walk.fits(probe):
                 kept = next(kept for kept, other in self._walks.items() if other is walk)
-                # Trees that were seen lately are the last to be given up.
+                # Trees that matched most recently are the last to be dropped.
                 self._trees[kept] = self._trees.pop(kept)
                 return kept, found
         return None
 
     def kept_at(self, zxid: int, digest: int) -> Kept | None:
-        """What a tree with this digest has kept when all up to a zxid has been applied.
+        """What a tree has kept that has this digest after all transactions up to a zxid.
 
-        Between epochs, that is all that has been left; None if no tree fits.
+        Between epochs, after all epochs so far. None if no tree fits.
         """
         if not self._walks:
             fitting = (kept for kept, tree in self._trees.items() if tree.digest == digest)
@@ -79,14 +79,14 @@ class LeaderTrees:
 
         Args:
             cut: how many of its transactions are history.
-            dropped: what some servers' logs have of it beyond, in order; each server's.
+            dropped: for each server whose log has transactions beyond the cut, these in order.
         """
         for walk in self._walks.values():
             walk.to(cut)
         self._walks = {}
         self._share()
         for txns in dropped:
-            # Each variant before the tree it comes of: what was seen last stays the last.
+            # Each variant stands before its original, so that the last matching tree stays last.
             found: dict[Kept, DigestedTree] = {}
             changed: dict[int, DigestedTree] = {}
             for kept, tree in self._trees.items():
@@ -102,7 +102,7 @@ class LeaderTrees:
                 del self._trees[kept]
 
     def _share(self) -> None:
-        """Let trees that are equal be one."""
+        """Let equal trees share one object."""
         known: dict[int, list[DigestedTree]] = {}
         for kept, tree in self._trees.items():
             alike = known.setdefault(tree.digest, [])
@@ -118,7 +118,7 @@ def _applied(tree: DigestedTree, txns: Iterable[Txn]) -> DigestedTree:
 
 
 class _Walk:
-    """A tree going up and down the transactions of an epoch."""
+    """A tree that moves forward and backward along the transactions of an epoch."""
 
     def __init__(self, tree: DigestedTree, txns: Sequence[Txn]) -> None:
         self.tree = tree
@@ -137,7 +137,7 @@ class _Walk:
             self._undone.append(self.tree.revert(self._applied.pop()))
 
     def fits(self, probe: Txn) -> list[int]:
-        """After how many transactions the probe leads to its digest, descending."""
+        """The numbers of transactions after which the probe leads to its digest, descending."""
         found: list[int] = []
         for position in range(len(self.txns), -1, -1):
             self.to(position)

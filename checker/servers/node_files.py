@@ -1,6 +1,6 @@
-"""Read what one server left on its disk: its logs, its snapshots' names and its epochs.
+"""Reading one server's files: its logs, its snapshots' names and digests, and its epochs.
 
-The files may be anything that a stranger has put there (`checker.untrusted_file`).
+The files are untrusted (`checker.untrusted_file`).
 """
 
 import re
@@ -13,21 +13,25 @@ from rumpus.checker.servers.txnlog import CorruptLog, Known, LogFile, read_log
 from rumpus.checker.untrusted_file import open_regular, read_regular
 
 MOST_LOGGED = 1 << 30
-"""Bytes that are read of the logs of all servers together: five million transactions or more."""
+"""Bytes of logs that are read: at least five million transactions."""
 
 _LARGEST_NUMBER = 64  # bytes of a file with an epoch
 _END_OF_SNAPSHOT = b"\0\0\0\x01/"
 _DIGEST_OF_SNAPSHOT = Struct(">5sqiQq5s")
-"""The end of the tree, zxid, version and digest, and the checksum and end of these."""
+"""End of the tree, zxid, digest version, digest, and the checksum and end mark of the three."""
 
 
 @dataclass(frozen=True)
 class NodeFiles:
-    """What one server left on its disk.
+    """The contents of one server's files.
 
-    ``logs`` in order of their names' zxids; ``snapshots`` the zxids in (whole) snapshots' names;
-    ``digest`` of the tree in the newest of them, with the zxid it stood at, where it is told;
-    ``damage`` what could not be read, in words (the server may then have had more).
+    Attributes:
+        logs: in the order of the zxids in their names.
+        snapshots: the zxids in the names of complete snapshots.
+        current_epoch: None if there is no such file.
+        accepted_epoch: None if there is no such file.
+        damage: in words, what could not be read (the server may have had more then).
+        digest: of the tree in the newest snapshot, (zxid, digest); None if it has none.
     """
 
     logs: tuple[LogFile, ...] = ()
@@ -41,19 +45,19 @@ class NodeFiles:
 def read_node_directory(
     directory: Path, known: Known | None = None, most: int = MOST_LOGGED
 ) -> NodeFiles:
-    """Read the files of one server: ``<directory>/version-2/`` as gathered.
+    """Read the files of one server in ``<directory>/version-2/``.
 
-    A snapshot that the server would not load, half written, counts for nothing. A log that the
-    server would refuse is reported in ``damage``; its records before the damage are kept.
+    A half-written snapshot, which the server would not load, is ignored. A log that the server
+    would refuse is reported in ``damage``; its records before the damage are kept.
 
     Args:
-        directory: the server's.
-        known: what was read of other servers, as `read_log` takes it.
-        most: bytes that the records of its logs may take.
+        directory: the server's directory.
+        known: payloads that were read from other servers' logs; see `read_log`.
+        most: bytes that the records of its logs may take together.
 
     Raises:
         OSError: the directory or a file in it cannot be read.
-        UnfitFile: one is a pipe, a device or a directory, or too large.
+        UnfitFile: a file is a pipe, a device or a directory, or too large.
         ValueError: an epoch file does not hold a number.
     """
     files = directory / "version-2"
@@ -79,14 +83,14 @@ def read_node_directory(
 
 
 def _named(files: Path, kind: str) -> Iterator[tuple[int, Path]]:
-    """The zxids in the names of logs or snapshots; files still being written are left out."""
+    """Logs or snapshots with the zxids in their names; files still being written are left out."""
     for path in files.glob(f"{kind}.*"):
         if found := re.fullmatch(kind + r"\.([0-9a-f]{1,16})(\.gz|\.snappy)?", path.name):
             yield int(found[1], 16), path
 
 
 def _is_whole(snapshot: Path) -> bool:
-    """Whether a server would load it: it ends in the string "/", unless it is compressed."""
+    """Whether a server would load it: it is compressed, or ends in the string "/"."""
     if snapshot.suffix in {".gz", ".snappy"}:
         return True
     with open_regular(snapshot) as file:
@@ -96,7 +100,7 @@ def _is_whole(snapshot: Path) -> bool:
 
 
 def _digest_of(snapshot: Path) -> tuple[int, int] | None:
-    """At which zxid the tree in a snapshot stood, and its digest; None if it does not tell.
+    """The zxid of the tree in a snapshot, and its digest; None if the snapshot has none.
 
     A server that got its tree from the leader and has not changed it yet writes zeros.
     """
@@ -121,10 +125,10 @@ def _number(path: Path) -> int | None:
 
 
 def epoch(zxid: int) -> int:
-    """The leader's epoch: the high half of a zxid."""
+    """The leader's epoch: the high 32 bits of a zxid."""
     return zxid >> 32
 
 
 def counter(zxid: int) -> int:
-    """The position within the epoch, from 1: the low half of a zxid."""
+    """The position within the epoch, from 1: the low 32 bits of a zxid."""
     return zxid & 0xFFFF_FFFF

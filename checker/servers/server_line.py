@@ -1,4 +1,4 @@
-"""One server's files as a line of zxids, and words and positions for zxids."""
+"""One server's files as a sorted list of zxids."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from rumpus.checker.servers.txnlog import Txn
 
 @dataclass
 class ServerLine:
-    """One server's files as a line of zxids: its records and the snapshots not among them.
+    """One server's files as a line: the sorted zxids of its records and of its snapshots.
 
-    After a zxid in ``breaks`` a file ends in a broken record: what follows it in the next
-    file may not be what followed it in time.
+    After a zxid in ``breaks`` a log ends in a broken record, so the first record of the next log
+    need not be the next one in time.
     """
 
     name: str
@@ -26,12 +26,12 @@ class ServerLine:
     current_epoch: int
     known_to_end: bool
     kept: Kept | None = None
-    """What the tree in its newest snapshot has beyond the history; None if that is not known."""
+    """What the tree in its newest snapshot has kept; None if that is not known."""
 
     def may_have(self, dropped: int, since: int) -> bool:
-        """Whether its tree has, or has after a restart, what epoch ``since`` began without.
+        """Whether its tree has, or will have after a restart, what epoch ``since`` began without.
 
-        Who has not entered that epoch will have to give up what it has beyond.
+        A server that has not entered that epoch loses the transaction when it enters.
         """
         if max(self.current_epoch, epoch(self.tail)) < since:
             return False
@@ -47,7 +47,7 @@ class ServerLine:
         return self.line[-1] if self.line else 0
 
     def ends_in(self, e: int) -> int | None:
-        """The cut of epoch ``e`` in this server's history, by its tail alone."""
+        """The cut of epoch ``e`` in this server's history; None if its tail is of a later one."""
         if epoch(self.tail) == e:
             return counter(self.tail)
         return 0 if epoch(self.tail) < e else None
@@ -56,7 +56,7 @@ class ServerLine:
 def line_of(
     name: str, files: NodeFiles, proposals: dict[int, Txn], reasons: list[str]
 ) -> ServerLine:
-    """Enter a server's records among the proposals, and lay its files out as a line."""
+    """A server's files as a line; adds its records to ``proposals`` and problems to ``reasons``."""
     records: set[int] = set()
     breaks: set[int] = set()
     last = 0
@@ -98,6 +98,6 @@ def position(zxids: list[int], e: int) -> int:
 
 
 def span_of(e: int, counters: list[int]) -> str:
-    """Zxids in words: how many, from where to where."""
+    """Zxids in words: how many, the first and the last."""
     first, last = (f"0x{e << 32 | k:x}" for k in (counters[0], counters[-1]))
     return first if len(counters) == 1 else f"{len(counters)} transactions, {first} to {last}"

@@ -1,12 +1,11 @@
-"""What the servers know to have happened, from their transaction logs.
+"""What was committed, and when each session and znode began and ended, by the transaction logs.
 
 `merge` takes the files of every server, keeps what was committed (`checker.servers.commitment`
-argues what that is), and replays it into the lives of sessions and znodes: when each began and
-ended in the one order that all servers share, the order of zxids. Times are the leader's wall
-clock, one clock within an epoch and another one after a change of leader.
+explains how), and replays it in the order of zxids. Times come from the leader's wall clock. Times
+of different epochs may come from different clocks.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -19,23 +18,27 @@ from rumpus.checker.servers.node_files import NodeFiles, epoch
 from rumpus.checker.servers.txnlog import Txn, session_hex
 
 TRUE_TIMES = "true-times.json"
-"""Beside the servers' directories, where their clocks were wrong on purpose: zxid -> ms."""
+"""Name of a JSON file beside the servers' directories: zxid -> true time in ms since 1970.
+
+The harness writes it if a fault has set the servers' clocks wrong.
+"""
 
 Ending = Literal["deleted", "multi", "closed", "expired", "reaped", "unlogged"]
 """How a znode ended.
 
-``deleted`` by a client, alone or inside a ``multi``; with its owner's session, which was
-``closed`` by its client or ``expired``; ``reaped`` by the server (containers and TTL);
-``unlogged``: it was created anew, and its deletion is in no log at hand.
+``deleted``: by a client. ``multi``: by a client inside a multi. ``closed``, ``expired``: with its
+owner's session, which the client closed or which expired. ``reaped``: by the server (containers and
+TTL nodes). ``unlogged``: it was created again, but its deletion is missing in the logs; then the
+time of its end is that of the new creation, which is later than the true one.
 """
 
 
 class SessionLife(msgspec.Struct, frozen=True, gc=False):
     """A session from its createSession to its closeSession.
 
-    ``opened_*`` and ``timeout_ms`` (as negotiated at the start; later reconnects do not show)
-    are None when its createSession is in no log at hand; ``closed_*`` when it lived to the end
-    of the logs. ``expired``: a server closed it, not its client.
+    ``opened_*`` and ``timeout_ms`` (as negotiated at the start; later changes are not logged)
+    are None if its createSession is in no log at hand; ``closed_*`` are None if it lived to the
+    end of the logs. ``expired``: the closeSession came from a server, not from the client.
     """
 
     session: str
@@ -48,12 +51,12 @@ class SessionLife(msgspec.Struct, frozen=True, gc=False):
 
 
 class ZnodeLife(msgspec.Struct, frozen=True, gc=False):
-    """A znode from its creation to its deletion; a path created anew begins another life.
+    """A znode from its creation to its deletion; a path that is created again begins another life.
 
-    ``data`` is what it was created with. ``owner`` is the session of an ephemeral,
-    ``created_by`` the session that asked for it. ``deleted_*`` and ``how`` are None when it
-    lived to the end of the logs; ``deleted_by`` is the session that asked for it or ended,
-    None for the server's own doing.
+    ``data`` is what it was created with. ``owner`` is the session of an ephemeral node,
+    ``created_by`` the session that requested the creation. ``deleted_*`` and ``how`` are None if
+    it lived to the end of the logs. ``deleted_by`` is the session that requested the deletion, or
+    whose end caused it; None if the server deleted it by itself, or if that is not known.
     """
 
     path: str
@@ -70,7 +73,7 @@ class ZnodeLife(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """The committed transactions of one leader: first and last, with the leader's clock."""
+    """The first and last committed transaction of one leader, with times of the leader's clock."""
 
     number: int
     first_zxid: int
@@ -80,15 +83,17 @@ class Epoch:
 
 
 class ServerTruth:
-    """What was committed, and what came of it.
+    """What was committed, and the lives of sessions and znodes that result.
 
     Attributes:
-        committed: history, in order of zxid; refused requests are in it as ``error``.
-        discarded: proposals that no future contains.
-        uncertain: proposals whose fate the files at hand do not tell.
-        forked: proposals that the ensemble went on without, but some server may not have.
-        reasons: in plain words, what is missing or contradictory; empty when all is clear.
-        notes: the same, why something is uncertain or forked.
+        committed: the transactions in order of zxid. Requests that the servers refused are among
+            them, as transactions named ``error``.
+        discarded: proposals that were not committed and never will be.
+        uncertain: proposals of which the files do not tell whether they were committed.
+        forked: proposals that the ensemble did not commit, but that some server has applied to its
+            data tree, or may apply after a restart.
+        reasons: what is missing or contradictory in the files, in words; empty if nothing is.
+        notes: why proposals are uncertain or forked, in words.
     """
 
     def __init__(self, commitment: Commitment) -> None:
@@ -100,24 +105,30 @@ class ServerTruth:
         self.notes = list(commitment.notes)
 
     def contested(self) -> frozenset[str]:
-        """Paths of znodes that proposals touched which did not become history for certain."""
+        """Paths of the znodes that uncertain and forked proposals changed."""
         return touched(txn for each in self.uncertain + self.forked for txn in each.effects)
 
     def sessions(self) -> dict[str, SessionLife]:
-        """Session id in hex -> its life, in order of opening."""
+        """Session id (hexadecimal) -> its life, in order of its first record in the logs.
+
+        Sessions of which neither the createSession nor the closeSession is logged are left out.
+        """
         return dict(self._replayed.sessions)
 
-    def znodes(self, path_prefix: str = "/") -> list[ZnodeLife]:
-        """The lives of a znode and all below it, in order of creation."""
-        below = path_prefix.rstrip("/") + "/"
+    def znodes(self, root: str = "/") -> list[ZnodeLife]:
+        """The lives of all znodes below a znode, in order of creation; its own, too.
+
+        With a slash at its end (``/lock/``) ``root`` means only what is below.
+        """
+        below = root.rstrip("/") + "/"
         return [
             life
-            for life in self._replayed.znodes
-            if life.path.startswith(below) or life.path == path_prefix
+            for life in self._replayed.lives
+            if life.path.startswith(below) or life.path == root
         ]
 
     def epochs(self) -> dict[int, Epoch]:
-        """Epoch -> what its leader got committed. Leaders that committed nothing are absent."""
+        """Epoch -> its committed transactions. Epochs without any are absent."""
         found: dict[int, Epoch] = {}
         for number, group in groupby(self.committed, key=lambda txn: epoch(txn.zxid)):
             txns = tuple(group)
@@ -131,7 +142,7 @@ class ServerTruth:
 
 
 def touched(effects: Iterable[Txn]) -> frozenset[str]:
-    """Paths of the znodes that these name, one by one or as what goes with a session."""
+    """Paths of the znodes that these change, including those deleted with a session."""
     named = (path for txn in effects for path in (txn.path, *(txn.paths or ())))
     return frozenset(path for path in named if path is not None)
 
@@ -141,16 +152,16 @@ def merge(
     ensemble_size: int | None = None,
     true_times: Mapping[int, int] | None = None,
 ) -> ServerTruth:
-    """Join the files of all servers into one history.
+    """Merge the files of all servers into one history.
 
     Args:
         nodes: name -> files of each voting server at hand.
-        ensemble_size: how many voting servers there are; as many as ``nodes`` by default.
-        true_times: zxid -> milliseconds since 1970, in place of what a leader's clock said that
-            was wrong on purpose.
+        ensemble_size: number of voting servers; by default the number of ``nodes``.
+        true_times: zxid -> milliseconds since 1970; replaces the times of leaders whose clocks
+            were set wrong by a fault.
     """
     commitment = decide(nodes, ensemble_size)
-    # Not before all is decided: digests of trees are over the times as they were logged.
+    # Only after the decision, because the digests of trees include the times as logged.
     times = true_times or {}
     return ServerTruth(
         replace(
@@ -164,7 +175,7 @@ def merge(
 
 
 def _settled(txns: tuple[Txn, ...], true_times: Mapping[int, int]) -> tuple[Txn, ...]:
-    """Transactions at their true times, without digests, which have done their work."""
+    """Transactions with their true times, and without the digests, which are needed no more."""
     return tuple(
         msgspec.structs.replace(
             txn,
@@ -181,16 +192,12 @@ class _Replay:
 
     def __init__(self, committed: tuple[Txn, ...]) -> None:
         self.sessions: dict[str, SessionLife] = {}
-        self._lives: list[ZnodeLife] = []
+        self.lives: list[ZnodeLife] = []
         self._alive: dict[str, int] = {}
         self._owned: dict[str, dict[str, None]] = {}
         for txn in committed:
             for effect in txn.effects:
                 self._apply(effect, in_multi=txn.name == "multi")
-
-    @property
-    def znodes(self) -> Iterator[ZnodeLife]:
-        return iter(self._lives)
 
     def _apply(self, txn: Txn, *, in_multi: bool) -> None:
         session = session_hex(txn.session)
@@ -213,28 +220,28 @@ class _Replay:
         owner = session if txn.ephemeral else None
         if owner:
             self._owned.setdefault(owner, {})[path] = None
-        self._alive[path] = len(self._lives)
-        self._lives.append(ZnodeLife(path, txn.zxid, txn.time_ms, session, owner, txn.data))
+        self._alive[path] = len(self.lives)
+        self.lives.append(ZnodeLife(path, txn.zxid, txn.time_ms, session, owner, txn.data))
 
     def _delete(self, txn: Txn, path: str | None, how: Ending, by: str | None) -> None:
         at = self._alive.pop(path or "", None)
         if at is None:
             return
-        life = self._lives[at]
-        self._lives[at] = msgspec.structs.replace(
+        life = self.lives[at]
+        self.lives[at] = msgspec.structs.replace(
             life, deleted_zxid=txn.zxid, deleted_ms=txn.time_ms, deleted_by=by, how=how
         )
         if life.owner:
             self._owned[life.owner].pop(life.path)
 
     def _close(self, txn: Txn, session: str) -> None:
-        expired = txn.cxid == 0
-        # The record lists the session's ephemerals; what a server still has of it goes too.
+        expired = txn.cxid == 0  # no client's request
+        # Servers also delete ephemeral nodes of the session that the record does not list.
         for path in [*(txn.paths or ()), *self._owned.get(session, ())]:
             self._delete(txn, path, "expired" if expired else "closed", session)
         opened = self.sessions.get(session) or SessionLife(session, None, None, None)
         if opened.closed_zxid is not None:
-            return  # it had ended already: a client closes what a server expires
+            return  # it had ended already: the client and a server can both close it
         self.sessions[session] = msgspec.structs.replace(
             opened, closed_zxid=txn.zxid, closed_ms=txn.time_ms, expired=expired
         )

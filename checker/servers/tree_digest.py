@@ -1,12 +1,12 @@
 """The digest of a server's tree, as ZooKeeper 3.6 and later log it with every transaction.
 
-The digest is the sum, modulo 2**64, of a CRC-32 of every znode: of its path, its data and its
-persisted stat (``DigestCalculator`` version 2). A leader computes it from its own tree and sends
-it with the proposal, so that it stands in every server's log: each record tells of the whole
-tree of the leader that proposed it, and two histories that differ in any change of a znode
-have different digests (but for one chance in 2**32 or so: the sum is no cryptographic hash).
+The digest is the sum, modulo 2**64, of the CRC-32 of each znode's path, data and persisted stat
+(``DigestCalculator`` version 2). A leader computes it from its own tree and sends it with the
+proposal, so every server's log has it. So each record identifies the whole tree of the leader that
+proposed it. Two histories that differ in a change of a znode have different digests, except with a
+probability of about 2**-32 (the sum is no cryptographic hash).
 
-Paths under ``/zookeeper/`` do not count; they are changed by each server for itself.
+Paths under ``/zookeeper/`` do not count, because each server changes them by itself.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _TTL = -(1 << 56)
 
 
 class _Znode(msgspec.Struct, frozen=True, gc=False):
-    """Data and persisted stat; ``cversion`` counts the creations of children."""
+    """A znode's data and persisted stat; ``cversion`` counts the creations of children."""
 
     data: bytes | None = b""
     czxid: int = 0
@@ -40,18 +40,18 @@ class _Znode(msgspec.Struct, frozen=True, gc=False):
 
 
 Changes = list[tuple[str, _Znode | None, int]]
-"""What stood where a transaction changed the tree, and its share of the digest; in the order of
-the changes."""
+"""What a transaction replaced, in the order of its changes: path, the znode before (None: there was
+none), and that znode's part of the digest."""
 
 
 class DigestedTree:
-    """A tree of znodes with its digest, to which transactions are applied and taken back.
+    """A tree of znodes with its digest, to which transactions can be applied and reverted.
 
-    Begins as a new server's tree. A change that does not fit the tree (a znode that is there
-    already, or that is not) is left out, as a server does when it replays its log.
+    It begins as the tree of a new server. A change that does not fit the tree (creating a znode
+    that exists, changing one that does not) is ignored, as a server does when it replays its log.
 
     Attributes:
-        digest: of the tree as it stands, from 0 to 2**64 - 1.
+        digest: of the current tree, from 0 to 2**64 - 1.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class DigestedTree:
             self._set(path, _Znode(), [])
 
     def copy(self) -> "DigestedTree":
-        """The same tree, to be changed on its own."""
+        """An independent copy of the tree."""
         other = DigestedTree()
         other._znodes = self._znodes.copy()
         other._shares = self._shares.copy()
@@ -70,25 +70,26 @@ class DigestedTree:
         return other
 
     def equals(self, other: "DigestedTree") -> bool:
-        """Whether all znodes are the same, and will be after the same transactions."""
+        """Whether all znodes are equal, so that they stay equal under the same transactions."""
         return self.digest == other.digest and self._znodes == other._znodes  # noqa: SLF001 - its own class
 
     def apply(self, txn: Txn) -> Changes:
-        """Apply a transaction; what is returned takes it back by `revert`."""
+        """Apply a transaction; `revert` of the result undoes it."""
         changes: Changes = []
         for effect in txn.effects:
             self._apply(effect, changes)
         return changes
 
     def revert(self, changes: Changes) -> Changes:
-        """Take back the last transaction that was applied; what is returned applies it again."""
+        """Undo the last transaction that was applied; `revert` of the result applies it again."""
         return [(path, *self._put(path, znode, share)) for path, znode, share in reversed(changes)]
 
     def leads_to(self, txn: Txn) -> bool:
         """Whether a leader with this tree can have proposed a transaction with its digest.
 
-        A leader numbers versions from its own tree. Where a znode is set again and again they tell
-        more than the digest: it does not depend on what a ``setData`` replaces.
+        The versions in the transaction must also be the next ones in this tree. If a znode is set
+        repeatedly they tell more than the digest, which does not depend on the data that a
+        ``setData`` replaces.
         """
         changes: Changes = []
         numbered = True
@@ -108,7 +109,7 @@ class DigestedTree:
         return txn.version == before + 1
 
     def _put(self, path: str, znode: _Znode | None, share: int) -> tuple[_Znode | None, int]:
-        """Set or remove a znode; what stood there before."""
+        """Set or remove a znode; returns what was there before."""
         before, had = self._znodes.pop(path, None), self._shares.pop(path, 0)
         if znode is not None:
             self._znodes[path], self._shares[path] = znode, share

@@ -1,9 +1,9 @@
-"""Read ZooKeeper's transaction logs: bytes to records.
+"""Parsing ZooKeeper's transaction logs.
 
-A log file (``version-2/log.<first zxid in hex>``) is, all integers big-endian::
+The layout of a log file (``version-2/log.<first zxid in hex>``); all integers are big-endian::
 
     "ZKLG"  int version (2)  long dbid                       the file header, 16 bytes
-    long Adler-32 of payload  int length  payload  0x42 'B'  a record, again and again
+    long Adler-32 of payload  int length  payload  0x42 'B'  a record, repeated
     zeros                                                    preallocated space
 
 A payload is the transaction's header (long session, int cxid, long zxid, long time, int type),
@@ -13,8 +13,8 @@ elements, -1 for null. The layout is ZooKeeper 3.8's
 (``FileTxnLog``, ``SerializeUtils``, ``zookeeper.jute``); older layouts that 3.8 still reads are
 read here too.
 
-Damage is treated as the server treats it. A partial last record was left by a crash and is dropped.
-A complete record that is wrong stops the server from starting, and raises `CorruptLog` here.
+Damage is treated as the server treats it. A partial last record, left by a crash, is ignored. A
+complete record that is wrong prevents the server from starting, and raises `CorruptLog` here.
 
 A log holds *proposals*, not commits: see `checker.servers.commitment`.
 """
@@ -50,11 +50,11 @@ _OPEN_ACL = bytes.fromhex("00000001 0000001f 00000005") + b"world\0\0\0\x06anyon
 
 
 class CorruptLog(ValueError):  # noqa: N818 - says what the file is
-    """A log that the server itself would refuse to start on.
+    """A log on which the server itself would refuse to start.
 
     Attributes:
         name: the file, as given to `parse_log`.
-        offset: where in the file the offending record (or header) begins, in bytes.
+        offset: where in the file the wrong record (or header) begins, in bytes.
         txns: the records before it.
     """
 
@@ -68,8 +68,8 @@ class CorruptLog(ValueError):  # noqa: N818 - says what the file is
 class Txn(msgspec.Struct, frozen=True, gc=False):
     """One transaction as proposed by a leader.
 
-    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` prints it), and ``cxid`` the
-    client's request number; either is 0 where a server acted by itself. ``time_ms`` is the
+    ``session`` is ZooKeeper's signed 64-bit id (`session_hex` formats it), and ``cxid`` the
+    client's request number; either is 0 if a server acted by itself. ``time_ms`` is the
     leader's wall clock in milliseconds since 1970. ``name`` is the type in words: create,
     create2, createContainer, createTTL, delete, deleteContainer, setData, reconfig, setACL,
     check, createSession, closeSession, multi, error.
@@ -80,9 +80,9 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
     ``ttl_ms``; ``timeout`` (createSession, ms); ``paths`` (closeSession: the ephemerals it
     removes, None in logs from before 3.6, where it removes what the session owns);
     ``ops`` (multi: its parts, each with the header of the whole); ``error`` (a negative code
-    of ``KeeperException``: a request that was refused and yet took a zxid; in a failed multi,
+    of ``KeeperException``: a request that was refused but got a zxid; in a failed multi,
     the part that failed and each part after it); ``digest`` (of the leader's tree after the
-    transaction, as `checker.servers.tree_digest` computes it; None where the record has none).
+    transaction, as `checker.servers.tree_digest` computes it; None if the record has none).
     """
 
     zxid: int
@@ -105,7 +105,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def effects(self) -> "tuple[Txn, ...]":
-        """The transactions that it applies: itself, a multi's parts, or none if refused."""
+        """The transactions that it applies: itself, a multi's parts, or none if it was refused."""
         if self.name == "error":
             return ()
         if self.name != "multi":
@@ -121,7 +121,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
         """Whether two servers' records can be of the same proposal.
 
         When ZooKeeper 3.8 applies a refused multi, it turns the parts before the failing one into
-        errors (``DataTree.processTxn``), in the very object that another thread is about to log.
+        errors (``DataTree.processTxn``), in the same object that another thread is about to log.
         So some servers log these parts as they were proposed, others as errors whose code is the
         part's first bytes. The parts take no effect either way.
         """
@@ -137,7 +137,7 @@ class Txn(msgspec.Struct, frozen=True, gc=False):
 
 
 Known = dict[bytes, Txn]
-"""Payload -> its transaction. All servers log the same payloads; each is parsed and kept once."""
+"""Payload -> its transaction. All servers log the same payloads, so each is parsed only once."""
 
 
 class LogFile(msgspec.Struct, frozen=True):
@@ -281,7 +281,7 @@ def _skip_acl(body: bytes, at: int) -> int:
 
 
 def _digest(body: bytes, at: int) -> int | None:
-    """The tree's digest behind the body; None if there is none, or one of another version."""
+    """The tree's digest after the body; None if there is none, or one of another version."""
     if len(body) - at != _DIGEST.size:
         return None
     version, digest = _DIGEST.unpack_from(body, at)

@@ -1,1 +1,1 @@
-"""ZooKeeper's own promises, held against operations on plain znodes."""
+"""Checks of ZooKeeper's own guarantees, on histories of operations on plain znodes."""

@@ -1,8 +1,9 @@
-"""Access control lists: who may is never refused, and who may not is never served.
+"""Whether ZooKeeper carries out exactly the operations that access control lists (ACLs) allow.
 
-"ZooKeeper Programmer's Guide, ZooKeeper access control using ACLs". A znode is made once with a
-list, and its list is replaced at most once. A write meets the list that is in force. A read may be
-answered by a server that is behind, so that after a replacement either list may decide.
+"ZooKeeper Programmer's Guide, ZooKeeper access control using ACLs". Each znode is created once with
+an ACL, and its ACL is replaced at most once. A write is checked against the ACL in force. A read
+may be answered by a server that lags behind, so after a replacement either ACL may have been
+applied.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from rumpus.checker.history import History, Operation
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 NO_AUTHORITY = "no authority"
-"""The error of an operation that a list was said to forbid."""
+"""The error of an operation that ZooKeeper refused because of the ACL (``NoAuth``)."""
 
 EVERY_ADDRESS = "0.0.0.0/0"
 
@@ -27,30 +28,34 @@ NEEDED: Final[Mapping[str, int]] = {
     "prune": DELETE,
     "allow": ADMIN,
 }
-"""What an operation on a node asks of the node's list."""
+"""Operation -> the permission that the node's ACL must grant for it."""
 
 WRITES = frozenset({"set", "grow", "prune", "allow"})
 
 List = Sequence[tuple[int, str, str]]
+"""An ACL: entries of (permissions, scheme, id)."""
 
 
 @dataclass
 class Guarded:
-    """A node: what made it, and what replaced its list, if anything may have."""
+    """A node: the operation that created it, and the one that replaced its ACL, if there is one.
+
+    Operations of unknown outcome count.
+    """
 
     made: Operation
     replaced: Operation | None = None
 
 
 def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
-    """Hold what was served and refused against the lists.
+    """Compare what ZooKeeper carried out and refused with what the ACLs allow.
 
-    Operations have a ``name``; ``make`` and ``allow`` have an ``acl`` of [permissions, scheme, id].
-    ``read`` and ``list`` of a child (``child`` is its name) meet the child's own list, which allows
-    everything.
+    Every operation has the ``name`` of a node; ``make`` and ``allow`` have an ``acl``, a list of
+    [permissions, scheme, id]. ``read`` and ``list`` of a child (``child`` is its name) are checked
+    against the child's own ACL, which allows everything.
 
     Args:
-        history: of the run.
+        history: the run.
         users: client -> its id of the scheme ``digest``. Every client has an IPv4 address.
 
     Cost: O(n).
@@ -82,9 +87,9 @@ def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
         if (done.type == "ok") in allowed:
             continue
         kind, words = (
-            ("unauthorised-access", "was served, and its list forbids it")
+            ("unauthorised-access", "was carried out, although the ACL forbids it")
             if done.type == "ok"
-            else ("refused-access", "was refused, and its list allows it")
+            else ("refused-access", "was refused, although the ACL allows it")
         )
         what = f"{call.value['name']}/{call.value['child']}" if of_child else call.value["name"]
         result.anomalies.append(
@@ -106,7 +111,7 @@ def check_access(history: History, users: Mapping[int, str]) -> CheckResult:
 def _in_force(
     history: History, node: Guarded, pair: Operation, users: Mapping[int, str]
 ) -> list[List]:
-    """The lists that may have decided an operation on a node."""
+    """The ACLs that may have been applied to an operation on a node."""
     first = _resolved(history, node.made, users)
     replaced = node.replaced
     assert pair.completion is not None
@@ -119,7 +124,7 @@ def _in_force(
 
 
 def _resolved(history: History, pair: Operation, users: Mapping[int, str]) -> List:
-    """A list with the user that it was asked for in place of the scheme ``auth``."""
+    """The ACL that an operation sets; the scheme ``auth`` stands for the user who asked."""
     user = users[history.caller(pair)]
     return [
         (permissions, "digest", user) if scheme == "auth" else (permissions, scheme, name)

@@ -1,4 +1,4 @@
-"""Ephemeral znodes and their sessions: neither outlives the other, nor goes before it."""
+"""Whether ephemeral znodes exist exactly as long as their sessions, unless they are removed."""
 
 from typing import Generic, NamedTuple, TypedDict, TypeVar
 
@@ -9,28 +9,28 @@ from rumpus.checker.servers.server_truth import ServerTruth
 from rumpus.checker.verdict import Anomaly, CheckResult
 
 SLACK_NS = 50_000_000
-"""By how much the servers' times and the run's may differ; also for a session's last moments."""
+"""Tolerance (ns) when a server's time is compared with a time of the run."""
 
 
 Name = TypeVar("Name", bound=str)
 
 
 class Made(TypedDict, Generic[Name]):
-    """The answer of a create: the node, and the session that it lives with."""
+    """The result of a ``create``: the node, and the session that owns it."""
 
     name: Name
     session: str
 
 
 class Looked(TypedDict, Generic[Name]):
-    """The answer of a look: the nodes' sessions (none: not ephemeral), and the one that looked."""
+    """The result of a ``look``: each node's owner (None: not ephemeral) and the own session."""
 
     owners: dict[Name, str | None]
     session: str
 
 
 class Standing(NamedTuple):
-    """A node that was made, and that nobody who may has been asked to remove."""
+    """A node that was created, and that its creator has not tried to remove."""
 
     name: str
     session: str
@@ -41,19 +41,20 @@ class Standing(NamedTuple):
 def check_ephemerals(
     history: History, truth: ServerTruth | None = None, clock: WallClock | None = None
 ) -> CheckResult:
-    """Hold what clients saw of each other's nodes against the lives of their sessions.
+    """Compare the ephemeral nodes that clients saw with the lifetimes of the sessions.
 
     A ``look`` -> {owners: {name: session}, session} shows everything that was committed before
-    its call, and so does a create that succeeds, of its name. So a node must be in it that was
-    made before, if its session lived on and its client had not begun to remove it; and none may be
-    in it whose session had ended before. Both need a write in their own session, which the servers
-    must refuse if that session had ended before the call.
+    its call. A successful create shows the same for its own name. So a look must show a node that
+    was created before the call, if the session lived on and the client had not begun to remove the
+    node. It must not show a node whose session had ended before the call. Both operations include
+    a write in their own session, which the servers must refuse if that session had ended before
+    the call.
 
     Args:
         history: with ``create`` {name} -> {name, session}, ``remove`` {name}, ``look``.
-        truth: tells when sessions ended; without it a session is known to have lived until it was
-            last asked something that was answered.
-        clock: lays the servers' times on the run's.
+        truth: tells when sessions ended. Without it, a session is only known to have lived until
+            the call of its last operation that succeeded.
+        clock: converts the servers' times to the run's clock.
 
     Cost: O(n) for a bounded number of names.
     """
@@ -112,7 +113,7 @@ NEVER = 2**63
 
 
 def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
-    """When each session ended on the run's clock; `NEVER` for those that lived on."""
+    """Session -> when it ended, on the run's clock; `NEVER` if it did not."""
     if truth is None or clock is None:
         return {}
     return {
@@ -123,7 +124,7 @@ def _ends(truth: ServerTruth | None, clock: WallClock | None) -> dict[str, int]:
 
 
 def _last_answers(history: History) -> dict[str, int]:
-    """When the last call began that was answered in each session: it lived at least until then."""
+    """Session -> the call of its last successful operation: it lived at least until then."""
     found: dict[str, int] = {}
     for call, done in history.operations():
         if done is not None and done.type == "ok" and call.f in ("create", "look"):
@@ -141,8 +142,8 @@ def _early(node: Standing, look: Operation, instead: str | None, history: Histor
     return anomaly_of(
         history,
         "early-removal",
-        f"{node.name}, which c{node.client} had made in session {node.session}, {found} though "
-        "that session lived on and nobody who may had removed it",
+        f"{node.name}, which c{node.client} had created in session {node.session}, {found}, "
+        "although that session lived on and its client had not tried to remove the node",
         node.create,
         look,
     )
@@ -153,8 +154,8 @@ def _revived(pair: Operation, done: Op, session: str, ended: int, history: Histo
     return Anomaly(
         kind="revived-session",
         description=(
-            f"a {pair.invoke.f} in session {session} was answered, called {since:.2f} s after the "
-            "servers had ended that session"
+            f"a {pair.invoke.f} in session {session} succeeded, although it was called "
+            f"{since:.2f} s after the servers had ended that session"
         ),
         ops=pair.indices,
         clients=[history.caller(pair)],
@@ -170,7 +171,7 @@ def _lingering(look: Operation, done: Op, ends: dict[str, int], history: History
             why = "is not ephemeral"
         elif ends.get(session, NEVER) + SLACK_NS < look.invoke.time:
             since = (look.invoke.time - ends[session]) / 1e9
-            why = f"was there {since:.2f} s after the end of its session {session}"
+            why = f"still existed {since:.2f} s after its session {session} had ended"
         else:
             continue
         found.append(anomaly_of(history, "lingering-ephemeral", f"{name} {why}", look))

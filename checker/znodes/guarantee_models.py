@@ -1,4 +1,4 @@
-"""ZooKeeper's promises as models: which of them are decided together, and their witnesses."""
+"""Models of ZooKeeper's guarantees: which are decided together, and minimal witnesses."""
 
 from collections.abc import Callable, Hashable, Sequence
 
@@ -21,7 +21,7 @@ def sessions_without_syncs(operations: ZnodeOperations) -> Decision | None:
 
 
 SEQUENTIAL: tuple[Guarantee, ...] = (check_zxid_order, check_znode_data, sessions_without_syncs)
-"""One order of all transactions, in which everybody's reads take their place."""
+"""There is one order of all transactions, and each session's reads follow it."""
 
 SESSION: tuple[Guarantee, ...] = (
     check_zxid_order,
@@ -29,21 +29,21 @@ SESSION: tuple[Guarantee, ...] = (
     check_session_order,
     check_watch_events,
 )
-"""All that ZooKeeper promises to a session."""
+"""All that ZooKeeper guarantees to a session: `SEQUENTIAL`, syncs, and watch events."""
 
 
 def decide_guarantees(
     table: OperationTable, guarantees: Sequence[Guarantee], budget: Budget
 ) -> Decision:
-    """Whether all guarantees hold; if not, the first that does not says why.
+    """Whether all guarantees hold. A refusal explains the first guarantee that does not.
 
     Args:
-        table: all znodes together (zxids order them all).
-        guarantees: in the order in which they are looked at.
-        budget: for making the witness minimal.
+        table: the operations on all znodes (zxids order all of them).
+        guarantees: checked in this order.
+        budget: time for making the witness minimal.
 
     Raises:
-        WrongOperations: something acknowledged says no zxid.
+        WrongOperations: an acknowledged operation has no zxid.
     """
     decision = _first_refusal(ZnodeOperations(table), guarantees)
     if decision is None:
@@ -59,9 +59,10 @@ def _first_refusal(operations: ZnodeOperations, guarantees: Sequence[Guarantee])
 def _minimal(
     table: OperationTable, guarantees: Sequence[Guarantee], decision: Decision, budget: Budget
 ) -> Decision:
-    """The refusal by as few of its operations as contradict each other.
+    """The refusal, with a minimal set of operations that contradict each other.
 
-    They may contradict another guarantee than all did: then that says why.
+    A smaller set may violate another guarantee than the whole did; the explanation is then of
+    that guarantee.
     """
     assert decision.witness is not None
     found = decision.witness.operations
@@ -110,13 +111,13 @@ _FUNCTIONS = {
     "create": _WRITE,
     "read": _READ,
     "watch": f"a read that leaves a watch: {_READ}",
-    "event": "{key} -> nothing, or {zxid}: the watch's event arrived",
-    "sync": "-> nothing; false if no quorum is known to have lived all the time",
+    "event": "{key} -> null, or {zxid}: the watch's event arrived",
+    "sync": "-> null; false if it is not known that a quorum was alive all the time",
 }
 
 SEQUENTIAL_CONSISTENCY = ModelEntry(
     name="sequential-consistency",
-    summary="ZooKeeper's order: writes linearizable by zxid, each session's view goes forward",
+    summary="writes are linearizable in the order of zxids, and no session sees the state go back",
     runs="`register` and `watch`",
     functions={**_FUNCTIONS, "event": NO_PART, "sync": NO_PART},
     algorithms=(_ORDER,),
@@ -125,7 +126,8 @@ SEQUENTIAL_CONSISTENCY = ModelEntry(
 
 SESSION_GUARANTEES = ModelEntry(
     name="session-guarantees",
-    summary="the same, and syncs are fresh, and watch events come before the data, in order, once",
+    summary="`sequential-consistency`; a read after a sync is fresh; a watch fires once, in order, "
+    "and before its session sees the change",
     runs="`watch`, where the servers' logs are not at hand",
     functions=_FUNCTIONS,
     algorithms=(_ORDER,),

@@ -1,4 +1,4 @@
-"""Watch events that came after the data, by what clients and links tell without servers' logs."""
+"""Whether watch events came before the data, judged without the servers' logs."""
 
 from collections.abc import Collection
 
@@ -10,10 +10,10 @@ from rumpus.checker.znodes.znode_history import watches_by_connection
 
 
 def check_late_events(history: History, keys: Collection[str]) -> CheckResult:
-    """Hold reads of some znodes, and events of their watches, against ``session-guarantees``.
+    """Check reads of some znodes, and the events of their watches, by ``session-guarantees``.
 
     Args:
         history: with ``write``, ``read`` and ``watch`` of a ``key``.
-        keys: those whose watches only such operations leave.
+        keys: the znodes; only these operations may set watches on them.
     """
     return check_model(watches_by_connection(history, keys), SESSION_GUARANTEES, "late-event")

@@ -1,24 +1,25 @@
-"""What a session sees never goes back.
+"""Whether no session sees the state go back.
 
-**Decided**, for each session by itself: whether its operations can be placed in the order of
-transactions, each after those of its session that returned before it was called:
+**Decided**, for each session separately: whether its operations can be placed in the order of
+transactions, each after the operations of the session that returned before it was called:
 
-- a write where its own zxid is (a write below what its session has seen contradicts the order of
-  zxids already, which `checker.znodes.zxid_order` looks at);
-- a read where the state holds what it read: not before the zxid that it saw, and before the
-  znode's next one (**monotonic reads**, **read your writes**);
-- a sync after every write that was acknowledged, to anybody, before the sync was called.
+- a write at its own zxid (a write with a lower zxid than its session has seen contradicts the
+  order of zxids already, which `checker.znodes.zxid_order` checks);
+- a read at a state that holds what it read: at or after the zxid that it returned, and before the
+  next write of the znode (**monotonic reads**, **read your writes**);
+- a sync after every write, of any client, that was acknowledged before the sync was called.
 
-The last is promised on a live quorum only: a deposed leader that does not know of it yet answers
-a sync as well. So a sync during which no quorum is known to have lived is recorded as false.
+ZooKeeper guarantees the last only on a live quorum, because a deposed leader that does not know of
+its successor still answers a sync. So a sync is recorded as false if it is not known that a quorum
+was alive during all of it.
 
-**Algorithm.** Place everything as early as it can be: after the highest zxid that is told by an
-operation before it, or its own if that is higher (one that returned before something that
-returned before the call also returned before the call, so one step back is enough). All else
-being later, a session has a placement if and only if this is one: calls and returns in order of
-time, with the highest zxid returned so far.
+**Algorithm.** Place each operation as early as possible: at the highest zxid of the operations
+that returned before its call, or at its own zxid if that is higher. (Operations that returned
+before one of those also returned before the call, so only the direct predecessors count.) Every
+other placement is later, so a session has a placement if and only if this one is valid. It is
+computed in one pass over calls and returns in order of time, with the highest zxid returned so far.
 
-**Cost**: O(n log n) for sorts.
+**Cost**: O(n log n) for sorting.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,7 +35,7 @@ from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperatio
 
 
 class NextWrites:
-    """For each znode, the contents that were seen of it, in order of zxid."""
+    """For each znode, the contents that writes and reads show, in order of zxid."""
 
     def __init__(self, operations: ZnodeOperations) -> None:
         found: dict[Hashable, dict[int, Sight]] = defaultdict(dict)
@@ -45,7 +46,7 @@ class NextWrites:
         self._zxids = {key: [s.zxid for s in own] for key, own in self._sights.items()}
 
     def after(self, key: Hashable, zxid: int) -> Sight | None:
-        """The next content of a znode after a zxid; None if nobody has seen one."""
+        """The next content of a znode after a zxid; None if no operation shows one."""
         place = bisect_right(self._zxids.get(key, []), zxid)
         sights = self._sights.get(key, [])
         return sights[place] if place < len(sights) else None
@@ -55,9 +56,9 @@ class Synced(NamedTuple):
     """An acknowledged sync.
 
     Attributes:
-        row: of the table.
-        zxid: the highest that had been acknowledged when it was called.
-        because: by which write.
+        row: its row of the table.
+        zxid: the highest zxid that had been acknowledged when it was called.
+        because: the write with that zxid.
     """
 
     row: int
@@ -66,20 +67,20 @@ class Synced(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Beside those of a `Sight`."""
+        """As the kind of a `Sight`."""
         return "sync"
 
 
 View = Sight | Synced
-"""What tells that a session has come at least as far as a zxid."""
+"""Evidence that a session has seen the state up to a zxid at least."""
 
 
 def check_session_order(operations: ZnodeOperations, *, syncs: bool = True) -> Decision | None:
-    """A refusal if a session went back; None if none did.
+    """A refusal if a session saw the state go back; None if none did.
 
     Args:
-        operations: of all sessions.
-        syncs: whether syncs count.
+        operations: those of all sessions.
+        syncs: whether to check syncs too.
     """
     views = views_of(operations, syncs=syncs)
     next_writes = NextWrites(operations)
@@ -90,7 +91,7 @@ def check_session_order(operations: ZnodeOperations, *, syncs: bool = True) -> D
 
 
 def views_of(operations: ZnodeOperations, *, syncs: bool = True) -> dict[Hashable, list[View]]:
-    """What operations tell of the view of each session that is known, in no order."""
+    """Session -> the evidence of how far it saw, unordered; unknown sessions are left out."""
     views: dict[Hashable, list[View]] = defaultdict(list)
     for view in (*operations.writes, *operations.reads, *(_synced(operations) if syncs else ())):
         views[operations.session[view.row]].append(view)
@@ -122,7 +123,7 @@ def _zxid(sight: Sight) -> int:
 def _went_back(
     operations: ZnodeOperations, next_writes: NextWrites, views: list[View]
 ) -> Decision | None:
-    """A refusal if one session's operations have no placement."""
+    """A refusal if one session's operations cannot be placed."""
     call, returned = operations.call, operations.returned
     # At one moment calls come before returns: ties are concurrent.
     moments = sorted(
@@ -145,7 +146,7 @@ def _went_back(
 
 
 def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sight) -> Decision:
-    """The refusal of a read that lies behind one before it, by what came later than it saw."""
+    """The refusal of a read that saw an older state than ``before``: ``later`` replaced it."""
     table = operations.table
     call, returned = operations.call[view.row], operations.returned[before.row]
     rows = [before.row, view.row, later.row]
@@ -159,7 +160,7 @@ def _refused(operations: ZnodeOperations, before: View, view: Sight, later: Sigh
     promise = {"write": "read your writes", "read": "monotonic reads", "sync": "sync"}[before.kind]
     saw = "no node" if view.zxid == NOTHING else f"zxid {view.zxid}"
     then = (
-        f"its read{of}, called at {at(table, call, returned)}, saw {saw}, older than zxid "
+        f"its read{of}, called at {at(table, call, returned)}, returned {saw}, older than zxid "
         f"{later.zxid}"
     )
     if isinstance(before, Synced):

@@ -1,9 +1,9 @@
-"""Laws of a znode's Stat: what its fields say must fit together, and fit what was done.
+"""Whether the fields of a znode's Stat agree with each other and with the operations.
 
 "ZooKeeper Programmer's Guide, ZooKeeper Stat Structure". ``version`` counts changes of the data
-since the creation, ``cversion`` children that came and went, ``aversion`` changes of the list.
-``czxid``, ``mzxid`` and ``pzxid`` are the transactions of the creation, of the last change of the
-data, and of the last child that came or went. ``ctime`` and ``mtime`` are the times of the first
+since the creation, ``cversion`` children created and deleted, ``aversion`` changes of the ACL.
+``czxid``, ``mzxid`` and ``pzxid`` are the zxids of the creation, of the last change of the data,
+and of the last creation or deletion of a child. ``ctime`` and ``mtime`` are the times of the first
 two.
 """
 
@@ -21,7 +21,7 @@ Numbers = Mapping[str, int]
 
 
 class Stat(TypedDict):
-    """What a Stat consists of."""
+    """All fields of a Stat, under ZooKeeper's names."""
 
     czxid: int
     mzxid: int
@@ -40,7 +40,7 @@ Name = TypeVar("Name", bound=str)
 
 
 class Told(TypedDict, Generic[Name]):
-    """The answer of an operation on a node: the node as it found or left it."""
+    """The result of an operation on a node: the node as the operation found or left it."""
 
     name: Name
     stat: NotRequired[Stat]
@@ -49,7 +49,7 @@ class Told(TypedDict, Generic[Name]):
 
 
 class Sight(NamedTuple):
-    """An answered operation that came with a Stat of a node."""
+    """A successful operation that returned a Stat of a node."""
 
     pair: Operation
     name: str
@@ -57,16 +57,16 @@ class Sight(NamedTuple):
 
 
 def check_stats(history: History, times: Mapping[int, int] | None = None) -> CheckResult:
-    """Hold all Stats against the laws, each by itself and with others of its node.
+    """Check every Stat by itself, and against the other Stats of its node.
 
-    Operations have a ``name``; what is answered with a ``stat`` may have ``data`` and ``children``,
-    too. Names are used once. ``set`` changes the data, ``grow`` and ``prune`` the children, and
-    ``allow`` the list, once at most.
+    Operations have a ``name``; results with a ``stat`` may also have ``data`` and ``children``.
+    Every name is created once. ``set`` changes the data, ``grow`` and ``prune`` create and delete
+    children, and ``allow`` changes the ACL, at most once.
 
     Args:
-        history: of the run.
-        times: zxid -> time of the transaction in the servers' logs, ms since 1970; None where
-            they are not known, or clocks were set wrong.
+        history: the run.
+        times: zxid -> time of the transaction in the servers' logs, ms since 1970; None if the
+            times are not known, or clocks were set wrong.
 
     Cost: O(n log n).
     """
@@ -90,18 +90,18 @@ def check_stats(history: History, times: Mapping[int, int] | None = None) -> Che
 
 
 CLOCKS_SET_WRONG = "clock-skew"
-"""The kind of fault after which the times in logs, and in Stats, may be anything."""
+"""The kind of fault after which the times in logs and Stats cannot be relied on."""
 
 
 def logged_times(truth: ServerTruth | None, faults: Collection[str]) -> dict[int, int] | None:
-    """When each transaction was made, by the servers' logs, where that can be relied on.
+    """The time of each committed transaction by the servers' logs, if that can be relied on.
 
     Args:
-        truth: what the logs say; None when they are not at hand.
-        faults: kinds that there were in the run.
+        truth: what the servers' logs say; None when they are not at hand.
+        faults: the kinds of fault in the run.
 
     Returns:
-        zxid -> ms since 1970; or None.
+        zxid -> ms since 1970; None if there are no logs or clocks were set wrong.
     """
     if truth is None or CLOCKS_SET_WRONG in faults:
         return None
@@ -109,39 +109,39 @@ def logged_times(truth: ServerTruth | None, faults: Collection[str]) -> dict[int
 
 
 def _broken(sight: Sight, called: Counter[str], times: Mapping[int, int]) -> Iterator[str]:
-    """The laws that one Stat breaks by itself, in words."""
+    """What is wrong with one Stat by itself, in words."""
     stat, f = sight.stat, sight.pair.invoke.f
     assert sight.pair.completion is not None
     value: Mapping[str, Any] = sight.pair.completion.value
     children = stat["numChildren"]
     if min(stat["mzxid"], stat["pzxid"]) < stat["czxid"]:
-        yield "a change comes before the creation"
+        yield "mzxid or pzxid is lower than czxid"
     if (stat["version"] == 0) != (stat["mzxid"] == stat["czxid"]):
-        yield "version and mzxid do not agree on whether the data were changed"
+        yield "version and mzxid disagree on whether the data were changed"
     if (stat["cversion"] == 0) != (stat["pzxid"] == stat["czxid"]):
-        yield "cversion and pzxid do not agree on whether children came or went"
+        yield "cversion and pzxid disagree on whether children were created or deleted"
     if stat["cversion"] < children or (stat["cversion"] - children) % 2:
-        yield "numChildren cannot come of as many arrivals and departures as cversion counts"
+        yield "numChildren cannot result from the creations and deletions that cversion counts"
     if stat["version"] > called["set"]:
-        yield f"version counts more changes than the {called['set']} that were asked for"
+        yield f"version is higher than the number of sets called, {called['set']}"
     if stat["cversion"] > called["grow"] + called["prune"]:
-        yield "cversion counts more children than were to come and go"
+        yield "cversion is higher than the number of creations and deletions of children called"
     if not (f == "allow") <= stat["aversion"] <= called["allow"]:
-        yield f"aversion does not count the {called['allow']} changes of the list"
+        yield f"aversion does not fit the number of ACL changes called, {called['allow']}"
     if stat["ephemeralOwner"]:
-        yield "a persistent node has an owner"
+        yield "a persistent node has an ephemeralOwner"
     if "data" in value and stat["dataLength"] != len(value["data"].encode()):
-        yield f"dataLength is not that of the data, {len(value['data'].encode())}"
+        yield f"dataLength is not the length of the data, {len(value['data'].encode())}"
     if "children" in value and children != len(value["children"]):
-        yield f"numChildren is not that of the list, {len(value['children'])}"
+        yield f"numChildren is not the number of children listed, {len(value['children'])}"
     for zxid, time in (("czxid", "ctime"), ("mzxid", "mtime")):
         logged = times.get(stat[zxid])
         if logged is not None and logged != stat[time]:
-            yield f"{time} is not the time of the transaction {zxid} in the servers' logs, {logged}"
+            yield f"{time} is not the time of its transaction in the servers' logs, {logged}"
 
 
 def _contradictions(history: History, sights: list[Sight]) -> Iterator[Anomaly]:
-    """Stats of one node that cannot both be right."""
+    """Stats of one node that contradict each other."""
     for place, fields in (
         ("czxid", ("ctime",)),
         ("mzxid", ("version", "mtime", "dataLength")),
@@ -153,7 +153,7 @@ def _contradictions(history: History, sights: list[Sight]) -> Iterator[Anomaly]:
             differ = [each for each in fields if other.stat[each] != sight.stat[each]]
             if differ:
                 yield _anomaly(
-                    history, [other, sight], f"of one {place} there are two {differ[0]}s"
+                    history, [other, sight], f"two Stats with one {place} differ in {differ[0]}"
                 )
         if fields == ("ctime",):
             continue
@@ -163,7 +163,7 @@ def _contradictions(history: History, sights: list[Sight]) -> Iterator[Anomaly]:
                 yield _anomaly(history, [before, sight], f"{fields[0]} does not grow with {place}")
             before = sight
     if len({sight.stat["czxid"] for sight in sights}) > 1:
-        yield _anomaly(history, [sights[0], sights[-1]], "created once, and with two czxids")
+        yield _anomaly(history, [sights[0], sights[-1]], "created once, but has two czxids")
 
 
 def _anomaly(history: History, sights: list[Sight], law: str) -> Anomaly:

@@ -1,11 +1,11 @@
-"""Reads after a sync: they see what had been acknowledged before the sync was called.
+"""Whether a read after a sync sees every write that was acknowledged before the sync was called.
 
-ZooKeeper promises it of a server whose leader has not been deposed: a leader that does not know
-yet that another one leads answers a sync by itself. The epoch of a zxid says which leader made it.
-A session that has seen a zxid of some epoch is connected to a server of that epoch or a later one,
-for no server takes a client that has seen more than the server has; and the history of every later
-leader begins with all that was acknowledged before. So a read has to be fresh if its session had
-seen the epoch of the write before.
+ZooKeeper guarantees this only of a server whose leader has not been deposed: a leader that does not
+know yet that it was replaced still answers a sync by itself. The epoch in a zxid tells which leader
+proposed it. A session that has seen a zxid of some epoch is connected to a server of that epoch or
+a later one, because a server refuses a client that has seen a higher zxid than its own. The history
+of every later leader contains all that was acknowledged before. So the read must be fresh if its
+session had seen the epoch of the write before the call.
 """
 
 from bisect import bisect_left
@@ -17,7 +17,7 @@ from rumpus.checker.verdict import CheckResult
 
 
 class Seen(NamedTuple):
-    """The highest zxid of a key that anybody had been told by a time, and by which operation."""
+    """The highest zxid of a key that any client had seen by a time (ns), and in which operation."""
 
     time: int
     zxid: int
@@ -25,9 +25,9 @@ class Seen(NamedTuple):
 
 
 def check_sync_freshness(history: History) -> CheckResult:
-    """Hold each ``read`` {key}, which begins with a sync, against earlier answers.
+    """Compare each ``read`` {key}, which begins with a sync, with earlier results.
 
-    Any answered operation on the key with a zxid shows that the transaction was committed.
+    Any successful operation on the key that returned a zxid shows that it was committed.
 
     Cost: O(n log n).
     """
@@ -79,8 +79,8 @@ def check_sync_freshness(history: History) -> CheckResult:
                 history,
                 "stale-sync",
                 f"process {pair.invoke.process} synced and read {done.value['key']} as of zxid "
-                f"{read}, though process {newest.by.invoke.process} had been told of zxid "
-                f"{newest.zxid} before, and the session had seen that epoch",
+                f"{read}, although process {newest.by.invoke.process} had seen zxid "
+                f"{newest.zxid} before the call, and the session had seen that epoch",
                 newest.by,
                 pair,
             )

@@ -1,9 +1,9 @@
-"""Watch events on each connection: every one that is due, once, in order, before the data.
+"""Whether each connection got every watch event that was due: once, in order, before the data.
 
-"ZooKeeper Programmer's Guide, What ZooKeeper Guarantees about Watches". A watch stands from the
-transaction up to which the server had come when it answered the read that left it. The servers'
-logs say which later transaction is the first to fire it. The event of that transaction is due on
-the same connection, before any reply or event that shows the connection a later state.
+"ZooKeeper Programmer's Guide, What ZooKeeper Guarantees about Watches". A read sets a watch as of
+the server's last zxid in its reply. The servers' logs tell the first later transaction that
+triggers it. The event of that transaction is due on the same connection, before any reply or event
+that shows the connection a later state.
 """
 
 from bisect import bisect_right
@@ -25,11 +25,11 @@ _TABLES: Mapping[str, tuple[Table, ...]] = {
     "child": ("children",),
     "deleted": ("data", "children"),
 }
-"""Of which tables an event may be; all others are of watches on the node itself."""
+"""Event -> the tables whose watches it may trigger; any other event: only ``data``."""
 
 
 class Firing(NamedTuple):
-    """A transaction that fires the watches of a table on a path."""
+    """A transaction that triggers the watches of a table on a path, and the event that it sends."""
 
     zxid: int
     event: str
@@ -37,7 +37,7 @@ class Firing(NamedTuple):
 
 @dataclass
 class Watch:
-    """A watch that stands: the record of what left it, and what will fire it, if anything does."""
+    """A watch: the record of the read that set it, and what triggers it (None: nothing does)."""
 
     left: Op
     firing: Firing | None
@@ -45,7 +45,11 @@ class Watch:
 
 @dataclass
 class Connection:
-    """What is known of one connection so far; ``due`` are watches whose event did not come."""
+    """What is known of one connection so far.
+
+    ``standing`` are the watches that are set. ``due`` are those whose event did not come although
+    the record beside them shows a later state. ``last`` is the last event: zxid and record.
+    """
 
     standing: dict[tuple[Table, str], Watch] = field(default_factory=dict)
     due: list[tuple[Table, str, Watch, Op]] = field(default_factory=list)
@@ -53,18 +57,18 @@ class Connection:
 
 
 def check_watch_delivery(history: History, truth: ServerTruth | None) -> CheckResult:
-    """Hold the events that the links saw against those that are due by the servers' logs.
+    """Compare the events that the links recorded with those due by the servers' logs.
 
-    Kinds: ``missed-event``, no event came although the connection showed a later state;
-    ``late-event``, it came after that; ``repeated-event``, an event for which no watch stood;
-    ``reordered-event``, after the event of a later transaction. Nothing is said of nodes that
-    transactions of unknown fate touch, nor without the logs.
+    Anomalies: ``missed-event``, no event came although the connection was shown a later state;
+    ``late-event``, it came after that; ``repeated-event``, an event for which no watch was set;
+    ``reordered-event``, it came after the event of a later transaction. Nodes that an uncertain or
+    forked transaction changed are not judged. Without the logs the result is unknown.
 
     Args:
-        history: with ``watch`` and ``watch-left`` of ``link``.
-        truth: from the servers' logs.
+        history: with the records ``watch`` and ``watch-left`` of ``link``.
+        truth: what the servers' logs say; None when they are not at hand.
 
-    Cost: O(n log n) for few standing watches a connection.
+    Cost: O(n log n) if each connection has few watches at a time.
     """
     result = CheckResult(name="watch delivery")
     records = [op for op in history if op.process == "link" and op.f in ("watch", "watch-left")]
@@ -72,7 +76,9 @@ def check_watch_delivery(history: History, truth: ServerTruth | None) -> CheckRe
         result.unknown = list(truth.reasons) if truth else ["the servers' logs are not at hand"]
         return result
     if records and not any(op.f == "watch-left" for op in records):
-        result.unknown = ["the history has watch events, and no watches that were left"]
+        result.unknown = [
+            "the history has watch events, but no records of the reads that set watches"
+        ]
         return result
     firings = _firings(truth.committed)
     unclear = {path for txn in (*truth.forked, *truth.uncertain) for _, path, _ in _fired(txn)}
@@ -107,7 +113,7 @@ def _firings(txns: tuple[Txn, ...]) -> Mapping[tuple[Table, str], list[Firing]]:
 
 
 def _fired(txn: Txn) -> Iterator[tuple[Table, str, str]]:
-    """Which watches a transaction fires, and the event of each."""
+    """Which watches a transaction triggers: table, path, event."""
     for effect in txn.effects:
         path = effect.path or ""
         parent = path.rpartition("/")[0] or "/"
@@ -133,7 +139,7 @@ def _deleted(path: str) -> Iterator[tuple[Table, str, str]]:
 def _leave(
     connection: Connection, op: Op, firings: Mapping[tuple[Table, str], list[Firing]]
 ) -> None:
-    """A read has left a watch; one that stands already stays as it is."""
+    """Note the watch that a read has set; one that was set already stays as it is."""
     table: Table = "children" if op.value["kind"] == "children" else "data"
     place = (table, op.value["path"])
     if place in connection.standing:
@@ -144,7 +150,7 @@ def _leave(
 
 
 def _note_due(connection: Connection, shown: int, by: Op) -> None:
-    """The client has been shown the state up to a zxid: events up to there are overdue."""
+    """The connection was shown the state up to a zxid: events up to there should have come."""
     for (table, path), watch in list(connection.standing.items()):
         if watch.firing is not None and watch.firing.zxid <= shown:
             del connection.standing[table, path]
@@ -152,7 +158,7 @@ def _note_due(connection: Connection, shown: int, by: Op) -> None:
 
 
 def _arrive(connection: Connection, op: Op) -> Iterator[Anomaly]:
-    """An event has come: which watch it is of, and what is wrong with that."""
+    """Match an event that has come with its watch; what is wrong with it."""
     path, event = op.value["path"], op.value["event"]
     tables = _TABLES.get(event, ("data",))
     matched: list[Watch] = []
@@ -173,7 +179,7 @@ def _arrive(connection: Connection, op: Op) -> Iterator[Anomaly]:
         connection.due.remove(each)
         yield _anomaly(
             "late-event",
-            f"the event {event!r} of zxid {_zxid(each[2])} came after the connection had been "
+            f"the event {event!r} of zxid {_zxid(each[2])} came after the connection was "
             f"shown zxid {_shown(each[3])}",
             op,
             each[2].left,
@@ -181,7 +187,7 @@ def _arrive(connection: Connection, op: Op) -> Iterator[Anomaly]:
         matched.append(each[2])
     if not matched:
         yield _anomaly(
-            "repeated-event", f"an event {event!r} came for which no watch stood", op, None
+            "repeated-event", f"an event {event!r} came for which no watch was set", op, None
         )
         return
     zxid = min(map(_zxid, matched))
@@ -200,7 +206,7 @@ def _missed(table: Table, path: str, watch: Watch, by: Op) -> Anomaly:
     del table, path
     return _anomaly(
         "missed-event",
-        f"the event {_event(watch)!r} of zxid {_zxid(watch)} never came, though the connection "
+        f"the event {_event(watch)!r} of zxid {_zxid(watch)} never came, although the connection "
         f"was shown zxid {_shown(by)}",
         by,
         watch.left,

@@ -1,24 +1,26 @@
-"""Watch events come before the data that they announce, in order, and once each.
+"""Whether watch events come before the data that they announce, in order, and once each.
 
-**Decided**, for each session by itself:
+**Decided**, for each session separately:
 
-- between a read that leaves a watch and the return of anything that shows the session at the
-  znode's next write or beyond (a read of it, an own write, a sync), the event arrives;
-- zxids of events, where they are recorded, grow;
-- every event uses up the watches left until then: each needs a watch of its own, called before
-  the event arrived and not back before the event before it.
+- the event arrives after the read that sets the watch, and before the return of any operation
+  that shows that the session has seen the znode's next write (a read, an own write, a sync);
+- the zxids of events, where they are recorded, increase;
+- an event uses up all watches of its znode that are set: each event needs a watch of its own,
+  whose read was called before the event arrived and returned after the event before it.
 
-Events are recorded where they come off the wire: on the way through a client library's queue of
-callbacks a reply may overtake them, and that would break no promise of ZooKeeper's. After a
-reconnection the client leaves its watches anew and misses no event; a new session has none.
+Events are recorded when they arrive on the network. In a client library a reply may overtake
+them on their way through the queue of callbacks, and that would violate no guarantee of
+ZooKeeper's. After a reconnection the client sets its watches anew and misses no event; a new
+session has none.
 
-Nothing is said where it is not certain: an event during the very read that left a watch counts
-for that watch and for an earlier one, and events and watches of unknown outcome may have
-happened. If no operations of a session overlap, the decision is exact.
+Uncertain cases are not refused. An event during the read that set a watch counts for that watch
+and for an earlier one, and events and watches of unknown outcome may have happened. If no
+operations of a session overlap, the decision is exact.
 
-**Algorithm.** Calls and returns in order of time. Watches wait in a heap by the zxid of their
-znode's next write, so that a read finds those whose data it saw; events take the watch that
-returned first of those that fit, as intervals are matched.
+**Algorithm.** One pass over calls and returns in order of time. Watches wait in a heap, ordered by
+the zxid of their znode's next write, so that an operation finds the watches whose data it has
+seen. Each event is matched with the watch that returned first among those that fit (greedy
+matching of intervals).
 
 **Cost**: O(n log n).
 """
@@ -35,7 +37,7 @@ from rumpus.checker.znodes.znode_operations import Sight, ZnodeOperations
 
 
 def check_watch_events(operations: ZnodeOperations) -> Decision | None:
-    """A refusal if an event came too late, out of order or too often; None if none did."""
+    """A refusal if an event came late, out of order or without a watch; None if none did."""
     if not operations.watches and not operations.events:
         return None
     sessions = operations.session
@@ -45,7 +47,7 @@ def check_watch_events(operations: ZnodeOperations) -> Decision | None:
         watches[sessions[row]].append(row)
     for event in operations.events:
         events[sessions[event[0]]].append(event)
-    # What nobody knows the session of may be anybody's.
+    # An event or a watch whose session is unknown may belong to any session.
     anyone = {operations.key[row] for row, _ in events.pop(None, [])}
     anyones = {operations.key[row] for row in watches.pop(None, [])}
     next_writes = NextWrites(operations)
@@ -71,7 +73,7 @@ def _too_late(
     watches: set[int],
     events: list[int],
 ) -> Decision | None:
-    """A refusal if a session saw data before the event that announces them."""
+    """A refusal if a session saw a change before the event that announces it."""
     call, returned, key = operations.call, operations.returned, operations.key
     # At one moment events come before returns: ties are concurrent.
     moments = sorted(
@@ -114,7 +116,7 @@ def _late(
     reached = {"read": "seen", "write": "written", "sync": "synced up to"}[view.kind]
     return refused(
         [watch, view.row, later.row, *because, *events],
-        f"watch events: the session of {who(table, watch)} left a watch{node} by "
+        f"watch events: the session of {who(table, watch)} set a watch{node} by "
         f"{at(table, left, seen)} and had {reached} zxid {view.zxid} by {at(table, seen, left)}, "
         f"but no event of the change of zxid {later.zxid} had arrived",
     )
@@ -123,7 +125,7 @@ def _late(
 def _out_of_order(
     operations: ZnodeOperations, events: list[tuple[int, int | None]]
 ) -> Decision | None:
-    """A refusal if the zxids of a session's events do not grow."""
+    """A refusal if the zxids of a session's events do not increase."""
     table, call, returned = operations.table, operations.call, operations.returned
     of_node: dict[tuple[Hashable, int], int] = {}
     known = [(row, zxid) for row, zxid in events if zxid is not None and returned[row] != NEVER]
@@ -159,7 +161,7 @@ def _out_of_order(
 def _too_many(
     operations: ZnodeOperations, events: list[int], watches: list[int], anyones: set[Hashable]
 ) -> Decision | None:
-    """A refusal if a session got more events of a znode than it left watches."""
+    """A refusal if a session got more events of a znode than it set watches."""
     table, call, returned = operations.table, operations.call, operations.returned
     left: dict[Hashable, list[int]] = defaultdict(list)
     arrived: dict[Hashable, list[int]] = defaultdict(list)
@@ -186,8 +188,8 @@ def _too_many(
                 return refused(
                     rows,
                     f"watch events: the session of {who(table, row)} got an event{node} at "
-                    f"{at(table, call[row])} for which it had left no watch, or which had been "
-                    "told before",
+                    f"{at(table, call[row])} for which it had set no watch, or whose watch an "
+                    "earlier event had used up",
                 )
             heappop(fitting)
             before = row

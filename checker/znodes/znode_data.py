@@ -1,21 +1,25 @@
-"""Every read returns what the write of its zxid wrote.
+"""Whether every read returns what the write of its zxid wrote.
 
-**Decided**: whether the contents that were seen can have been written by the writes of the
-history, one transaction each: of one znode and zxid all have seen the same value and version; it
-was written by the acknowledged write of that zxid, or by a write of the same value of unknown
-outcome that was called in time, or (the lowest zxid of a znode only) by whoever set the stage;
-and a znode's versions count its writes.
+**Decided**: whether the writes of the history, each one transaction, can have written the contents
+that were read:
 
-**Algorithm.** Transactions that were seen but not acknowledged are slots for unknown writes of
-that znode and value. A slot takes any write called before the slot's zxid or a higher one was
-first seen, so slots of higher zxids take more: from the highest slot down, each takes the latest
-call that it can, which leaves the earliest calls to the others (an exchange of two writes never
-hurts). Versions that are missing between two zxids are slots for any unknown write of the znode;
-what the others left, earliest calls, serves them if and only if for each zxid at least as many
-were called in time as versions are missing up to there (Hall's theorem on nested sets). Zxids
-are compared and never counted, so there is always room for a transaction that nobody saw.
+- all operations agree on the value and version of one znode at one zxid;
+- that content was written by the acknowledged write of that zxid, or by a write of the same value
+  of unknown outcome that was called in time, or (only at the lowest zxid of a znode) before the
+  history began;
+- a znode's versions count its writes.
 
-**Cost**: O(n log n) for sorts.
+**Algorithm.** A content that was read and that no acknowledged write wrote is a slot for a write
+of unknown outcome of that znode and value. A slot accepts every write called before the slot's zxid
+or a higher one was first seen, so the slots of higher zxids accept more writes. From the highest
+slot down, each takes the latest call that it accepts, which leaves the earliest calls to the others
+(exchange argument: swapping two writes never makes it worse). Versions that are missing between two
+zxids are slots for any write of unknown outcome of the znode. The writes that are left over fill
+them if and only if, for each zxid, at least as many were called in time as versions are missing up
+to there (Hall's theorem on nested sets). Zxids are only compared, not counted, so there is always
+room for a transaction that nobody saw.
+
+**Cost**: O(n log n) for sorting.
 """
 
 from collections import defaultdict
@@ -28,11 +32,17 @@ from rumpus.checker.znodes.znode_operations import NOTHING, Sight, Unknown, Znod
 from rumpus.checker.znodes.zxid_order import SeenBy, latest_time
 
 Place = tuple[Hashable, int]
-"""A znode and a zxid: one content."""
+"""A znode and a zxid: together they identify one content."""
 
 
 class _Slot(NamedTuple):
-    """A content of one znode that some unknown write must have written."""
+    """A content of one znode that some write of unknown outcome must have written.
+
+    Attributes:
+        sight: the content.
+        in_time: the write must have been called by then (ns).
+        evidence: the row of the operation that proves that.
+    """
 
     sight: Sight
     in_time: int
@@ -40,7 +50,7 @@ class _Slot(NamedTuple):
 
 
 def check_znode_data(operations: ZnodeOperations) -> Decision | None:
-    """A refusal if somebody read what nobody can have written there; None if nobody did."""
+    """A refusal if an operation shows a content that no write can have written; else None."""
     contents: dict[Place, Sight] = {}
     versions: dict[Place, Sight] = {}
     writer = {write.zxid: write for write in operations.writes}
@@ -49,7 +59,7 @@ def check_znode_data(operations: ZnodeOperations) -> Decision | None:
             return refused(
                 [write.row],
                 f"{who(operations.table, write.row)} created a node with version {write.version}, "
-                "and nodes begin with version 0",
+                "but a node begins with version 0",
             )
     for sight in _sights(operations):
         decision = _disagreement(operations, contents, versions, writer, sight)
@@ -61,7 +71,7 @@ def check_znode_data(operations: ZnodeOperations) -> Decision | None:
         by_key[sight.key].append(sight)
     unknown: dict[Hashable, list[Unknown]] = defaultdict(list)
     for lost in operations.unknown:
-        # A node is created once, with what is then its lowest zxid, and that needs no writer.
+        # A node is created once, at its lowest zxid, and a slot there needs no writer.
         if operations.table.function(lost.row) != "create":
             unknown[lost.key].append(lost)
     one_znode: dict[int, tuple[Sight, Sight | None]] = {}
@@ -90,29 +100,25 @@ def _disagreement(
     writer: dict[int, Sight],
     sight: Sight,
 ) -> Decision | None:
-    """A refusal if a sight disagrees with an earlier one of its place; else it is noted."""
+    """A refusal if a sight disagrees with an earlier one of its place; else note it."""
     table, place = operations.table, (sight.key, sight.zxid)
-    other = contents.setdefault(place, sight)
-    if other.value != sight.value:
-        return refused(
-            [other.row, sight.row],
-            f"zxid {sight.zxid}{_of(sight)} was {other.value!r} to {who(table, other.row)} and "
-            f"{sight.value!r} to {who(table, sight.row)}",
-        )
-    if sight.version is not None:
-        other = versions.setdefault(place, sight)
-        if other.version != sight.version:
+    for name, known in (("value", contents), ("version", versions)):
+        own = getattr(sight, name)
+        if name == "version" and own is None:
+            continue
+        other = known.setdefault(place, sight)
+        if (others := getattr(other, name)) != own:
             return refused(
                 [other.row, sight.row],
-                f"zxid {sight.zxid}{_of(sight)} was version {other.version} to "
-                f"{who(table, other.row)} and version {sight.version} to {who(table, sight.row)}",
+                f"zxid {sight.zxid}{_of(sight)} has {name} {others!r} for "
+                f"{who(table, other.row)}, but {name} {own!r} for {who(table, sight.row)}",
             )
     written = writer.get(sight.zxid)
     if written is not None and written.key != sight.key:
         return refused(
             [written.row, sight.row],
             f"zxid {sight.zxid} was {who(table, written.row)}'s write of {written.key!r}, but "
-            f"{who(table, sight.row)} read it of {sight.key!r}",
+            f"{who(table, sight.row)} read that zxid of {sight.key!r}",
         )
     return None
 
@@ -123,9 +129,9 @@ def _sharing(
     sights: list[Sight],
     writer: dict[int, Sight],
 ) -> Decision | None:
-    """A refusal if an unknown write and some other were one transaction.
+    """A refusal if two znodes were written at one zxid, and not both before the history.
 
-    What set the stage (the lowest contents of znodes) may well be one.
+    One transaction before the history may have written the lowest contents of several znodes.
     """
     for sight in sights:
         if sight.zxid in writer:
@@ -151,7 +157,7 @@ def _unwritten(
     unused: list[Unknown],
     writer: dict[int, Sight],
 ) -> Decision | None:
-    """A refusal if a content of a znode has no writer; else ``unused`` gets the writes left."""
+    """A refusal if a content of a znode has no writer; else add the unused writes to ``unused``."""
     slots: dict[Hashable, list[_Slot]] = defaultdict(list)
     for sight in sights[1:]:
         if sight.zxid not in writer:
@@ -176,7 +182,7 @@ def _unwritten(
                 return refused(
                     [sights[0].row, *written, *rows, *late],
                     f"{who(table, sight.row)} read {value!r}{_of(sight)} with zxid {sight.zxid}, "
-                    "and no write of it can have been that transaction",
+                    "but no write of that value can have been that transaction",
                 )
             used.add(pool.pop().row)
     unused += [write for write in unknown if write.row not in used]
@@ -191,7 +197,7 @@ def _miscounted(
     unknown: list[Unknown],
     unused: list[Unknown],
 ) -> Decision | None:
-    """A refusal if a znode's versions do not count its writes, ``unused`` unknown ones included."""
+    """A refusal if a znode's versions do not count its writes; those in ``unused`` may count."""
     table = operations.table
     calls = sorted(write.call for write in unused)
     before: Sight | None = None
@@ -212,7 +218,7 @@ def _miscounted(
             return refused(
                 [*earlier, sight.row],
                 f"{who(table, sight.row)} has version {sight.version}{_of(sight)} at zxid "
-                f"{sight.zxid}, and{after} it is {least} at least",
+                f"{sight.zxid}, but{after} it is at least {least}",
             )
         if before is not None and gap:
             missing += gap
@@ -226,8 +232,8 @@ def _miscounted(
                 return refused(
                     [each.row for each in (*own, *firsts, *unknown) if each],
                     f"from version {last} at zxid {before.zxid} to version {sight.version} at "
-                    f"zxid {sight.zxid}{_of(sight)} more writes are missing than can have "
-                    "happened",
+                    f"zxid {sight.zxid}{_of(sight)} there are more versions than writes that can "
+                    "have happened",
                 )
         before, between = sight, []
     return None

@@ -1,4 +1,4 @@
-"""Histories of znodes rewritten for the models of ZooKeeper's promises (``guarantee_models``)."""
+"""Converting histories of znodes for the models of ZooKeeper's guarantees."""
 
 from collections.abc import Collection, Iterator
 from typing import NotRequired, TypedDict
@@ -9,9 +9,9 @@ from rumpus.checker.history import History, Op
 
 
 class Seen(TypedDict):
-    """The answer of an operation on a znode: what is there now, and the session whose view it is.
+    """The result of an operation on a znode: its content, and the session that saw it.
 
-    No zxid: nobody has written it.
+    ``zxid`` is that of the last write; None if there was none.
     """
 
     key: str
@@ -22,13 +22,13 @@ class Seen(TypedDict):
 
 
 class Version(TypedDict):
-    """The answer of a transaction that writes: the version that the last node has by it."""
+    """The result of a transaction that writes: the version that it gave to the last node."""
 
     version: int
 
 
 class Held(Version):
-    """The answer of a read of all nodes: what they held at one moment."""
+    """The result of a read of all nodes at one moment: node -> value."""
 
     values: dict[str, str | None]
 
@@ -36,24 +36,24 @@ class Held(Version):
 _change = msgspec.structs.replace
 
 _EVENTS = 1_000_000
-"""Numbers of processes from so many times the number of clients on stand for events."""
+"""Processes that stand for events are numbered from this number times the number of clients."""
 
 
 def writes_by_comparison(history: History) -> History:
-    """Each ``cas`` [expected version, value] becomes the ``write`` of its value that it may be.
+    """Convert each ``cas`` [expected version, value] into a ``write`` of its value.
 
-    Reads of what was absent, at version -1, say no version.
+    The version -1, which stands for an absent node, is removed from results.
     """
     ops = (_as_write(op) for op in history)
     return History(ops, clients=history.clients, truncated=history.truncated)
 
 
 def watches_by_connection(history: History, keys: Collection[str]) -> History:
-    """Writes and reads of some znodes, and the events that the links saw of them.
+    """Writes and reads of some znodes, and the events that the links recorded of them.
 
-    A watch is gone when its connection was, for kazoo does not leave it anew; so the session of
-    every operation becomes one for each connection. Where the connection changed during an
-    operation nobody knows to which it belongs.
+    A watch is lost with its connection, because kazoo does not set it anew. So every connection
+    counts as a session of its own. It is not known to which connection an operation belongs that
+    was open when the connection changed.
     """
     connection: dict[int, int] = {}
     began: dict[int, int] = {}
@@ -83,10 +83,10 @@ def watches_by_connection(history: History, keys: Collection[str]) -> History:
 
 
 def transactions_as_register(history: History) -> History:
-    """What all nodes of a transaction held is the value of one register, with its version.
+    """Treat the nodes that a transaction writes together as one versioned register.
 
-    A ``read`` -> {values: {node: value}, version} of values that differ says nothing: it is torn,
-    which another check tells. A ``write_if`` {value, version} is a ``cas``.
+    A ``read`` -> {values: {node: value}, version} whose values differ is torn. It becomes
+    ``info``, because another check reports it. A ``write_if`` {value, version} becomes a ``cas``.
     """
     ops = (_of_register(op) if isinstance(op.process, int) else op for op in history)
     return History(ops, clients=history.clients, truncated=history.truncated)

@@ -1,4 +1,4 @@
-"""A table's operations on znodes, sorted by what they say about the order of zxids."""
+"""A table's operations on znodes, sorted into writes, reads, syncs, watches and events."""
 
 from collections.abc import Collection, Hashable
 from typing import NamedTuple
@@ -6,31 +6,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints, Values, WrongOperations
 
 WRITES = ("write", "create")
 READS = ("read", "watch")
 EARLIEST = -(2**63) + 1
-"""Before every call: when an operation is forgotten, it may have been called at any time."""
+"""A time before every call: the call of an operation that does not count (see ``kept``)."""
 
 
 class Sight(NamedTuple):
     """Evidence that a znode had some content at some zxid.
 
     Attributes:
-        row: of the table: an acknowledged write, or a read.
-        key: of the znode.
+        row: the row of the table: an acknowledged write, or a read.
+        key: the znode.
         zxid: the transaction that wrote it (`NOTHING` for a read that found no node).
-        version: the znode's, from 0; None if it was not recorded.
+        version: the znode's version, from 0; None if it was not recorded.
         value: what was written or read.
         kind: ``write`` or ``read``.
     """
@@ -53,32 +45,33 @@ class Unknown(NamedTuple):
 
 
 NOTHING = -1
-"""The zxid of what was never there."""
+"""The zxid of a read that found no node."""
 
 
 class ZnodeOperations:
-    """What a table says about znodes.
+    """The operations of a table, sorted by their kind.
 
     Args:
         table: the operations.
-        kept: rows that count; the others are forgotten: they may have happened at any time, or
-            never. None for all.
+        kept: the rows that count; None for all. The other rows are forgotten: such an operation
+            may have happened at any time, or never.
 
     Attributes:
         table: the operations.
         writes: acknowledged writes.
-        reads: acknowledged reads, those that found no node and those with a watch included.
+        reads: acknowledged reads, including those that found no node and those that set a watch.
         unknown: writes that may have taken effect.
         syncs: rows of acknowledged syncs on a live quorum.
-        watches: rows of reads that leave a watch, or of unknown outcome may have left one.
-        events: rows of events, of unknown outcome included, with their zxid if it is recorded.
+        watches: rows of reads that set a watch, or may have set one (unknown outcome).
+        events: rows of events, also of unknown outcome, with their zxid if it is recorded.
         key: the znode of each row.
-        session: whose view each row is; None where that was not recorded.
-        call: when it was called, each row.
-        returned: when it returned, each row; `NEVER` where that is not known.
+        session: the session of each row; None if it was not recorded.
+        call: when each row was called.
+        returned: when each row returned; `NEVER` if that is not known.
 
     Raises:
-        WrongOperations: something acknowledged lacks its zxid, or a number is none.
+        WrongOperations: an acknowledged operation has no zxid, or a zxid or version is not a
+            number.
     """
 
     def __init__(self, table: OperationTable, kept: Collection[int] | None = None) -> None:
@@ -134,10 +127,10 @@ class ZnodeOperations:
 def explaining(
     table: OperationTable, kept: Collection[int]
 ) -> tuple[OperationTable, dict[int, int]]:
-    """A part of a table that says as much of some rows as the whole, all others forgotten.
+    """A part of a table that suffices to judge some rows when all others are forgotten.
 
     Returns:
-        The part, and the places of the rows in it.
+        The part of the table, and row -> its position in the part.
     """
     rows = _relevant(table, frozenset(kept))
     place = {row: number for number, row in enumerate(rows.tolist())}
@@ -145,11 +138,11 @@ def explaining(
 
 
 def _relevant(table: OperationTable, kept: frozenset[int]) -> Ints:
-    """The rows that are kept, and of all others as many as might explain them.
+    """The rows that are kept, and enough of the others to explain them.
 
-    Others may have happened at any time or never. So they explain what was read of a znode,
-    one write each, or one version each that is missing; and of events and watches one of each
-    session and znode does as well as many, but nobody counts them.
+    The others may have happened at any time or never. So each write may explain one read of its
+    znode, or one missing version, and no more writes are needed than that. All events and watches
+    of these znodes are taken: one of each session and znode would do, but they are few.
     """
     rows = np.array(sorted(kept), dtype=np.int64)
     others = table.outcome != FAIL
@@ -185,6 +178,6 @@ def _need_zxid(table: OperationTable, row: int, zxid: int) -> None:
     if zxid < 0:
         says = "no zxid" if zxid == MISSING else f"the negative zxid {zxid}"
         raise WrongOperations(
-            f"record {int(table.index[row])}, an acknowledged {table.function(row)}, says {says}; "
-            "ZooKeeper's promises are about the order of zxids"
+            f"record {int(table.index[row])}, an acknowledged {table.function(row)}, has {says}; "
+            "ZooKeeper's guarantees are judged by the order of zxids"
         )

@@ -1,16 +1,17 @@
-"""Writes are linearizable in the order of zxids.
+"""Whether writes are linearizable in the order of their zxids.
 
-**Decided**: whether the transactions can be put in time in the order of their zxids, each after
-the call of its write, and before the return of every operation that has seen it.
+**Decided**: whether there is a point in time for each transaction, in the order of zxids, after
+the call of its write and before the return of every operation that has seen it. Also, two
+acknowledged writes never have the same zxid.
 
-**Algorithm.** Give every transaction the latest call of a write with a zxid up to its own: the
-earliest time it can have. That is early enough for all if and only if no write was called after
-an operation had returned that had seen its zxid or a higher one: one pass over the zxids from
-the highest to the lowest with the least return so far. It is the decision for registers that are
-written once, whose order is known (Gibbons and Korach, Testing shared memories, SIAM J. Comput.
-1997). Two acknowledged writes never have the same zxid.
+**Algorithm.** The earliest possible point of a transaction is the latest call of a write with its
+zxid or a lower one. These points are valid if and only if no write was called after the return of
+an operation that had seen its zxid or a higher one. That takes one pass over the zxids from the
+highest to the lowest, with the earliest return so far. It is the decision procedure for
+registers with unique writes whose order is known (Gibbons and Korach, Testing shared memories,
+SIAM J. Comput. 1997).
 
-**Cost**: O(n log n) for one sort.
+**Cost**: O(n log n) for sorting.
 """
 
 from bisect import bisect_left
@@ -24,10 +25,10 @@ from rumpus.checker.znodes.znode_operations import NOTHING, Sight, ZnodeOperatio
 
 
 class SeenBy:
-    """For each zxid, by when it or a higher one had been seen.
+    """For each zxid, the earliest return of an operation that had seen it or a higher one.
 
     Args:
-        operations: acknowledged writes have seen their own zxid, reads that of what they read.
+        operations: an acknowledged write has seen its own zxid, a read the zxid that it returned.
     """
 
     def __init__(self, operations: ZnodeOperations) -> None:
@@ -48,13 +49,13 @@ class SeenBy:
         self._earliest.reverse()
 
     def first(self, zxid: int) -> Sight | None:
-        """The sight of this zxid or a higher one that returned first; None if nobody saw it."""
+        """The first to return of the sights of this zxid or a higher one; None if there is none."""
         place = bisect_left(self._zxids, zxid)
         return self._sights[self._earliest[place]] if place < len(self._sights) else None
 
 
 def check_zxid_order(operations: ZnodeOperations) -> Decision | None:
-    """A refusal if the order of zxids contradicts time; None if it does not."""
+    """A refusal if the order of zxids contradicts real time; None if it does not."""
     table = operations.table
     by_zxid: dict[int, Sight] = {}
     for write in operations.writes:

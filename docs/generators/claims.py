@@ -1,7 +1,7 @@
-"""What the articles claim of ZooKeeper and its recipes, as far as runs can decide it.
+"""Claims of articles about ZooKeeper and its recipes, as far as runs can decide them.
 
-Each claim has the commands that decide it, and how their results are read. ``docs/claims.md`` is
-made from this by ``docs.generators.claims_page``.
+Each claim has the commands that decide it and a function that reads their results.
+``docs.generators.claims_page`` generates ``docs/claims.md`` from this.
 """
 
 import math
@@ -34,10 +34,10 @@ class Claim:
     Args:
         words: what is claimed, in our words.
         source: the article's letter in ``SOURCES``.
-        commands: the arguments of ``rumpus`` that decide it; each run is decided by its seed.
-        read: from the commands' results, in their order, to what was measured, in words, and
-            whether the claim holds.
-        note: what to make of it; empty if the figures say all.
+        commands: the arguments of ``rumpus`` that decide it, with seeds.
+        read: takes the commands' results in their order; returns what was measured, in words,
+            and whether the claim holds.
+        note: an explanation; empty if none is needed.
     """
 
     words: str
@@ -86,7 +86,7 @@ def _twice(runs: Sequence[Results]) -> tuple[str, bool]:
     split = [_count(run, "split-brain") for run in runs]
     return (
         (
-            f"`stale-belief` {stale[0]} times in the lock of the article, {stale[1]} in one with a "
+            f"`stale-belief` {stale[0]} times with the lock of the article, {stale[1]} with a "
             f"validity window; `split-brain` (both sessions alive) {split[0]} and {split[1]}"
         ),
         stale[0] == 0,
@@ -96,7 +96,7 @@ def _twice(runs: Sequence[Results]) -> tuple[str, bool]:
 def _one_wakes(runs: Sequence[Results]) -> tuple[str, bool]:
     woken = [_woken(run) for run in runs]
     told = ", ".join(f"{share:.2f}" for share in woken)
-    return f"wake-ups a release with 2, 10 and 50 clients: {told}", max(woken) < 1.5
+    return f"wake-ups for each release with 2, 10 and 50 clients: {told}", max(woken) < 1.5
 
 
 def _all_wake(runs: Sequence[Results]) -> tuple[str, bool]:
@@ -104,7 +104,7 @@ def _all_wake(runs: Sequence[Results]) -> tuple[str, bool]:
     told = ", ".join(f"{share:.2f}" for share in woken)
     waiting = zip(woken, (1, 9, 49), strict=True)
     return (
-        f"wake-ups a release with 2, 10 and 50 clients: {told}",
+        f"wake-ups for each release with 2, 10 and 50 clients: {told}",
         all(share > 0.8 * others for share, others in waiting),
     )
 
@@ -113,7 +113,7 @@ def _spread(runs: Sequence[Results]) -> tuple[str, bool]:
     fair, unfair = (run["measures"]["spread"] for run in runs)
     return (
         (
-            f"fair {fair['least']} to {fair['most']} grants a client, Jain's index "
+            f"fair {fair['least']} to {fair['most']} grants for each client, Jain's index "
             f"{fair['jain']:.3f}; unfair {unfair['least']} to {unfair['most']}, "
             f"{unfair['jain']:.3f}"
         ),
@@ -182,10 +182,9 @@ def _squared(runs: Sequence[Results]) -> tuple[str, bool]:
 
     return (
         (
-            f"watch events a transaction with 3, 6 and 11 sites: {told(peer)} when all watch all "
-            f"(they grow as n to the {growth(peer):.1f}), {told(coordinated)} with a coordinator "
-            "(n to the "
-            f"{growth(coordinated):.1f})"
+            f"watch events for each transaction with 3, 6 and 11 sites: {told(peer)} when all "
+            f"watch all (growth as n to the {growth(peer):.1f}), {told(coordinated)} with a "
+            f"coordinator (n to the {growth(coordinated):.1f})"
         ),
         growth(peer) > 1.7 and growth(coordinated) < 1.3,
     )
@@ -209,7 +208,7 @@ def _identity(runs: Sequence[Results]) -> tuple[str, bool]:
     return (
         (
             f"median from the holder's death to the next grant: {milliseconds(after)} with "
-            "sessions of 2 s, of which the supervisor takes up to 400 ms to make sure; "
+            "sessions of 2 s, including up to 400 ms that the supervisor takes to make sure; "
             f"`freed-live-holder` {_count(run, 'freed-live-holder')}"
         ),
         after < 1000 and not _count(run, "freed-live-holder"),
@@ -224,7 +223,7 @@ def _blacklist(runs: Sequence[Results]) -> tuple[str, bool]:
     split = _count(run, "split-brain")
     return (
         (
-            f"{listed} sessions listed; {quick} locks passed on while their holder still hung; "
+            f"{listed} sessions blacklisted; {quick} locks passed on while their holder hung; "
             f"`missed-revocation` {missed}, `split-brain` {split}"
         ),
         quick > 0 == missed + split,
@@ -268,38 +267,39 @@ _SLOW = "--session-timeout 10 --action-time 6 --nemesis client-partition --nemes
 
 CLAIMS: Final[Sequence[Claim]] = (
     Claim(
-        "At any time at most one client takes itself for the holder.",
+        "At any time at most one client believes that it holds the lock.",
         "G",
         [
             _sim("lock --recipe fair --nemesis client-pause --time-limit 30"),
             _sim("lock --recipe validity --nemesis client-pause --time-limit 30"),
         ],
         _twice,
-        "A holder that was frozen past its session does not know it. While both sessions live the "
-        "claim holds; with a validity window it holds always.",
+        "A holder that was frozen until after its session expired does not know it. While both "
+        "sessions live the claim holds. With a validity window it always holds.",
     ),
     Claim(
-        "Fair: a release tells one waiter.",
+        "Fair lock: a release wakes one waiter.",
         "G",
         [
             _sim(f"lock --recipe fair --clients {n} --nemesis none --time-limit 5")
             for n in (2, 10, 50)
         ],
         _one_wakes,
-        "What is above 1 are watches that earlier attempts left behind when they gave up.",
+        "The excess over 1 comes from watches that earlier attempts left when they gave up.",
     ),
     Claim(
-        "Unfair: a release tells everybody who waits.",
+        "Unfair lock: a release wakes all waiters.",
         "G",
         [
             _sim(f"lock --recipe unfair --clients {n} --nemesis none --time-limit 5")
             for n in (2, 10, 50)
         ],
         _all_wake,
-        "What is missing to all others are clients that do not wait at that moment.",
+        "The figure is below the number of other clients, because not all of them wait at that "
+        "moment.",
     ),
     Claim(
-        "Fair serves in the order of arrival; unfair has nothing to do with it.",
+        "The fair lock serves in order of arrival; the unfair lock does not.",
         "G",
         [
             _sim(f"lock --recipe {recipe} --clients 10 --nemesis none --time-limit 10")
@@ -308,8 +308,8 @@ CLAIMS: Final[Sequence[Claim]] = (
         _spread,
     ),
     Claim(
-        "In the fair way one waits longer than in the unfair one, since the next holder must be "
-        "told first.",
+        "Clients wait longer for the fair lock than for the unfair one, since the next holder must "
+        "be told first.",
         "G",
         [
             _sim(f"lock --recipe {recipe} --clients 10 --nemesis none --time-limit 10")
@@ -317,11 +317,11 @@ CLAIMS: Final[Sequence[Claim]] = (
         ],
         _waits,
         "The median is longer because a few clients take the unfair lock again and again. The "
-        "reason that the article gives is refuted: waiters of the fair lock are granted sooner "
-        "after a release.",
+        "reason given by the article is refuted: after a release, a waiter of the fair lock is "
+        "granted it sooner.",
     ),
     Claim(
-        "Reads may be stale, and sync before a read mends it.",
+        "Reads may be stale, and a sync before the read prevents it.",
         "G",
         [
             _sim(f"register --recipe {recipe} --nemesis follower-lag --time-limit 30")
@@ -334,26 +334,28 @@ CLAIMS: Final[Sequence[Claim]] = (
         "however slow the action.",
         "A",
         [
-            _sim(f"lock --recipe validity {_SLOW} --time-limit 120"),
-            _sim(f"lock --recipe validity {_SLOW} --time-limit 120 --guard 6"),
+            _sim(f"lock --recipe validity {_SLOW} --time-limit 120", seed=2),
+            _sim(f"lock --recipe validity {_SLOW} --time-limit 120 --guard 6", seed=2),
         ],
         _late,
-        "No process is paused here: actions of 6 s are slower than what was left of the window.",
+        "No process is paused here. Without the margin an action of 6 s is longer than what was "
+        "left of the validity window when it began.",
     ),
     Claim(
-        "A lock-delay protects against what a failed holder still has on its way.",
+        "A lock-delay protects against requests of a failed holder that are still under way.",
         "L",
         [
             _sim(
                 f"lock --recipe {recipe} --action-time {seconds} --nemesis client-partition "
-                "--nemesis-interval 5 --time-limit 300"
+                "--nemesis-interval 5 --time-limit 300",
+                seed=3,
             )
             for recipe, seconds in (("fair", 1.6), ("lock-delay", 1.6), ("lock-delay", 4))
         ],
         _delay,
-        "The delay is 1 s, sessions are of 2 s. A holder that is cut off begins no action after "
-        "1.3 s more, so actions of 1.6 s are over at most 0.9 s after the session. A delay "
-        "protects as far as it is long enough.",
+        "The delay is 1 s, the session timeout 2 s. A holder that is cut off begins no action "
+        "after 1.3 s, so an action of 1.6 s ends at most 0.9 s after the session. A delay protects "
+        "only if it is long enough.",
     ),
     Claim(
         "A fence (growing tokens that the resource compares) refuses stale holders.",
@@ -368,8 +370,8 @@ CLAIMS: Final[Sequence[Claim]] = (
         _fence,
     ),
     Claim(
-        "Two-phase commit in which all watch all costs n² messages; a coordinator that alone "
-        "watches, and then tells, scales better.",
+        "Two-phase commit in which all sites watch all votes costs n² messages; it scales better "
+        "if only the coordinator watches, and then tells the sites.",
         "P",
         [
             _sim(f"two-phase-commit --recipe {recipe} --clients {n} --nemesis none --time-limit 10")
@@ -377,12 +379,12 @@ CLAIMS: Final[Sequence[Claim]] = (
             for n in (5, 11, 21)
         ],
         _squared,
-        "n² is the worst case. A transaction ends at the first no, and who has decided watches no "
-        "more. That a coordinator scales better is confirmed.",
+        "n² is the worst case. A transaction ends at the first *no*, and a site that has decided "
+        "no longer watches. That a coordinator scales better is confirmed.",
     ),
     Claim(
-        "After a holder's death the lock passes on when its session expires: sessions are to be "
-        "as short as heartbeats allow.",
+        "After a holder's death the lock passes on when its session expires: session timeouts "
+        "should be as short as heartbeats allow.",
         "A",
         [
             _sim(
@@ -394,30 +396,30 @@ CLAIMS: Final[Sequence[Claim]] = (
         _expiry,
     ),
     Claim(
-        "A supervisor that knows of the death frees the lock without waiting, by the identity in "
-        "its node.",
+        "A supervisor that knows of the death frees the lock without waiting for the expiry, by "
+        "the identity in the holder's node.",
         "A",
         [_sim("breaking --recipe by-identity --time-limit 30")],
         _identity,
     ),
     Claim(
-        "A holder that hangs loses its lock safely if its session is refused, not if its node is "
-        "deleted.",
+        "The lock of a holder that hangs is taken safely by ending its session, not by deleting "
+        "its node.",
         "A",
         [_sim("breaking --recipe blacklist --time-limit 30")],
         _blacklist,
     ),
     Claim(
-        "The restart of a server ends sessions, and removes their ephemeral nodes.",
+        "The restart of a server ends sessions and removes their ephemeral nodes.",
         "G",
         [_sim("ephemeral --nemesis kill --time-limit 30")],
         _restart,
-        "A session is the ensemble's. Its client goes on at another server, or at the same one "
-        "once that is back, if it comes within the session's timeout.",
+        "A session belongs to the ensemble. Its client continues it at another server, or at the "
+        "restarted one, if it connects within the session timeout.",
     ),
     Claim(
-        "A lock is let go of by itself when its holder dies: an ephemeral node lives exactly as "
-        "long as its session.",
+        "A lock is released when its holder dies: an ephemeral node lives exactly as long as its "
+        "session.",
         "G",
         [_sim("ephemeral --nemesis client-kill,client-partition --time-limit 30")],
         _dies,

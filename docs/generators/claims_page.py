@@ -1,7 +1,7 @@
-"""The table of ``docs/claims.md``, made by running the commands of ``docs.generators.claims``.
+"""Generates the table of ``docs/claims.md`` by running the commands of ``docs.generators.claims``.
 
-``python -m docs.generators.claims_page docs/claims.md`` runs them all, in a few minutes, and makes
-the table anew. The runs are simulated, so the same program prints the same figures.
+``python -m docs.generators.claims_page docs/claims.md`` takes a few minutes. The runs are
+simulated, so the same program gives the same figures.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""The tables of faults in the README and in ``docs/simulation.md``, made from the classes.
+"""Generates the tables of faults in the README and in ``docs/simulation.md`` from their classes.
 
-``python -m docs.generators.fault_tables docs`` makes them anew.
+``python -m docs.generators.fault_tables docs`` updates the pages.
 """
 
 import sys

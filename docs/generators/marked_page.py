@@ -1,14 +1,14 @@
-"""Markdown pages of which a program makes one marked part."""
+"""Markdown pages with a marked part that is generated."""
 
 from collections.abc import Iterable
 
 
 def with_part(page: str, mark: str, part: str) -> str:
-    """A page with its marked part replaced; the text around that part stays.
+    """A page with its marked part replaced and the rest unchanged.
 
     Args:
         page: the whole page. ``<!-- MARK -->`` and ``<!-- /MARK -->``, each on a line of its own,
-            stand around the part.
+            enclose the part.
         mark: the name in these comments.
         part: the new part, in Markdown.
 
@@ -23,6 +23,6 @@ def with_part(page: str, mark: str, part: str) -> str:
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """A row of a table, without the line's end."""
+    """A row of a table, without a newline."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"

@@ -1,6 +1,6 @@
-"""The tables of promises in ``docs/recipes``, and of families in the README, made from the code.
+"""Generates the tables of promises in ``docs/recipes`` and of families in the README.
 
-``python -m docs.generators.recipe_pages docs/recipes`` makes them anew.
+``python -m docs.generators.recipe_pages docs/recipes`` updates the pages.
 """
 
 import sys

@@ -4,17 +4,45 @@ It is given its channel and its clock, so that the same body runs in a real proc
 simulated one.
 """
 
+import inspect
+import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 import msgspec
 from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
+from kazoo.version import __version__ as kazoo_version
 
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.harness.clients.home import Home, MemoryHome
-from rumpus.harness.clients.messages import Act, Acted, Command, Open, Ready, Record, Report, Run
+from rumpus.harness.clients.messages import (
+    Act,
+    Acted,
+    Command,
+    Open,
+    Perform,
+    Ready,
+    Record,
+    Report,
+)
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 5
+"""How many operations may end with an error in a row before a client's restarts take longer."""
+
+RESTART_PAUSE_S = 0.5
+
+JITTER = (
+    {}  # kazoo 2.6 chooses it by itself, and warns of the argument
+    if inspect.signature(KazooRetry).parameters["max_jitter"].default is None
+    else {"max_jitter": 0.1}
+)
 
 CONNECT_PATIENCE_S = 10.0
 """How long a new client waits for its first session before it begins without one."""
@@ -126,6 +154,7 @@ class ClientBody:
         self._workload: WorkloadClient | None = None
         self._latest_session: str | None = None
         self._broken = False
+        self._failures = 0
         self._belief = False
         self._belief_end: int | None = None
         self._belief_ends = False
@@ -137,8 +166,8 @@ class ClientBody:
         """Obey commands until the channel ends."""
         threading.Thread(target=self._watch_belief, name="belief", daemon=True).start()
         while (command := self._receive()) is not None:
-            if isinstance(command, Run):
-                self._run(command)
+            if isinstance(command, Perform):
+                self._perform(command)
             elif isinstance(command, Open):
                 self._open(command.process)
 
@@ -146,13 +175,17 @@ class ClientBody:
         if self._kazoo is not None and not self._broken:
             # Only an outcome is unknown: the client keeps its session, as an application would.
             self._process = process
-            self._send(Ready(process, connected=True))
+            self._send(Ready(process, connected=True, kazoo=kazoo_version))
             return
         self._close()
+        if self._failures > MOST_FAILURES:
+            # As whatever restarts services does: a client that can do nothing is not restarted
+            # a thousand times a second.
+            time.sleep(RESTART_PAUSE_S)
         self._broken = False
         self._process = process
         self._latest_session = None
-        patience = KazooRetry(max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, max_jitter=0.1)
+        patience = KazooRetry(max_tries=-1, delay=0.02, backoff=2, max_delay=0.25, **JITTER)
         kazoo = KazooClient(
             hosts=self._hosts or "127.0.0.1",
             timeout=self._session_timeout,
@@ -172,7 +205,7 @@ class ClientBody:
         kazoo.add_listener(self._session_changed)
         self._workload = self._build(context)
         connected = bool(self._hosts) and kazoo.start_async().wait(CONNECT_PATIENCE_S)
-        self._send(Ready(process, connected=connected))
+        self._send(Ready(process, connected=connected, kazoo=kazoo_version))
 
     def _close(self) -> None:
         if self._kazoo is None:
@@ -189,7 +222,7 @@ class ClientBody:
             kazoo.close()
         self._session_record("closed")
 
-    def _run(self, command: Run) -> None:
+    def _perform(self, command: Perform) -> None:
         workload = self._workload
         assert workload is not None, "the control process opens a client before it uses it"
         with self._belief_lock:
@@ -201,7 +234,10 @@ class ClientBody:
             outcome = workload.invoke(command.f, command.value)
         except Exception as error:  # whatever a recipe raises, nobody knows what it did
             outcome = Outcome("info", command.value, f"{type(error).__name__}: {error}")
+            if not isinstance(error, KazooException):
+                log.exception("%s failed", command.f)
             self._broken = True
+        self._failures = self._failures + 1 if self._broken else 0
         granted = command.f == workload.grants and outcome.type == "ok"
         value = outcome.value
         with self._belief_lock:
@@ -227,7 +263,7 @@ class ClientBody:
         """The present session, or the latest one: kazoo gives none while it is disconnected."""
         identity = self._kazoo.client_id if self._kazoo is not None else None
         if identity and identity[0]:
-            self._latest_session = f"0x{identity[0] & 0xFFFFFFFFFFFFFFFF:x}"
+            self._latest_session = session_hex(identity[0])
         return self._latest_session
 
     def _session_record(self, f: str, **more: Any) -> None:

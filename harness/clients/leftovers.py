@@ -12,6 +12,8 @@ from typing import Final, TypedDict, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
+from rumpus.checker.servers.txnlog import session_hex
+
 REQUEST_PATIENCE_S: Final = 5.0
 """How long a request may take, in seconds."""
 
@@ -35,11 +37,6 @@ class Leftovers(TypedDict):
     nodes: list[Node]
 
 
-def hexadecimal(session: int) -> str:
-    """A session's id as it is written in histories."""
-    return f"0x{session & 0xFFFFFFFFFFFFFFFF:x}"
-
-
 def names_in(kazoo: KazooClient, folder: str) -> list[str]:
     """A znode's children in order, after a sync; [] if there is no such znode."""
     kazoo.sync_async(folder).get(timeout=REQUEST_PATIENCE_S)
@@ -60,9 +57,20 @@ def nodes_at(kazoo: KazooClient, paths: Iterable[str]) -> list[Node]:
     for path in paths:
         stat = kazoo.exists_async(path).get(timeout=REQUEST_PATIENCE_S)
         if stat is not None:
-            owner = hexadecimal(stat.ephemeralOwner) if stat.ephemeralOwner else None
+            owner = session_hex(stat.ephemeralOwner) if stat.ephemeralOwner else None
             nodes.append(Node(path=path, owner=owner, czxid=stat.czxid))
     return nodes
+
+
+def ephemerals_below(kazoo: KazooClient, top: str) -> list[Node]:
+    """The ephemeral znodes at a path and anywhere below it."""
+    found = []
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        found += [node for node in nodes_at(kazoo, [folder]) if node["owner"] is not None]
+        folders += children_of(kazoo, folder)
+    return found
 
 
 def until_nothing_is_left(look: Callable[[], Left], patience: float) -> Left:

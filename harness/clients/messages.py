@@ -21,8 +21,8 @@ class Open(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     process: int
 
 
-class Run(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """Run one operation. Answered with two ``Record``: its invoke and its completion."""
+class Perform(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
+    """Perform one operation. Answered with two ``Record``: its invoke and its completion."""
 
     process: int
     f: str
@@ -41,14 +41,19 @@ class Acted(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
     linger: bool = False
 
 
-Command = Open | Run | Acted
+Command = Open | Perform | Acted
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True, tag_field="message"):
-    """The client is open as this process. ``connected`` tells whether it has a session yet."""
+    """The client is open as this process.
+
+    ``connected`` tells whether it has a session yet; ``kazoo`` is the version of kazoo that it has
+    loaded.
+    """
 
     process: int
     connected: bool
+    kazoo: str
 
 
 class Record(msgspec.Struct, frozen=True, tag=True, tag_field="message"):

@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Record
-from rumpus.harness.clients.workers import Exited, Started
+from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 
 RESTART_PATIENCE_S = 15.0
 """How long ``restart`` waits for the new process to be ready, in real or virtual seconds."""
@@ -36,16 +38,48 @@ class Worker(Protocol):
     def forgotten(self) -> Flag:
         """Set when the driver is done with it (``forget``)."""
 
+    def end(self) -> None:
+        """Kill it; returns when it is gone."""
+
 
 WorkerKind = TypeVar("WorkerKind", bound=Worker)
 
 
+@dataclass(eq=False)
 class RestartableWorkers(ABC, Generic[WorkerKind]):
-    """Processes, one per client, that are killed and started again."""
+    """Processes, one per client, that are killed and started again.
 
-    _workers: dict[int, WorkerKind]
-    _notify: Callable[[Record | Exited | Started], None]
-    _stopped = False
+    Args:
+        count: how many clients.
+        spec: what they run.
+        hosts: a client's connection string.
+        logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
+        notify: called with a message for the driver: a session ``Record``, or ``Exited`` /
+            ``Started`` when a process ended or started.
+        origin: what the monotonic clock said when the run's clock was 0, in ns.
+    """
+
+    count: int
+    spec: ClientSpec
+    _: KW_ONLY
+    hosts: Callable[[int], str]
+    logs: Path
+    notify: Callable[[Record | Exited | Started], None]
+    origin: int
+
+    def __post_init__(self) -> None:
+        """Begin without any process."""
+        self._workers: dict[int, WorkerKind] = {}
+        self._stopped = False
+
+    def start(self) -> None:
+        """Start every process. They wait for the command ``Open``.
+
+        Raises:
+            EnvironmentRefusal: a process cannot be started.
+        """
+        for client in range(self.count):
+            self._start(client)
 
     def ready(self, client: int) -> None:
         """Tell whoever waits for a restart that the client is open."""
@@ -63,6 +97,16 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
         """Whether ``kill`` was called on the process, whether it is gone already or not."""
         return self._workers[client].killed
 
+    def kill(self, client: int) -> None:
+        """Kill a client's process: its sockets are closed, its session lives until it expires."""
+        worker = self._workers[client]
+        if not worker.killed:
+            worker.killed = True
+            worker.end()
+            # Only now: until it was gone, it may have done something and reported it.
+            worker.killed_at = self._clock()
+            self.notify(Exited(client))
+
     def restart(self, client: int) -> None:
         """Start a killed client again and wait until it is open.
 
@@ -77,7 +121,7 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
             self._start(client)
         if self._stopped:
             return
-        self._notify(Started(client))
+        self.notify(Started(client))
         if not self._workers[client].ready.wait(RESTART_PATIENCE_S):
             raise TimeoutError(
                 f"client c{client} was started again but was not ready in {RESTART_PATIENCE_S} s"
@@ -98,4 +142,4 @@ class RestartableWorkers(ABC, Generic[WorkerKind]):
     def _session_record(self, client: int, f: str, time_ns: int | None = None) -> None:
         """Tell the driver of a change to a process, now or at an earlier time."""
         time_ns = self._clock() if time_ns is None else time_ns
-        self._notify(Record(time_ns, "session", "info", f, {"client": client}))
+        self.notify(Record(time_ns, "session", "info", f, {"client": client}))

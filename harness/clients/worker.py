@@ -122,10 +122,15 @@ def main() -> None:
         home=DirectoryHome(Path(assignment.home)),
         host=HOST,
     )
-    body.run()
+    code = 0
+    try:
+        body.run()
+    except SystemExit:
+        logging.getLogger(__name__).exception("the recipe ended its process")
+        code = 1
     logging.shutdown()
     # Threads of a recipe may still run or hang: they end here with the process.
-    os._exit(0)
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from rumpus.harness.clients.clients import ClientState
-from rumpus.harness.clients.messages import Command, Frames, Record, Report, frame
+from rumpus.harness.clients.library import environment
+from rumpus.harness.clients.messages import Command, Frames, Report, frame
 from rumpus.harness.clients.restartable_workers import RestartableWorkers
 from rumpus.harness.clients.worker import Assignment
-from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.harness.simulated_faults import ClientMachines
 
-_CHUNK = 1 << 16  # bytes a read; from 128 KiB on malloc maps new pages for each, ten times as slow
+_CHUNK = 1 << 16  # bytes a read; malloc maps new pages for 128 KiB and more, ten times as slow
 
 
 class _Worker:
-    """One process and the control process's end of its channel."""
+    """One process and the control process's end of its channel.
+
+    ``ready`` is set when the client is open again after a restart, ``forgotten`` when its channel
+    is closed after its end.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], stream: socket.socket) -> None:
         self.process = process
@@ -37,68 +41,44 @@ class _Worker:
         self.ready = threading.Event()
         self.forgotten = threading.Event()
 
+    def end(self) -> None:
+        """Kill the process with SIGKILL."""
+        self.process.kill()
+        self.process.wait()
+        self.paused = False
+
 
 class WorkerPool(RestartableWorkers[_Worker]):
     """Operating system processes, one per client; implements ``harness.clients.workers.Workers``.
 
     Sending and receiving belong to one thread (the driver's). ``pause``, ``resume``, ``kill``
-    and ``restart`` may come from another: what they did reaches the driver through ``notify``.
-
-    Args:
-        count: how many clients.
-        spec: what they run.
-        hosts: a client's connection string.
-        logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
-        notify: called with a message for the driver: a session ``Record``, or ``Exited`` /
-            ``Started`` when a process ended or started.
-        origin: what the system's monotonic clock said when the run's clock was 0, in ns.
+    and ``restart`` may be called from another thread; ``notify`` tells the driver what they did.
+    Kills, restarts and what belongs to them are in the base class.
     """
 
     machines: ClientMachines | None = None
 
-    def __init__(
-        self,
-        count: int,
-        spec: ClientSpec,
-        *,
-        hosts: Callable[[int], str],
-        logs: Path,
-        notify: Callable[[Record | Exited | Started], None],
-        origin: int,
-    ) -> None:
-        self.count = count
-        self._spec = spec
-        self._hosts = hosts
-        self._logs = logs
-        self._notify = notify
-        self._origin = origin
-        self._workers = {}
-        # A worker lives as long as the thread that started it, so one thread starts them all.
+    def __post_init__(self) -> None:
+        """Create the thread that starts the processes."""
+        super().__post_init__()
+        # The kernel ends a worker when the *thread* that started it ends (PR_SET_PDEATHSIG), so one
+        # thread, which lasts as long as the pool, starts them all.
         self._starting = threading.Lock()
         self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="worker-starter")
 
     # -- the driver's side ----------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start every process. They wait for ``Open``.
-
-        Raises:
-            EnvironmentRefusal: a process cannot be started.
-        """
-        for client in range(self.count):
-            self._start(client)
-
     def stream(self, client: int) -> socket.socket:
-        """The channel to watch for a client's messages."""
+        """The socket on which a client's messages arrive."""
         return self._workers[client].stream
 
     def send(self, client: int, command: Command) -> None:
-        """Send a command. For a dead client it is dropped: the death is reported by itself."""
+        """Send a command. For a dead client it is dropped: ``receive`` tells of the death."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._workers[client].stream.sendall(frame(command))
 
     def receive(self, client: int) -> list[Report] | None:
-        """Messages that have arrived; None when the channel has ended."""
+        """Messages that have arrived whole, perhaps none; None at the end of the channel."""
         worker = self._workers[client]
         try:
             data = worker.stream.recv(_CHUNK)
@@ -107,7 +87,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
         return worker.frames.feed(data) if data else None
 
     def forget(self, client: int) -> None:
-        """Close the channel of a process that is gone; only now may the client be started again."""
+        """Close the channel of a process that is gone. Only then can the client be restarted."""
         self._workers[client].stream.close()
         super().forget(client)
 
@@ -140,51 +120,53 @@ class WorkerPool(RestartableWorkers[_Worker]):
                 self._start_process(client)
 
     def _start_process(self, client: int) -> None:
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
-            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                end.setsockopt(socket.SOL_SOCKET, option, 1 << 20)
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "rumpus.harness.clients.worker",
-            str(theirs.fileno()),
-        ]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        try:
-            with (self._logs / f"c{client}.log").open("ab") as log:
-                process = subprocess.Popen(
-                    command,
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=environment,
-                    process_group=0,  # Ctrl-C goes to the foreground group: we decide for all
-                )
-        except OSError as error:
-            ours.close()
-            raise EnvironmentRefusal(
-                f"client c{client}'s process cannot be started: {error}; see whether the limit on "
-                "processes or open files is reached (ulimit -u, ulimit -n)"
-            ) from error
-        finally:
-            theirs.close()
+        with contextlib.ExitStack() as opened:
+            try:
+                ours, theirs = map(opened.enter_context, socket.socketpair())
+                for end in (ours, theirs):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+                process = self._popen(client, theirs)
+            except OSError as error:
+                raise EnvironmentRefusal(
+                    f"client c{client}'s process cannot be started: {error}; see whether the limit "
+                    "on processes or open files is reached (ulimit -u, ulimit -n)"
+                ) from error
+            opened.pop_all()
+        theirs.close()
         worker = _Worker(process, ours)
         self._workers[client] = worker
         assignment = Assignment(
             client=client,
-            hosts=self._hosts(client),
-            session_timeout=self._spec.session_timeout,
-            build=self._spec.build,
-            options=dict(self._spec.options),
+            hosts=self.hosts(client),
+            session_timeout=self.spec.session_timeout,
+            build=self.spec.build,
+            options=dict(self.spec.options),
             parent=os.getpid(),
-            origin=self._origin,
-            home=str((self._logs / f"c{client}").absolute()),
+            origin=self.origin,
+            home=str((self.logs / f"c{client}").absolute()),
         )
         with contextlib.suppress(BrokenPipeError):
             ours.sendall(frame(assignment))
+
+    def _popen(self, client: int, channel: socket.socket) -> subprocess.Popen[bytes]:
+        """Start a client's process with its end of the channel.
+
+        Raises:
+            OSError: a limit is reached.
+        """
+        # Without ``-P`` the working directory would come before what is installed.
+        worker = ("-P", "-m", "rumpus.harness.clients.worker", str(channel.fileno()))
+        with (self.logs / f"c{client}.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *worker],
+                pass_fds=[channel.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment(self.spec.library),
+                # Ctrl-C then reaches the control process alone, which ends the clients in order.
+                process_group=0,
+            )
 
     # -- the nemesis's side (harness.clients.clients.Clients) -------------------------------------
 
@@ -207,18 +189,6 @@ class WorkerPool(RestartableWorkers[_Worker]):
         worker.process.send_signal(signal.SIGCONT)
         self._session_record(client, "resumed")
 
-    def kill(self, client: int) -> None:
-        """Kill it with SIGKILL."""
-        worker = self._workers[client]
-        if not worker.killed:
-            worker.killed = True
-            worker.process.kill()
-            worker.process.wait()
-            # Only now: until it was gone, it may have done something and reported it.
-            worker.killed_at = self._clock()
-            worker.paused = False
-            self._notify(Exited(client))
-
     def state(self, client: int) -> ClientState:
         """What the operating system says of the process."""
         worker = self._workers[client]
@@ -227,7 +197,7 @@ class WorkerPool(RestartableWorkers[_Worker]):
         return "paused" if _is_stopped(worker.process.pid) else "running"
 
     def _clock(self) -> int:
-        return time.monotonic_ns() - self._origin
+        return time.monotonic_ns() - self.origin
 
 
 def _is_stopped(pid: int) -> bool:

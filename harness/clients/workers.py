@@ -5,6 +5,7 @@ Nothing here has a clock or I/O, so that real and simulated processes share it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from rumpus.harness.clients.clients import Clients
@@ -21,11 +22,16 @@ CLIENT_KILLED = "the client was killed"
 
 @dataclass(frozen=True)
 class ClientSpec:
-    """What the clients run: ``build`` is ``module:function`` (see ``worker.Assignment``)."""
+    """What the clients run.
+
+    ``build`` is ``module:function`` (see ``worker.Assignment``). ``library`` is a directory that
+    has the kazoo of the clients, and what it needs; None: the installed one.
+    """
 
     build: str
     options: Mapping[str, Any] = field(default_factory=dict)
     session_timeout: float = 2.0
+    library: Path | None = None
 
 
 @dataclass(frozen=True)

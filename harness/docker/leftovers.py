@@ -42,7 +42,7 @@ def labels(run_id: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Leftovers:
+class RunLeftovers:
     """What one run has on the engine."""
 
     run_id: str
@@ -66,7 +66,7 @@ class Leftovers:
         return f"run {self.run_id}: {' and '.join(parts)}"
 
 
-def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[Leftovers]:
+def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[RunLeftovers]:
     """What is left of runs whose control process has ended; of all runs if ``everything``.
 
     Containers of any state count.
@@ -74,7 +74,7 @@ def find_leftovers(client: DockerClient, *, everything: bool = False) -> list[Le
     return [found for found in _runs(client) if everything or not found.alive]
 
 
-def remove_leftovers(leftovers: Iterable[Leftovers]) -> None:
+def remove_leftovers(leftovers: Iterable[RunLeftovers]) -> None:
     """Remove what was found: containers with their volumes, in parallel; then networks and volumes.
 
     It is no error if somebody else removes something meanwhile.
@@ -106,7 +106,7 @@ def remove_run(client: DockerClient, run_id: str) -> None:
     remove_leftovers([found for found in _runs(client, run_id) if found.run_id == run_id])
 
 
-def _runs(client: DockerClient, run_id: str | None = None) -> list[Leftovers]:
+def _runs(client: DockerClient, run_id: str | None = None) -> list[RunLeftovers]:
     chosen: dict[str, str | list[str] | bool] = {
         "label": RUN_LABEL if run_id is None else f"{RUN_LABEL}={run_id}"
     }
@@ -122,7 +122,7 @@ def _runs(client: DockerClient, run_id: str | None = None) -> list[Leftovers]:
         owners[tags[RUN_LABEL]] = tags.get(OWNER_LABEL, "")
     local = client.api.base_url.startswith("http+docker://")
     return [
-        Leftovers(
+        RunLeftovers(
             run_id=run,
             alive=_alive(who, local_engine=local),
             containers=tuple(c for c in containers if c.labels[RUN_LABEL] == run),

@@ -42,6 +42,11 @@ class Board:
             own.remove(task)
         return task
 
+    def next_moment(self, client: Client) -> int | None:
+        """When the first of the client's later tasks may begin, in ns; None if there is none."""
+        own = self._tasks[client.number]
+        return min((task.at for task in own if task.at > client.time), default=None)
+
     def do(self, client: Client, task: Task) -> Generator[Invocation, Op, Op]:
         """Part of a script: do the task; returns its completion."""
         self._doing[client.number] = task

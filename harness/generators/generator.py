@@ -92,19 +92,6 @@ class Context(msgspec.Struct, frozen=True):
         """The process that a thread runs now."""
         return self.processes[thread] if isinstance(thread, int) else thread
 
-    def threads(self) -> list[Thread]:
-        """The threads covered."""
-        return self._threads(self.members)
-
-    def free_threads(self) -> list[Thread]:
-        """The threads covered that can be given an operation now."""
-        return self._threads(self.free)
-
-    def _threads(self, bits: int) -> list[Thread]:
-        return [
-            position if position < self.clients else NEMESIS for position in _positions(bits, 0)
-        ]
-
     def narrow(self, bits: int) -> "Context":
         """This context, covering only those of its threads that are in the given set."""
         return Context(

@@ -129,6 +129,11 @@ class Client:
         """Whether no new work may begin."""
         return self.time >= self.context.until
 
+    @property
+    def expiry_s(self) -> float:
+        """Seconds after which the servers have certainly ended the sessions of dead clients."""
+        return round(self.context.session_timeout + 3.0, 3)
+
     def rest(self, least: float, most: float | None = None, *, end: int | None = None) -> Rest:
         """A rest of so many seconds, or of a random length between two bounds.
 
@@ -136,10 +141,6 @@ class Client:
         """
         seconds = least if most is None else self.draws.uniform(least, most)
         return Rest(seconds if end is None else min(seconds, max(0, end - self.time) / SECOND))
-
-    def rest_until(self, time: int) -> Rest:
-        """A rest to a moment of the run, in nanoseconds; none if that is past."""
-        return Rest(max(0, time - self.time) / SECOND)
 
     def after(self, seconds: float) -> int:
         """The moment of the run so many seconds from now, in nanoseconds."""
@@ -155,6 +156,7 @@ Steps = abc.Generator[Step, Op, None]
 """What a script's function returns. After a rest, too, it is resumed with the last completion."""
 
 ScriptFunction = Callable[[Client], Steps]
+"""A script: called with its client, it returns the steps."""
 
 
 class Script:

@@ -43,13 +43,33 @@ class Traffic:
 
 
 class LostReply:
-    """A ``lost-reply`` cut: the links it was made on, and the connection whose reply is awaited."""
+    """A ``lost-reply`` cut: the links it was made on, and the connection whose reply is awaited.
 
-    __slots__ = ("connection", "links")
+    Args:
+        request: kind of request, a name of ``zookeeper_frames.REQUESTS``.
+        number: which one of that kind; 1: the next.
+        session: only requests of this session count; None: all.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("connection", "left", "links", "request", "session")
+
+    def __init__(
+        self, request: str = "change", number: int = 1, session: int | None = None
+    ) -> None:
+        self.request = request
+        self.left = number
+        self.session = session
         self.links: list[Link] = []
         self.connection: Connection | None = None
+
+    def meant(self, frame: bytes, session: int) -> bool:
+        """Count a session's request if it is of this kind; whether it is the one meant."""
+        if self.session not in (None, session) or not zookeeper_frames.asks_for(
+            self.request, frame
+        ):
+            return False
+        self.left -= 1
+        return self.left == 0
 
 
 class Link:
@@ -129,33 +149,28 @@ class Connection:
     """A connection from its acceptance to its end, whatever cuts come in between.
 
     Attributes:
-        granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
-            it has not.
+        tally: what has passed on it.
         spoilt: bytes or an end of stream were lost, so that it can never be used again.
     """
 
     __slots__ = (
         "_awaited",
         "_held",
-        "_tally",
-        "_welcomed",
         "client",
         "closed",
-        "granted",
         "link",
         "server",
         "spoilt",
+        "tally",
     )
 
     def __init__(self, link: Link, accepted: socket.socket) -> None:
         self.link = link
-        self.granted = 0
         self.spoilt = False
         self.closed = False
-        self._welcomed = False  # the answer to the ConnectRequest has passed
         self._awaited: int | None = None  # xid of the reply to lose
         self._held = b""  # incomplete frame held back while a reply is awaited
-        self._tally = ConnectionTally(link.tally, link.traffic.watch_events)
+        self.tally = ConnectionTally(link.tally, link.traffic.watch_events)
         family, address = link.server
         self.client = End(self, accepted)
         self.server = End(self, socket.socket(family, socket.SOCK_STREAM))
@@ -174,8 +189,12 @@ class Connection:
         return not (self.client.ended or self.server.ended)
 
     def apply_cut(self) -> None:
-        """Apply the link's cut to this connection from now on."""
+        """Apply the link's cut to this connection from now on; a ``reset`` ends it."""
         cut = self.link.cut
+        if cut == "reset":
+            self._swallow(1)
+            self.abort()
+            return
         for end, lossy in (
             (self.client, cut in LOSES_TO_SERVER),
             (self.server, cut in LOSES_TO_CLIENT),
@@ -262,7 +281,9 @@ class Connection:
         self.link.connections.discard(self)
         lost_reply = self.link.lost_reply
         if lost_reply is not None and lost_reply.connection is self:
-            lost_reply.connection = None  # it died before its reply came: wait for the next change
+            # It died before its reply came: wait for the next such request.
+            lost_reply.connection = None
+            lost_reply.left = 1
 
     def _connect(self, address: object) -> None:
         outcome = self.server.socket.connect_ex(address)  # type: ignore[arg-type]  # as resolved
@@ -289,36 +310,26 @@ class Connection:
         server.socket.close()
 
     def _look_at_requests(self, data: bytes) -> None:
-        frames = self._tally.requests(self.client.reader.feed(data))
+        frames = self.tally.requests(self.client.reader.feed(data))
         lost_reply = self.link.lost_reply
         if lost_reply is None or lost_reply.connection is not None:
             return
         for frame in frames:
-            if zookeeper_frames.changes(frame):
+            if lost_reply.meant(frame, self.tally.session):
                 lost_reply.connection = self
                 self._awaited = zookeeper_frames.xid(frame)
                 return
 
     def _pass_replies(self, data: bytes) -> None:
         frames = self.server.reader.feed(data)
-        answers = False
-        for number, frame in enumerate(frames):
-            if not self._welcomed:
-                self._welcomed = True
-                if zookeeper_frames.session_timeout(frame) > 0:
-                    self.granted = monotonic_ns()
-                    answers = True
-                continue
-            xid = zookeeper_frames.xid(frame)
-            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
-                lost = sum(map(len, frames[number:])) + self.server.reader.pending
-                data = (self._held + data)[:-lost]
-                if data:
-                    self._send(self.client, data, answers=answers)
-                self._fire(len(frame))
-                return
-            self._tally.reply(frame, monotonic_ns())
-            answers = answers or xid != zookeeper_frames.WATCH_XID
+        number, answers = self.tally.replies(frames, self._awaited, monotonic_ns())
+        if number is not None:
+            lost = sum(map(len, frames[number:])) + self.server.reader.pending
+            data = (self._held + data)[:-lost]
+            if data:
+                self._send(self.client, data, answers=answers)
+            self._fire(len(frames[number]))
+            return
         if self._awaited is not None:
             # Only whole frames pass, so that not even the first byte of the awaited one does.
             data = self._held + data

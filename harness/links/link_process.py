@@ -122,6 +122,26 @@ class ProcessLinks:
             self._afflicted.add(client)
         self._call(None, "cut", client, how, known)
 
+    def drop_reply(
+        self, client: int, request: str, number: int = 1, session: int | None = None
+    ) -> None:
+        """Cut all of a client's links by ``lost-reply``, about the n-th request of a kind.
+
+        Replaces an earlier cut. ``in_force`` names the cut until it has acted.
+
+        Args:
+            client: its number.
+            request: a name of ``zookeeper_frames.REQUESTS``.
+            number: which one from now on; 1: the next.
+            session: only requests of this session count; None: all of the client's.
+        """
+        self._call(None, "drop_reply", client, request, number, session, self._known(client))
+
+    def reset_session(self, client: int, session: int) -> bool:
+        """Reset the client's connections that have a session; whether there was any."""
+        self._known(client)
+        return self._call(bool, "reset_session", client, session)
+
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Hold back every byte, each way, for this long."""
         if milliseconds < 0:

@@ -108,21 +108,38 @@ class LinkProxy:
 
     def cut(self, client: int, how: Cut, nodes: Iterable[str]) -> None:
         """Break a client's links to these nodes; links already cut this way are left alone."""
-        lost_reply = LostReply() if how == "lost-reply" else None
-        for link in self._chosen(client, nodes):
-            if link.cut == how:
-                continue
+        self._cut(client, how, nodes, LostReply() if how == "lost-reply" else None)
+
+    def drop_reply(
+        self, client: int, request: str, number: int, session: int | None, nodes: Iterable[str]
+    ) -> None:
+        """Cut by ``lost-reply``, about the n-th request of a kind from now on.
+
+        Replaces an earlier cut.
+
+        Args:
+            client: its number.
+            request: a name of ``zookeeper_frames.REQUESTS``.
+            number: counted over all links to these nodes; 1: the next.
+            session: only requests of this session count; None: all of the client's.
+            nodes: the servers.
+        """
+        chosen = list(nodes)
+        for link in self._chosen(client, chosen):
             self._mend(link)
-            link.cut = how
-            if lost_reply is not None:
-                link.lost_reply = lost_reply
-                lost_reply.links.append(link)
-            for connection in list(link.connections):
-                if how == "reset":
-                    link.tally.swallowed += 1
-                    connection.abort()
-                else:
-                    connection.apply_cut()
+        self._cut(client, "lost-reply", chosen, LostReply(request, number, session))
+
+    def reset_session(self, client: int, session: int) -> bool:
+        """Reset the client's connections that have a session; whether there was any."""
+        found = [
+            connection
+            for link in self._links[client].values()
+            for connection in link.connections
+            if connection.open and connection.tally.session == session
+        ]
+        for connection in found:
+            connection.abort()
+        return bool(found)
 
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str]) -> None:
         """Delay every byte on a client's links to these nodes."""
@@ -148,10 +165,10 @@ class LinkProxy:
     def connected_to(self, client: int) -> str | None:
         """The server with which the client has a session on an open connection."""
         granted = [
-            (connection.granted, link.node)
+            (connection.tally.granted, link.node)
             for link in self._links[client].values()
             for connection in link.connections
-            if connection.granted and connection.open
+            if connection.tally.granted and connection.open
         ]
         return max(granted)[1] if granted else None
 
@@ -193,6 +210,20 @@ class LinkProxy:
 
     def _chosen(self, client: int, nodes: Iterable[str]) -> list[Link]:
         return [self._links[client][node] for node in nodes]
+
+    def _cut(
+        self, client: int, how: Cut, nodes: Iterable[str], lost_reply: LostReply | None
+    ) -> None:
+        for link in self._chosen(client, nodes):
+            if link.cut == how:
+                continue
+            self._mend(link)
+            link.cut = how
+            if lost_reply is not None:
+                link.lost_reply = lost_reply
+                lost_reply.links.append(link)
+            for connection in list(link.connections):
+                connection.apply_cut()
 
     @staticmethod
     def _mend(link: Link) -> None:

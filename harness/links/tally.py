@@ -34,9 +34,14 @@ class ConnectionTally:
     Args:
         tally: the client's.
         watch_events: where watches that are seen are appended.
+
+    Attributes:
+        granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
+            it has not.
+        session: the id of that session; 0 if there is none.
     """
 
-    __slots__ = ("_asked", "_tally", "_tracing", "_watch_events")
+    __slots__ = ("_asked", "_tally", "_tracing", "_watch_events", "_welcomed", "granted", "session")
 
     def __init__(self, tally: Tally, watch_events: deque[WatchSeen | WatchLeft]) -> None:
         tally.connections += 1
@@ -44,6 +49,9 @@ class ConnectionTally:
         self._watch_events = watch_events
         self._tracing = WatchTracing(tally.client, tally.connections)
         self._asked = False  # the ConnectRequest has passed
+        self._welcomed = False  # the answer to it has passed
+        self.granted = 0
+        self.session = 0
 
     def requests(self, frames: list[bytes]) -> list[bytes]:
         """Take frames on their way to the server; returns those that are requests."""
@@ -54,6 +62,37 @@ class ConnectionTally:
         for frame in frames:
             self._tracing.request(frame)
         return frames
+
+    def replies(
+        self, frames: list[bytes], awaited: int | None, now: int
+    ) -> tuple[int | None, bool]:
+        """Take frames from the server up to a reply that may not pass.
+
+        Args:
+            frames: all that the server has sent since the last call, as far as they are whole.
+            awaited: the xid of the reply that may not pass; None: all may.
+            now: monotonic nanoseconds.
+
+        Returns:
+            The index of that reply, None if it is not among them; and whether any frame before it
+            answers the client: it grants a session or is a reply, not only a watch event.
+        """
+        answers = False
+        for number, frame in enumerate(frames):
+            if not self._welcomed:
+                self._welcomed = True
+                if zookeeper_frames.session_timeout(frame) > 0:
+                    self.granted = now
+                    self.session = zookeeper_frames.session_granted(frame)
+                    answers = True
+                continue
+            xid = zookeeper_frames.xid(frame)
+            is_event = xid == zookeeper_frames.WATCH_XID
+            if xid is not None and xid == awaited and not is_event:
+                return number, answers
+            self.reply(frame, now)
+            answers = answers or not is_event
+        return None, answers
 
     def reply(self, frame: bytes, now: int) -> None:
         """Take a reply or an event on its way to the client, at that monotonic time in ns."""

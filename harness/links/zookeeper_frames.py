@@ -23,6 +23,7 @@ _LENGTH = struct.Struct(">i")
 _REQUEST = struct.Struct(">iii")  # length, xid, opcode
 _REPLY = struct.Struct(">iiqi")  # length, xid, zxid, error
 _CONNECTED = struct.Struct(">iii")  # length, protocol version, timeout
+_SESSION = struct.Struct(">iiiq")  # as above, then the session's id
 _WATCH = struct.Struct(">iiqiiii")  # as a reply, then type, state, length of the path
 _OPERATION = struct.Struct(">i?i")  # the header before each part of a multi: opcode, done, error
 
@@ -208,6 +209,11 @@ def watching(frame: bytes) -> Watching | None:
 def session_timeout(frame: bytes) -> int:
     """The negotiated timeout in a ConnectResponse, in milliseconds; 0 if there is no session."""
     return _CONNECTED.unpack_from(frame)[2] if len(frame) >= _CONNECTED.size else 0
+
+
+def session_granted(frame: bytes) -> int:
+    """The id of the session in a ConnectResponse; 0 if there is no session."""
+    return _SESSION.unpack_from(frame)[3] if len(frame) >= _SESSION.size else 0
 
 
 def asks_for(kind: str, frame: bytes) -> bool:

@@ -1,8 +1,8 @@
 """An ensemble of simulated ZooKeeper servers. Calls that block wait in virtual time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,6 +20,12 @@ START_S = 60.0
 """How long the servers may take until all of them serve, in virtual seconds."""
 
 _POLL_S = 0.05
+
+
+OFFERED: Final[Mapping[Capability, Availability]] = dict.fromkeys(
+    ("kill", "pause", "partition", "simulation"), Availability(True)
+)
+"""What simulated servers can do, on every host."""
 
 
 class SimEnsemble:
@@ -177,4 +183,4 @@ class SimEnsemble:
 
     def probe(self) -> dict[Capability, Availability]:
         """Simulated servers offer all that any fault needs."""
-        return dict.fromkeys(("kill", "pause", "partition", "simulation"), Availability(True))
+        return dict(OFFERED)

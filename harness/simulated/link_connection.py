@@ -18,20 +18,28 @@ from rumpus.simulation.network.gate import Link as Passage
 
 
 class ArmedTrigger:
-    """A trigger, the links it is armed on, and the connection whose reply it awaits."""
+    """A trigger, the links it is armed on, and the connection whose reply it awaits.
 
-    __slots__ = ("acted", "connection", "left", "links", "trigger")
+    Args:
+        trigger: what is done about which request.
+        session: only requests of this session count; None: all.
+    """
 
-    def __init__(self, trigger: RequestTrigger) -> None:
+    __slots__ = ("acted", "connection", "left", "links", "session", "trigger")
+
+    def __init__(self, trigger: RequestTrigger, session: int | None = None) -> None:
         self.trigger = trigger
+        self.session = session
         self.left = trigger.number
         self.links: list[Link] = []
         self.connection: LinkConnection | None = None
         self.acted: int | None = None
         """When it acted, in monotonic nanoseconds; None: not yet."""
 
-    def meant(self, frame: bytes) -> bool:
-        """Count the request if it is of the trigger's kind; whether it is the one to act on."""
+    def meant(self, frame: bytes, session: int) -> bool:
+        """Count a session's request if the trigger is about such; whether it is to be acted on."""
+        if self.session not in (None, session):
+            return False
         if not zookeeper_frames.asks_for(self.trigger.request, frame):
             return False
         self.left -= 1
@@ -91,8 +99,7 @@ class LinkConnection:
     """A connection from its opening to its end, whatever cuts come in between.
 
     Attributes:
-        granted: when the server granted or confirmed a session, in monotonic nanoseconds; 0 if
-            it has not.
+        tally: what has passed on it.
         spoilt: bytes or an end of stream were lost, so that it can never be used again.
     """
 
@@ -102,28 +109,24 @@ class LinkConnection:
         "_from_server",
         "_held",
         "_holding",
-        "_tally",
         "_trigger",
-        "_welcomed",
         "client_ended",
-        "granted",
         "link",
         "passage",
         "server_ended",
         "spoilt",
+        "tally",
     )
 
     def __init__(self, link: Link, passage: Passage) -> None:
         self.link = link
         self.passage = passage
-        self.granted = 0
         self.spoilt = False
         self.client_ended = False
         self.server_ended = False
-        self._tally = ConnectionTally(link.tally, link.watch_events)
+        self.tally = ConnectionTally(link.tally, link.watch_events)
         self._from_client = FrameReader()
         self._from_server = FrameReader()
-        self._welcomed = False  # the answer to the ConnectRequest has come
         self._trigger: ArmedTrigger | None = None
         self._awaited: int | None = None  # xid of the reply that the trigger is about
         self._held = b""  # bytes from the server that are held back
@@ -142,7 +145,7 @@ class LinkConnection:
         if link.cut in LOSES_TO_SERVER:
             self._swallow(len(chunk))
             return b""
-        frames = self._tally.requests(self._from_client.feed(chunk))
+        frames = self.tally.requests(self._from_client.feed(chunk))
         if link.armed_triggers:
             return self._look_at_requests(chunk, frames)
         return chunk
@@ -154,25 +157,14 @@ class LinkConnection:
             self._swallow(len(chunk))
             return b""
         frames = self._from_server.feed(chunk)
-        answers = False
-        for number, frame in enumerate(frames):
-            if not self._welcomed:
-                self._welcomed = True
-                if zookeeper_frames.session_timeout(frame) > 0:
-                    self.granted = link.monotonic()
-                    answers = True
-                continue
-            xid = zookeeper_frames.xid(frame)
-            if xid is not None and xid == self._awaited and xid != zookeeper_frames.WATCH_XID:
-                behind = sum(map(len, frames[number:])) + self._from_server.pending
-                chunk = self._held + chunk
-                self._held = b""
-                if self._trigger is not None and self._trigger.trigger.action == "hold-reply":
-                    for held in frames[number:]:
-                        self._tally.reply(held, link.monotonic())
-                return self._meet(chunk[: len(chunk) - behind], chunk[len(chunk) - behind :], frame)
-            self._tally.reply(frame, link.monotonic())
-            answers = answers or xid != zookeeper_frames.WATCH_XID
+        number, answers = self.tally.replies(frames, self._awaited, link.monotonic())
+        if number is not None:
+            chunk, self._held = self._held + chunk, b""
+            passing = len(chunk) - sum(map(len, frames[number:])) - self._from_server.pending
+            if self._trigger is not None and self._trigger.trigger.action == "hold-reply":
+                for held in frames[number:]:
+                    self.tally.reply(held, link.monotonic())
+            return self._meet(chunk[:passing], chunk[passing:], frames[number])
         if self._holding is not None:
             self._held += chunk
             return b""
@@ -203,8 +195,11 @@ class LinkConnection:
     # -- what is done to it -----------------------------------------------------------------
 
     def apply_cut(self) -> None:
-        """Apply the link's cut to this connection."""
-        if self.link.cut == "half-open":
+        """Apply the link's cut to this connection; a ``reset`` ends it."""
+        if self.link.cut == "reset":
+            self._swallow(1)
+            self.abort()
+        elif self.link.cut == "half-open":
             self.spoilt = self.server_ended = True
             self.passage.close_server_side()
 
@@ -237,7 +232,7 @@ class LinkConnection:
         passed = 0
         for number, frame in enumerate(frames):
             for armed in list(self.link.armed_triggers):
-                if armed.connection is not None or not armed.meant(frame):
+                if armed.connection is not None or not armed.meant(frame, self.tally.session):
                     continue
                 action = armed.trigger.action
                 if action in ("drop-reply", "hold-reply"):

@@ -5,7 +5,7 @@ of a kind; with real processes that happens only by luck.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rumpus.harness.links.links import Cut, WatchLeft, WatchSeen
 from rumpus.harness.links.tally import LOSES_TO_SERVER, Tally
@@ -68,6 +68,7 @@ class SimLinks:
         network: the world's network.
         servers: node -> host and port.
         clients: how many clients, numbered from 0.
+        host: the host from which a client connects.
 
     Raises:
         ValueError: (from every method) there is no such client or node.
@@ -79,10 +80,12 @@ class SimLinks:
         network: Network,
         servers: Mapping[str, tuple[str, int]],
         clients: int,
+        host: Callable[[int], str] = client_host,
     ) -> None:
         self.trigger_links: TriggerLinks | None = self
         self._simulator = simulator
         self._network = network
+        self._host = host
         self._servers = dict(servers)
         self._watch_events: deque[WatchSeen | WatchLeft] = deque()
         self._tallies = [Tally(client) for client in range(clients)]
@@ -93,7 +96,7 @@ class SimLinks:
             self._links.append(links)
             for node, address in servers.items():
                 wishes = _Gate(links[node])
-                gate = network.gate(client_host(tally.client), address)
+                gate = network.gate(host(tally.client), address)
                 gate.admit = wishes.admit
                 gate.opened = wishes.opened
                 gate.to_server = wishes.to_server
@@ -127,16 +130,22 @@ class SimLinks:
                 link.armed_triggers.append(armed)
                 armed.links.append(link)
             for connection in list(link.connections.values()):
-                if how == "reset":
-                    link.tally.swallowed += 1
-                    connection.abort()
-                else:
-                    connection.apply_cut()
+                connection.apply_cut()
 
     def arm(
-        self, client: int, trigger: RequestTrigger, nodes: Iterable[str] | None = None
+        self,
+        client: int,
+        trigger: RequestTrigger,
+        nodes: Iterable[str] | None = None,
+        session: int | None = None,
     ) -> ArmedTrigger:
         """Arm a trigger for a client, on its links to some servers (all by default).
+
+        Args:
+            client: its number.
+            trigger: what is done about which request.
+            nodes: the servers.
+            session: only requests of this session count; None: all of the client's.
 
         Returns:
             The armed trigger. Healing withdraws it, too.
@@ -153,17 +162,30 @@ class SimLinks:
         links = self._chosen(client, nodes)
         # "aim" is part of the trace: another word would change the digests of runs.
         self._note("aim", client, f"{trigger.action} {trigger.request} {trigger.number}", links)
-        armed = ArmedTrigger(trigger)
+        armed = ArmedTrigger(trigger, session)
         for link in links:
             link.armed_triggers.append(armed)
             armed.links.append(link)
         return armed
 
+    def reset_session(self, client: int, session: int) -> bool:
+        """Reset the client's connections that have a session; whether there was any."""
+        found = [
+            connection
+            for link in self._chosen(client)
+            for connection in link.connections.values()
+            if connection.open and connection.tally.session == session
+        ]
+        self._note("reset", client, f"{session:x}", [connection.link for connection in found])
+        for connection in found:
+            connection.abort()
+        return bool(found)
+
     def delay(self, client: int, milliseconds: float, nodes: Iterable[str] | None = None) -> None:
         """Delay every packet, in both directions."""
         if milliseconds < 0:
             raise ValueError(f"A delay cannot be negative: {milliseconds} ms.")
-        host, extra = client_host(client), round(milliseconds * MILLISECOND)
+        host, extra = self._host(client), round(milliseconds * MILLISECOND)
         for link in self._chosen(client, nodes):
             server, _ = self._servers[link.node]
             for source, target in ((host, server), (server, host)):
@@ -198,10 +220,10 @@ class SimLinks:
     def connected_to(self, client: int) -> str | None:
         """The server with which the client has a session on an open connection."""
         granted = [
-            (connection.granted, link.node)
+            (connection.tally.granted, link.node)
             for link in self._chosen(client)
             for connection in link.connections.values()
-            if connection.granted and connection.open
+            if connection.tally.granted and connection.open
         ]
         return max(granted)[1] if granted else None
 
@@ -234,7 +256,7 @@ class SimLinks:
         """Reset every connection and remove the gates."""
         for client, links in enumerate(self._links):
             for node, link in links.items():
-                self._network.remove_gate(client_host(client), self._servers[node])
+                self._network.remove_gate(self._host(client), self._servers[node])
                 for connection in list(link.connections.values()):
                     connection.abort()
 

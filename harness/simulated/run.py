@@ -13,7 +13,7 @@ import contextlib
 import gc
 import traceback
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.kernel.watchdog import HangWatchdog
 from rumpus.simulation.loader.guards import guarded
+from rumpus.simulation.loader.refusals import CannotSimulate, is_of_rumpus
 from rumpus.simulation.loader.space import Space
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
@@ -124,6 +125,8 @@ def perform_simulated(
     check_invariants: bool = True,
     preemption: Mode | None = None,
     mutant: ServerMutant | None = None,
+    private: Sequence[str] = (),
+    shared: Sequence[str] = (),
     status: Status | None = None,
     step: Callable[[str], None] = lambda _: None,
     stop_requested: Callable[[], bool] = lambda: False,
@@ -149,6 +152,8 @@ def perform_simulated(
         preemption: when threads may be preempted; None: drawn from the seed
             (``mode_of_seed``).
         mutant: a mistake built into the servers; Zab's invariants are not checked then.
+        private: packages of which each client has its own copy, besides those that are found.
+        shared: packages that all clients share, whatever is found.
         status: kept up to date.
         step: told in words what is being done now. ``step`` and ``stop_requested`` are called from
             the world, but are functions of the real program.
@@ -178,6 +183,8 @@ def perform_simulated(
                     tick_ms=tick_ms,
                     check_invariants=check_invariants and mutant is None,
                     mutant=mutant,
+                    private=private,
+                    shared=shared,
                     status=Status() if status is None else status,
                     step=guards.lend(step),
                     stop_requested=guards.lend(stop_requested),
@@ -198,6 +205,8 @@ def _perform(
     tick_ms: int,
     check_invariants: bool,
     mutant: ServerMutant | None,
+    private: Sequence[str],
+    shared: Sequence[str],
     status: Status,
     step: Callable[[str], None],
     stop_requested: Callable[[], bool],
@@ -232,7 +241,14 @@ def _perform(
                 status=status,
                 step=step,
                 stop_requested=stop_requested,
-                workers=partial(SimWorkers, simulator=simulator, network=network, mailbox=mailbox),
+                workers=partial(
+                    SimWorkers,
+                    simulator=simulator,
+                    network=network,
+                    mailbox=mailbox,
+                    private=private,
+                    shared=shared,
+                ),
                 mailbox=lambda: mailbox,
             )
         except BaseException as error:  # told to the caller, outside the world
@@ -245,7 +261,8 @@ def _perform(
         simulator.run()
     except Hung as hung:
         place = traceback.extract_tb(hung.__traceback__)[-1]
-        raise SimulationError(
+        kind = SimulationError if is_of_rumpus(place.filename) else CannotSimulate
+        raise kind(
             f"{place.name} computes for ever and never waits ({place.filename}:{place.lineno}): no "
             "time passes meanwhile for anybody in a simulated run; let it sleep or wait"
         ) from hung

@@ -6,14 +6,13 @@ reports are passed as objects, at once and in order.
 
 import traceback
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from rumpus.harness.clients.clients import ClientState
 from rumpus.harness.clients.messages import Command, Record, Report
 from rumpus.harness.clients.restartable_workers import RestartableWorkers
-from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.simulated.home import SimHome, write_out
 from rumpus.harness.simulated.machines import SimClientMachines
 from rumpus.harness.simulated.mailbox import SimMailbox
@@ -56,6 +55,12 @@ SHARED = (
 """Modules within the above packages that are shared all the same: they are data and pure functions,
 and to create their classes anew for each client would take long."""
 
+SHARED_WITH_OTHER_KAZOO = tuple(name for name in SHARED if not name.startswith("kazoo."))
+"""The same for clients whose kazoo is not the installed one: all of it is their own."""
+
+ALONE = ("rumpus",)
+"""The package by itself: the public names that it hands out are those of the client's copies."""
+
 
 def client_host(client: int) -> str:
     """The host of a client's process."""
@@ -78,6 +83,10 @@ class _Worker:
         self._client = client
 
     # -- called by the control process ------------------------------------------------------
+
+    def end(self) -> None:
+        """Kill the process."""
+        self.process.kill()
 
     def command(self, command: Command) -> None:
         """Hand a command over."""
@@ -110,57 +119,35 @@ class _Worker:
         return self._commands.popleft()
 
 
+@dataclass(eq=False, kw_only=True)
 class SimWorkers(RestartableWorkers[_Worker]):
     """Implements ``harness.clients.workers.Workers`` with simulated processes ``c0``, ``c1`` ...
 
-    Args:
-        count: how many clients.
-        spec: what they run.
-        hosts: a client's connection string.
-        logs: directory for ``c<n>.log``, and ``c<n>/`` with a client's files if it has any.
-        notify: called with a message for the driver.
-        origin: what monotonic clocks said when the run's clock was 0, in ns.
+    Args: those of ``RestartableWorkers``, and
         simulator: the simulated world.
         network: the world's network.
         mailbox: the mailbox at which the driver waits.
+        private: packages of which each client has its own copy, besides those that are found.
+        shared: packages that all clients share, whatever is found.
     """
 
-    def __init__(
-        self,
-        count: int,
-        spec: ClientSpec,
-        *,
-        hosts: Callable[[int], str],
-        logs: Path,
-        notify: Callable[[Record | Exited | Started], None],
-        origin: int,
-        simulator: Simulator,
-        network: Network,
-        mailbox: SimMailbox,
-    ) -> None:
-        self.count = count
-        self._spec = spec
-        self._module, _, self._factory = spec.build.partition(":")
-        self._hosts = hosts
-        self._logs = logs
-        self._notify = notify
-        self._origin = origin
-        self._simulator = simulator
-        self._network = network
-        self._mailbox = mailbox
-        self._workers = {}
-        self._disks = [Disk(simulator, client_host(client)) for client in range(count)]
+    simulator: Simulator
+    network: Network
+    mailbox: SimMailbox
+    private: Sequence[str] = ()
+    shared: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Begin without any process, each client with an empty disk."""
+        super().__post_init__()
+        self._module, _, self._factory = self.spec.build.partition(":")
+        self._disks = [Disk(self.simulator, client_host(client)) for client in range(self.count)]
         self._open_logs: dict[int, TextIO] = {}
         self.machines: ClientMachines | None = SimClientMachines(
             lambda client: self._workers[client].process, self._session_record
         )
 
     # -- the driver's side ----------------------------------------------------------------
-
-    def start(self) -> None:
-        """Start every process. They wait for the command ``Open``."""
-        for client in range(self.count):
-            self._start(client)
 
     def stream(self, client: int) -> int:
         """The client's number, in place of a stream: the mailbox is told when a client reports."""
@@ -174,8 +161,10 @@ class SimWorkers(RestartableWorkers[_Worker]):
         """Reports that have arrived; None if there are none and the process is dead."""
         worker = self._workers[client]
         reports = worker.take()
-        if reports is None and not worker.process.dead:
-            return []
+        if not worker.process.dead:
+            return reports or []
+        if reports is not None:
+            self._died(worker, client)  # the end of the channel comes after the last report
         return reports
 
     def stop(self) -> None:
@@ -189,7 +178,7 @@ class SimWorkers(RestartableWorkers[_Worker]):
             log.close()
         self._open_logs.clear()
         for client, disk in enumerate(self._disks):
-            write_out(disk, self._logs / f"c{client}")
+            write_out(disk, self.logs / f"c{client}")
 
     # -- the nemesis's side (harness.clients.clients.Clients) -------------------------------------
 
@@ -205,15 +194,6 @@ class SimWorkers(RestartableWorkers[_Worker]):
             process.thaw()
             self._session_record(client, "resumed")
 
-    def kill(self, client: int) -> None:
-        """Kill a client's process: its sockets are closed, its session lives until it expires."""
-        worker = self._workers[client]
-        if not worker.killed:
-            worker.killed = True
-            worker.process.kill()
-            worker.killed_at = self._clock()
-            self._notify(Exited(client))
-
     def state(self, client: int) -> ClientState:
         """What a client's process is doing."""
         process = self._workers[client].process
@@ -222,22 +202,32 @@ class SimWorkers(RestartableWorkers[_Worker]):
         return "paused" if process.frozen else "running"
 
     def _clock(self) -> int:
-        return BOOT + self._simulator.now - self._origin
+        return BOOT + self.simulator.now - self.origin
 
     def _start(self, client: int) -> None:
-        process = self._simulator.process(f"c{client}", client_host(client))
-        worker = self._workers[client] = _Worker(process, self._mailbox, client)
+        process = self.simulator.process(f"c{client}", client_host(client))
+        worker = self._workers[client] = _Worker(process, self.mailbox, client)
         log = self._log(client)
+        library = self.spec.library
         space = Space(
             process,
-            self._network,
-            private=(*PRIVATE, self._module),
-            shared=SHARED,
+            self.network,
+            private=(*PRIVATE, self._module, *self.private),
+            shared=SHARED if library is None else SHARED_WITH_OTHER_KAZOO,
+            alone=ALONE,
+            shared_packages=tuple(self.shared),
+            path=() if library is None else (str(library),),
             stdout=log,
             stderr=log,
         )
         process.is_traced = space.is_private_file
+        process.at_death.append(lambda: self._died(worker, client))
         process.spawn(lambda: self._live(worker, client, space), "main")
+
+    def _died(self, worker: _Worker, client: int) -> None:
+        """Let the driver notice a process that ended by itself."""
+        if not worker.killed and not self._stopped:
+            self.mailbox.heard(client)
 
     def _live(self, worker: _Worker, client: int, space: Space) -> None:
         """The main thread of a client's process (what ``clients.worker`` does for a real one)."""
@@ -245,19 +235,19 @@ class SimWorkers(RestartableWorkers[_Worker]):
             self._body(worker, client, space)
         except ProcessKilled:
             raise
-        except Exception:  # as in a real process: the traceback goes to the log, and it ends
-            self._log(client).write(traceback.format_exc())
+        except (Exception, SystemExit):  # as in a real process: the log says why, and it ends
+            if not self._stopped:  # else the logs are closed
+                self._log(client).write(traceback.format_exc())
             worker.process.kill()
-            self._mailbox.heard(client)
 
     def _body(self, worker: _Worker, client: int, space: Space) -> None:
         space.load("logging").basicConfig(level=space.load("logging").INFO, format=LOG_FORMAT)
         made = getattr(space.load(self._module), self._factory)
-        build = getattr(made, "builder", made)(**self._spec.options)
+        build = getattr(made, "builder", made)(**self.spec.options)
         body = space.load("rumpus.harness.clients.client_body").ClientBody(
             client=client,
-            hosts=self._hosts(client),
-            session_timeout=self._spec.session_timeout,
+            hosts=self.hosts(client),
+            session_timeout=self.spec.session_timeout,
             build=build,
             send=worker.report,
             receive=worker.receive,
@@ -271,5 +261,5 @@ class SimWorkers(RestartableWorkers[_Worker]):
     def _log(self, client: int) -> TextIO:
         """The log of a client, shared by all processes that it has one after the other."""
         if client not in self._open_logs:
-            self._open_logs[client] = (self._logs / f"c{client}.log").open("a")
+            self._open_logs[client] = (self.logs / f"c{client}.log").open("a")
         return self._open_logs[client]

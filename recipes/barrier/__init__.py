@@ -1,4 +1,4 @@
-"""A barrier that one client sets up, and that holds everybody until it is removed."""
+"""A barrier that blocks all waiters until it is removed."""
 
 from rumpus.recipes.barrier.node_barrier import Barrier
 

@@ -21,9 +21,9 @@ class KazooBarrier(Barrier):
     promises: ClassVar[Promises] = Promises(
         prevents=Barrier.promises.prevents - {"overdue-call"},
         notes=(
-            "kazoo promises that a waiter is held while the node exists and goes on when it does "
-            "not. It warns that wait may raise when the connection is lost; a wait that raised is "
-            "begun again here, as its users have to."
+            "kazoo promises that a waiter blocks while the node exists and returns when it does "
+            "not. It warns that wait may raise when the connection is lost. A wait that raised is "
+            "repeated here, as kazoo's users have to do."
         ),
     )
 
@@ -32,7 +32,7 @@ class KazooBarrier(Barrier):
         self._theirs = TheirBarrier(client, path)
 
     def create(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo has none
-        """Set the barrier up; blocks until that is done."""
+        """Close the barrier; blocks until that is done."""
         self._theirs.create()
 
     def remove(self, timeout: float | None = None) -> None:  # noqa: ARG002 - kazoo has none

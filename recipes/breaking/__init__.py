@@ -1,4 +1,4 @@
-"""Locks that can be taken from a holder that hangs or has died."""
+"""Locks that others can take from a holder that hangs or has died."""
 
 from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
 

@@ -1,31 +1,31 @@
-"""Locks that can be taken from a holder that hangs, or that has died.
+"""Locks that others can take from a holder that hangs, or that has died.
 
-Two ways, for two cases (after "What kind of distributed lock does our system need?", Alibaba Cloud
-Storage):
+There are two recipes, for two cases (after "What kind of distributed lock does our system need?",
+Alibaba Cloud Storage):
 
-- ``BlacklistLock``: the holder may be alive. Its session is named on a list, and its own client
-  obeys (``recipes.breaking.session_blacklist``).
-- ``IdentityLock``: somebody *knows* that the holder's process is dead, a supervisor that saw it
-  end. The holder's node says which process made it; that node, and no other, is deleted at once
-  instead of waiting for its session to expire.
+- ``BlacklistLock``: the holder may be alive. Its session is put on a blacklist, and its own client
+  ends the session (``recipes.breaking.session_blacklist``).
+- ``IdentityLock``: a supervisor *knows* that the holder's process is dead, because it saw the
+  process end. The holder's node says which process created it; the supervisor deletes that node,
+  and no other one, without waiting for its session to expire.
 
-**Compare and delete.** ZooKeeper's delete compares a version only, and a node that is created
-anew begins at version 0 again: on a path that is used again, neither identity nor version tells
-whether it is still the node that was looked at. Here every contender's node has a name that is
-never used again (``recipes.contests.fair_contest``), so that a delete, however late, cannot hit
-another.
+**Compare and delete.** ZooKeeper's delete compares only a version, and a node that is created again
+begins at version 0. So on a path that is used again, neither identity nor version tells whether the
+node is still the one that was read. Here every contender's node has a unique name
+(``recipes.contests.fair_contest``), so a delete that arrives late cannot hit another node.
 """
 
 import os
 import socket
 import uuid
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Unpack
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, ConnectionClosedError, NoNodeError
 
 from rumpus.recipes.breaking.session_blacklist import BlacklistGuard, SessionBlacklist
+from rumpus.recipes.contests.contender import ContenderOptions
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.contests.line_view import Stand, first_in_line
@@ -36,14 +36,14 @@ from rumpus.recipes.requests.retrying_call import until_answered
 from rumpus.recipes.requests.session import Session, Unanswered
 
 BLACKLIST: Final = "blacklist"
-"""Below the lock's path: the list of sessions that are to be ended."""
+"""The child of the lock's znode that holds the blacklist."""
 
 
 class BreakableLock(FairLock):
-    """A fair lock that tells who holds it."""
+    """A fair lock that shows who holds it."""
 
     def holder(self, timeout: float | None = 5.0) -> Stand | None:
-        """Who is first in line, as a server saw it a moment ago; None if nobody is.
+        """The first contender in the queue, as a server showed it a moment ago; None if empty.
 
         Raises:
             LockUnknown: no answer in time.
@@ -61,22 +61,22 @@ class BreakableLock(FairLock):
 
 
 class BlacklistLock(BreakableLock):
-    """Taken from a hung holder by its session, which its own client ends.
+    """A lock that is taken from a holder by ending the holder's session.
 
     Args:
-        client: as for every lock here. **It is stopped and started again** when its session is
-            on the list; what else uses it sees its session end.
-        path: the znode of the lock. The list is below it, at ``path``/blacklist.
+        client: a started client with kazoo's threading handler. **It is stopped and started
+            again** when its session is listed: its other users see their session end.
+        path: the znode of the lock. The blacklist is its child ``blacklist``.
         name, grace: see ``recipes.contests.contender``.
-        condemned: called, on another thread, when this client's session was found on the list
-            and before it is ended: the application must stop acting.
+        condemned: called on another thread when this client's session was found on the list,
+            before it is ended: the application must stop acting as holder.
     """
 
     promises: ClassVar[Promises] = FairLock.promises.and_more(
         {"freed-live-holder", "missed-revocation"},
-        "The holder stops believing before the lock passes on, but what it is in the middle "
-        "of is not undone: let the resource check tokens. A client that is frozen as a whole "
-        "does not obey; its session expires.",
+        "The holder stops believing before the next one is granted the lock, but an action that "
+        "it has begun is not undone: let the resource check tokens. If the whole process is "
+        "frozen it does not read the list; its session expires.",
     )
     _blacklist_class: ClassVar[type[SessionBlacklist]] = SessionBlacklist
     _guard_class: ClassVar[type[BlacklistGuard]] = BlacklistGuard
@@ -86,19 +86,18 @@ class BlacklistLock(BreakableLock):
         client: KazooClient,
         path: str,
         *,
-        name: str = "",
-        grace: float = 2.0,
         condemned: Callable[[], None] = lambda: None,
+        **options: Unpack[ContenderOptions],
     ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+        super().__init__(client, path, **options)
         self._blacklist = self._blacklist_class(client, f"{path}/{BLACKLIST}")
         self._guard = self._guard_class(client, self._blacklist, condemned)
 
     def blacklist(self, stand: Stand, timeout: float | None = 5.0) -> None:
-        """Have the holder's session ended. Returns once that is asked for, not once it is done.
+        """Put the holder's session on the blacklist. Does not wait until the session has ended.
 
         Raises:
-            LockUnknown: no answer in time; it may be asked for, or may yet.
+            LockUnknown: no answer in time; the session may be listed, or may be yet.
         """
         try:
             self._blacklist.add(stand.session, timeout)
@@ -106,7 +105,7 @@ class BlacklistLock(BreakableLock):
             raise LockUnknown(f"{self._path}: cannot tell whether it is on the list") from error
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """As ``ContestLock.acquire``; a waiter whose session is ended waits on in the next."""
+        """As ``ContestLock.acquire``; if the guard ends the session, waits on in the next one."""
         self._guard.start()
         deadline = Deadline(timeout)
         while self._guard.idle.wait(deadline.left()):
@@ -119,7 +118,7 @@ class BlacklistLock(BreakableLock):
         return False
 
     def release(self) -> None:
-        """As ``ContestLock.release``; who has lost it by the list is told ``NotHeld``."""
+        """As ``ContestLock.release``; raises ``NotHeld`` if the guard has ended the session."""
         endings = self._guard.endings
         try:
             super().release()
@@ -137,28 +136,29 @@ class BlacklistLock(BreakableLock):
 
 
 def this_process() -> str:
-    """Where we run: host and process number. Used again, sooner or later, by another process."""
+    """Host and process number. Later, another process may have the same ones."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class IdentityLock(BreakableLock):
-    """Freed at once by whoever knows that the holder's process is dead.
+    """A lock that is taken from a holder whose process is known to be dead.
 
     Args:
-        name: where we run; host and process number if empty. The rest is as for every lock here.
+        client, path, grace: see ``recipes.contests.contender``.
+        name: where this process runs; host and process number if empty.
     """
 
     promises: ClassVar[Promises] = FairLock.promises.and_more(
         {"freed-live-holder", "false-removal"},
-        "Only as good as the knowledge that the process is dead: a holder that is freed "
-        "although it lives goes on believing. Use the session blacklist where nobody knows.",
+        "Safe only if the process is really dead: a holder that lives, and whose node is deleted, "
+        "goes on believing. Use the session blacklist if nobody knows.",
     )
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
         self.identity = self._identify(name or this_process())
-        """Who we are, as our nodes say: where we run, and which incarnation this is."""
+        """The data of our nodes: where we run, and a unique id of this incarnation."""
         super().__init__(client, path, name=self.identity, grace=grace)
 
     @staticmethod
@@ -167,18 +167,18 @@ class IdentityLock(BreakableLock):
 
     @staticmethod
     def identity_of(stand: Stand) -> str:
-        """The identity of whoever made a node."""
+        """The identity of the process that created a node."""
         return stand.data.decode()
 
     def free(self, stand: Stand, timeout: float | None = 5.0) -> bool:
-        """Remove the node of a process that is dead, and nobody else's.
+        """Delete the node of a process that is dead, and no other node.
 
         Args:
-            stand: what ``holder`` told; its ``identity_of`` is the process that died.
-            timeout: seconds.
+            stand: the dead process's node, as ``holder`` returned it.
+            timeout: seconds; None is for ever.
 
         Returns:
-            True: removed. False: it was gone, or somebody has written to it since.
+            True: deleted. False: the node was gone, or was changed since.
 
         Raises:
             LockUnknown: no answer in time.

@@ -1,6 +1,5 @@
-"""Locks that are broken in one wrong way each, which the harness must find."""
+"""Breakable locks with one known mistake each, which the harness must find."""
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from kazoo.exceptions import NoNodeError
@@ -12,7 +11,7 @@ from rumpus.recipes.contests.line_view import Stand
 from rumpus.recipes.contests.unfair_contest import UnfairContest
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
-from rumpus.recipes.requests.session import Session
+from rumpus.recipes.requests.session import Session, Watcher
 
 
 class BlacklistDeletesLock(BlacklistLock):
@@ -29,13 +28,7 @@ class BlacklistDeletesLock(BlacklistLock):
 
 
 class NotificationsOnly(SessionBlacklist):
-    def names(
-        self,
-        session: int,
-        present: Session,
-        deadline: Deadline,
-        news: Callable[[WatchedEvent], None],
-    ) -> bool:
+    def names(self, session: int, present: Session, deadline: Deadline, news: Watcher) -> bool:
         heard: list[WatchedEvent] = []
 
         def created(event: WatchedEvent) -> None:

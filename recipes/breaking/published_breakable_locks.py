@@ -1,4 +1,4 @@
-"""Locks whose holders are put on a blacklist, as far as a document's recipe goes on ZooKeeper."""
+"""Locks with a blacklist of sessions, as a document describes them, as far as ZooKeeper can."""
 
 from contextlib import suppress
 from typing import Final
@@ -13,17 +13,17 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
 LOOK_S: Final = 1.0
-"""How long a look at the list may take."""
+"""Seconds that a read of the blacklist may take."""
 
 
 class _AskedGuard(BlacklistGuard):
-    """Looks at the list when its application asks it to, and at no other time."""
+    """Reads the list only when its application asks it to."""
 
     def start(self) -> None:
-        """It has no thread of its own."""
+        """Nothing: it has no thread."""
 
     def obey(self, client: KazooClient) -> None:
-        """End the client's session if the list names it."""
+        """End the client's session if it is listed."""
         session = Session(client)
         try:
             present = session.id
@@ -37,16 +37,16 @@ class _AskedGuard(BlacklistGuard):
 
 
 def _ignored(_event: WatchedEvent) -> None:
-    """Nobody waits for news."""
+    """Nothing: nobody waits for the event."""
 
 
 class CooperativeBlacklistLock(BlacklistLock):
-    """The holder looks at the list when it is done with its work."""
+    """The holder reads the blacklist only when its work is done."""
 
     _guard_class = _AskedGuard
 
     def release(self) -> None:
-        """Look at the list, then let go; ``NotHeld`` if the list named the session."""
+        """Read the list, then release; raises ``NotHeld`` if the session was listed."""
         assert isinstance(self._guard, _AskedGuard)
         self._guard.obey(self._client)
         super().release()

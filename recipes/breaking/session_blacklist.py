@@ -1,17 +1,18 @@
-"""A list of sessions that have to end, and the guard by which a client obeys it.
+"""A blacklist of sessions, and a guard by which each client ends its own session once it is listed.
 
-How to take a lock from a holder that hangs. Its node must not be deleted: by then it may be
-somebody else's, and the holder would go on believing. Instead its *session* is named on a list,
-and it is the holder's own client that obeys: it tells the application to stop, then it ends its
-session, and with the session go all its locks. A client that cannot read the list cannot renew
-its session either, which expires.
+This takes a lock from a holder that hangs. Deleting the holder's node would not be safe: the holder
+would still believe that it holds the lock, and by then the node may be another client's. Instead,
+the holder's *session* is put on a blacklist. The holder's own client reads the list: it tells the
+application to stop, and then ends its session, which releases all its locks. A client that cannot
+read the list cannot renew its session either, so the session expires.
 
-The entries are persistent nodes named after the session. Sessions have unique numbers, so an
-entry that is left does no harm; remove it when the session has ended.
+The entries are persistent nodes named after the session. Session ids are unique, so an entry that
+is left over does no harm; remove it when the session has ended.
 """
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import (
@@ -20,20 +21,20 @@ from kazoo.exceptions import (
     NoNodeError,
     SessionExpiredError,
 )
-from kazoo.protocol.states import KeeperState, WatchedEvent
+from kazoo.protocol.states import KeeperState
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import PAUSE
 from rumpus.recipes.requests.retrying_call import until_answered
-from rumpus.recipes.requests.session import LONGEST_REQUEST, Session, Unanswered
+from rumpus.recipes.requests.session import LONGEST_REQUEST, Session, Unanswered, Watcher
 
 
 class SessionBlacklist:
-    """The list: the children of ``path``.
+    """The blacklist: the children of ``path``.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: its znode, made when first needed.
+        path: the list's znode, created when first needed.
     """
 
     def __init__(self, client: KazooClient, path: str) -> None:
@@ -41,14 +42,14 @@ class SessionBlacklist:
         self._path = path
 
     def entry(self, session: int) -> str:
-        """The node that names a session (signed 64 bits)."""
+        """The path of a session's entry (signed 64 bits)."""
         return f"{self._path}/0x{session & 0xFFFFFFFFFFFFFFFF:x}"
 
     def add(self, session: int, timeout: float | None = 5.0) -> None:
-        """Name a session; nothing happens if it is named already.
+        """List a session; does nothing if it is listed already.
 
         Raises:
-            Unanswered: no answer in time; it may be named, or may yet be.
+            Unanswered: no answer in time; the session may be listed, or may be yet.
         """
         deadline = Deadline(timeout)
 
@@ -63,7 +64,7 @@ class SessionBlacklist:
         until_answered(self._client, deadline, ask)
 
     def remove(self, session: int, timeout: float | None = 5.0) -> None:
-        """Forget a session, once it has ended.
+        """Remove a session's entry, once the session has ended.
 
         Raises:
             Unanswered: no answer in time.
@@ -71,21 +72,13 @@ class SessionBlacklist:
         deadline = Deadline(timeout)
 
         def ask(present: Session) -> None:
-            try:
+            with suppress(NoNodeError):
                 present.ask(deadline, self._client.delete_async, self.entry(session))
-            except NoNodeError:
-                return
 
         until_answered(self._client, deadline, ask)
 
-    def names(
-        self,
-        session: int,
-        present: Session,
-        deadline: Deadline,
-        news: Callable[[WatchedEvent], None],
-    ) -> bool:
-        """Whether a session is named; ``news`` is told when that may have changed.
+    def names(self, session: int, present: Session, deadline: Deadline, news: Watcher) -> bool:
+        """Whether a session is listed; sets the watch ``news`` for changes of that.
 
         Raises what ``Session.ask`` does.
         """
@@ -94,17 +87,17 @@ class SessionBlacklist:
 
 
 class BlacklistGuard:
-    """Ends the client's session once the list names it, on a thread of its own.
+    """Ends the client's session once it is listed, on a thread of its own.
 
-    The thread looks at the list when a session begins, when the watch fires and whenever the
-    connection has changed, so that what was written meanwhile is not missed.
+    The thread reads the list when a session begins, when its watch fires, and whenever the
+    connection has changed, so that it misses no entry.
 
     Args:
-        client: the client whose sessions are guarded. It is stopped and started again, so its
-            other users see their session end as if it had expired.
+        client: the client to guard. It is stopped and started again, so its other users see their
+            session end as if it had expired.
         blacklist: the list.
-        condemned: called on the guard's thread when the list names the present session, before
-            the session is ended: whoever acts under it must stop now.
+        condemned: called on the guard's thread when the present session is listed, before it is
+            ended: the application must stop acting as holder.
     """
 
     def __init__(
@@ -117,20 +110,20 @@ class BlacklistGuard:
         self._starting = threading.Lock()
         self._running = False
         self.endings = 0
-        """How many sessions were ended, counted before they are."""
+        """The number of sessions that were ended or are being ended."""
         self.idle = threading.Event()
-        """Set but for while a session is being ended."""
+        """Cleared while a session is being ended."""
         self.idle.set()
 
     def start(self) -> None:
-        """Guard from now on, until the client is stopped; nothing happens if it does already."""
+        """Guard the client until it is stopped; does nothing if the guard runs already."""
         with self._starting:
             if not self._running:
                 self._running = True
                 self._client.handler.spawn(self._run)
 
     def condemned(self, session: int | None) -> bool:
-        """Whether this session was found on the list: nobody may act under it any more."""
+        """Whether this session was found on the list."""
         return session in self._condemned
 
     def _run(self) -> None:
@@ -157,7 +150,7 @@ class BlacklistGuard:
         return bool(self._client.client_state != KeeperState.CLOSED)
 
     def _is_named(self, session: Session) -> bool:
-        """Look at the list; end the session if it is named (True), else wait for news.
+        """Read the list; end the session if it is listed (True), else wait for events.
 
         Raises:
             SessionExpiredError: the session has ended.

@@ -1,6 +1,6 @@
 """What locks and elections share: the current grant, whether to rely on it, and giving it up."""
 
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from kazoo.client import KazooClient
 
@@ -9,6 +9,13 @@ from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Unanswered
+
+
+class ContenderOptions(TypedDict, total=False):
+    """The keyword arguments of every ``Contender``."""
+
+    name: str
+    grace: float
 
 
 class Contender:

@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
 
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.paths import absolute
 from rumpus.recipes.promises import Line
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import over_sessions, pause, within_session
@@ -54,10 +55,8 @@ class Contest(ABC):
     """
 
     def __init__(self, client: KazooClient, path: str, name: str, grace: float) -> None:
-        if not path.startswith("/") or path.endswith("/"):
-            raise ValueError(f"{path!r} is not an absolute znode path such as /locks/printer")
         self._client = client
-        self._path = path
+        self._path = absolute(path)
         self._name = name
         self._grace = grace
         self._leaving: list[Entry] = []

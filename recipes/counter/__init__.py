@@ -1,4 +1,4 @@
-"""A counter to which every addition is added once."""
+"""A counter to which each addition is added exactly once."""
 
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
+from rumpus.recipes.contests.common_mutants import FIRST_SESSION
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.counter import faulty_counters
 from rumpus.recipes.counter.kazoo_counter import KazooCounter
@@ -14,33 +15,29 @@ COUNTERS: Final[Mapping[str, CatalogueEntry[Counter]]] = {
     "kazoo": sound(KazooCounter),
     "adds-again": mutant(
         faulty_counters.AddsAgainCounter,
-        "tries again after a lost connection, without looking whether it was added: a lost reply "
-        "counts twice",
+        "adds again after a lost reply, without looking whether the first addition was made: both "
+        "may count",
         {"miscount"},
     ),
     "blind-write": mutant(
         faulty_counters.BlindWriteCounter,
-        "reads, adds and writes without the version: of two that do so at once one is lost",
+        "writes the new total without a version check: of two additions at once one is lost",
         {"miscount"},
     ),
     "unsynced": mutant(
         variant(Counter, DoesNotCatchUp),
-        "reads the total without a sync: a server that is behind lacks what was added before",
+        "reads the total without catching up first: a server that lags does not show additions "
+        "that were made before the read",
         {"miscount"},
     ),
     "adds-one": mutant(
-        faulty_counters.AddsOneCounter, "adds one, whatever it is told to add", {"miscount"}
+        faulty_counters.AddsOneCounter, "adds one, whatever amount it is given", {"miscount"}
     ),
     "looks-afterwards": mutant(
         faulty_counters.LooksAfterwardsCounter,
-        "reads the total after its addition and takes it for its own: others have added "
-        "meanwhile, and two are told the same number",
+        "returns the total that it reads after its addition: if others have added meanwhile, two "
+        "clients are told the same total",
         {"miscount"},
     ),
-    "first-session": mutant(
-        faulty_counters.FirstSessionCounter,
-        "keeps its first session for ever: once that has expired no call comes through, although "
-        "the client has a new one",
-        {"stuck-waiter"},
-    ),
+    "first-session": mutant(faulty_counters.FirstSessionCounter, FIRST_SESSION, {"stuck-waiter"}),
 }

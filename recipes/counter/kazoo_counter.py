@@ -1,7 +1,7 @@
 """kazoo's own Counter behind the interface of ``recipes.counter.receipt_counter``.
 
-A thin wrapper: kazoo does the adding. Its requests have no timeout, and the client's retry policy,
-which by default never gives up, sends them again: ``add`` blocks until a server answers.
+A thin wrapper: kazoo adds. Its requests have no timeout, and the client's retry policy, which by
+default never gives up, repeats them: ``add`` blocks until a server answers.
 """
 
 from typing import ClassVar
@@ -19,9 +19,9 @@ class KazooCounter(Counter):
     promises: ClassVar[Promises] = Promises(
         prevents=Counter.promises.prevents,
         notes=(
-            "kazoo promises that changes are atomic, and tries again by its retry policy. It says "
-            "nothing of lost replies. Its value is read from whatever server answers: a write of "
-            "no effect is sent before each read here."
+            "kazoo promises that changes are atomic, and repeats requests by its retry policy. It "
+            "promises nothing about lost replies. kazoo reads its value from any server, which may "
+            "lag: this adapter sends a write without effect before each read."
         ),
     )
 

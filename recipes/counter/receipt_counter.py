@@ -1,16 +1,16 @@
-"""A counter to which everybody's additions are added once, even when replies are lost.
+"""A counter to which each addition is added exactly once, even when replies are lost.
 
-The total is a node's data, changed by compare-and-set on its version, as text: kazoo's Counter
-reads the same. That alone does not tell, after a lost reply, whether an addition was made. So each
+The total is a node's data, as text, and is changed by compare-and-set on the node's version, as in
+kazoo's Counter. That alone does not tell, after a lost reply, whether an addition was made. So each
 addition has a **key**. The transaction that writes the total also writes a *receipt*: a child of
-the counter, one for each adder's name, which holds the key and the total of that adder's last
-addition. An adder that got no answer tries again: if the receipt has the addition's key, it was
-made; and if the same write arrives twice, the version check refuses the second.
+the counter, one for each client's name, which holds the key of that client's last addition and the
+total after it. A client that got no answer tries again: if the receipt has the addition's key, the
+addition was made; and if the same write arrives twice, the version check refuses the second.
 
-The receipt outlives sessions and processes: an adder that restarts under its name, and repeats an
-addition under its key, does not add it twice. Only the last addition of each name is remembered, so
-a name makes one addition at a time. (Helland, "Life beyond Distributed Transactions", CIDR 2007:
-messages that are processed at most once are remembered with the state that they change.)
+The receipt outlives sessions and processes: a client that restarts under the same name, and repeats
+an addition under its key, does not add twice. Only the last addition of each name is remembered, so
+a name makes one addition at a time. (Helland, "Life beyond Distributed Transactions", CIDR 2007,
+keeps the messages that were processed together with the state that they changed.)
 """
 
 import uuid
@@ -21,16 +21,16 @@ from typing import ClassVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NoNodeError
 
-from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
+from rumpus.recipes.retrying_recipe import RetryingRecipe
 
 
 class AdditionUnknown(OutcomeUnknown):
-    """Nobody can say yet whether it was added, or will be.
+    """It is not known whether the addition was made, or will be.
 
-    Add the same again under ``key`` to find out, or to have it added: it will be added once.
+    Repeat the addition under ``key``: it is made once.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -40,73 +40,72 @@ class AdditionUnknown(OutcomeUnknown):
 
 @dataclass(frozen=True)
 class Receipt:
-    """An adder's last addition: its key, the total after it, and the version of the node."""
+    """A client's last addition: its key, the total after it, and the version of the receipt."""
 
     key: str
     total: int
     version: int
 
 
-class Counter(Recipe):
+class Counter(RetryingRecipe):
     """A counter of whole numbers at ``path``. See the module.
 
-    One thread at a time may use it; others take an object, and a name, of their own.
+    One thread at a time may use it; each thread needs an object and a name of its own.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode that holds the total; made as needed.
-        name: whose receipts these are: one adder at a time. A name of its own if empty, whose
-            receipt ``forget`` removes.
-        grace: seconds by which a call may run over its timeout, for answers that are on their way.
+        path: the znode that holds the total; created as needed.
+        name: the name of this client's receipt, used by one client at a time. A new unique name
+            if empty; call ``forget`` in the end to remove its receipt.
+        grace: seconds by which a call may exceed its timeout, to await late answers.
+
+    Raises:
+        ValueError: ``path`` is not an absolute znode path.
     """
 
     promises: ClassVar[Promises] = Promises(
         prevents=frozenset({"miscount", "stuck-waiter"}),
         notes=(
-            "An addition of unknown outcome is added once if it is tried again under its key, by "
-            "the same name, before that name adds anything else. Receipts of names that never come "
-            "back are left: one node each."
+            "An addition of unknown outcome is made once if the same name repeats it under its "
+            "key before it adds anything else. The receipt of a name stays until ``forget``: one "
+            "node for each name."
         ),
     )
 
     def __init__(
         self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
     ) -> None:
-        if not path.startswith("/") or path.endswith("/"):
-            raise ValueError(f"{path!r} is not an absolute znode path such as /counters/visits")
-        self._client = client
-        self._path = path
+        super().__init__(client, path, grace=grace)
         self._receipt = f"{path}/{name or uuid.uuid4().hex}"
-        self._grace = grace
 
     def add(self, amount: int, timeout: float | None = None, *, key: str = "") -> int:
         """Add, waiting for ever or for ``timeout`` seconds (plus ``grace``).
 
         Args:
-            amount: of either sign.
+            amount: what to add; may be negative.
             timeout: seconds.
-            key: which addition this is, to try one again; a new one if empty.
+            key: identifies the addition, so that it can be repeated; a new one if empty.
 
         Returns:
             The total right after this addition.
 
         Raises:
-            AdditionUnknown: no answer in time; nobody can say whether it was or will be added.
+            AdditionUnknown: no answer in time; the addition may have been made, or may be yet.
         """
         key = key or uuid.uuid4().hex
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
             total: int | None = call.rounds(lambda: self._add_once(call, amount, key))
         if total is None:
             raise AdditionUnknown(f"{self._path}: no answer in time", key)
         return total
 
     def read(self, timeout: float | None = None) -> int:
-        """The total: everything that was added before the call is in it.
+        """The total, with all additions that were made before the call.
 
         Raises:
             NotDone: no answer in ``timeout`` seconds (plus ``grace``).
         """
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def read() -> int:
                 self._catch_up(call)
@@ -118,30 +117,29 @@ class Counter(Recipe):
         return total
 
     def forget(self, timeout: float | None = None) -> None:
-        """Remove the receipt, once nothing will be tried again under this name.
+        """Remove the receipt, once no addition will be repeated under this name.
 
         Raises:
             OutcomeUnknown: no answer in ``timeout`` seconds (plus ``grace``).
         """
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def remove() -> bool:
                 with suppress(NoNodeError):
                     call.write(self._client.delete_async, self._receipt)
                 return True
 
-            if call.rounds(remove) is None:
-                raise OutcomeUnknown(f"{self._path}: no answer in time, the receipt may be there")
+            self._complete(call, remove, "no answer in time, the receipt may be there")
 
     def _catch_up(self, call: RetryingCall) -> None:
-        """See to it that the next read shows all that was added before this call."""
+        """Make sure that the next read shows all additions made before this call."""
         call.settle(f"{self._path}/{uuid.uuid4().hex}")
 
     def _add_once(self, call: RetryingCall, amount: int, key: str) -> int | None:
-        """Try until the time is over; see the module.
+        """Try until it is added or the time is over; see the module.
 
-        The receipt is read before the total: an earlier write that comes in between makes the next
-        one fail.
+        The receipt is read before the total: if an earlier write takes effect between the two
+        reads, the next write fails its version check.
         """
         while True:
             receipt = self._last(call)
@@ -178,7 +176,7 @@ class Counter(Recipe):
         return Receipt(key, int(total or 0), version)
 
     def _node(self, call: RetryingCall, path: str) -> tuple[bytes, int]:
-        """A node's data and version; made if it is not there."""
+        """A node's data and version; creates the node if it is missing."""
         try:
             data, stat = call.read(self._client.get_async, path)
         except NoNodeError:

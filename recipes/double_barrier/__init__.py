@@ -1,4 +1,4 @@
-"""A double barrier: all go in together, and all go out together."""
+"""A double barrier: members enter together and leave together."""
 
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 

@@ -1,30 +1,31 @@
-"""A double barrier: nobody is in before N have come, nobody is out before all have left.
+"""A double barrier: no member enters before N have come, and none leaves before all have left.
 
-The published recipe ("ZooKeeper Recipes and Solutions, Double Barriers") makes a node ``ready``
-when enough children stand under the barrier, and says nothing of the next round, nor of members
-that die. Here what ``ready`` said is the barrier's own data, **the roll**: the number of the latest
-round, and the names of its members.
+The published recipe ("ZooKeeper Recipes and Solutions, Double Barriers") creates a node ``ready``
+once the barrier has enough children. It says nothing of a second round, nor of members that die.
+Here the barrier's own data takes the place of ``ready``. It is **the roll**: the number of the
+latest round and the names of its members.
 
-**Entering.** Each comer creates an ephemeral node with a name of its own, looks at the roll, and
-lists the nodes. Once none of the roll's members is left and N others wait, one request opens the
-next round: it writes the new roll if the roll is still the one that was seen, *and* all N nodes
-are there. So a round opens once, with N members that were alive together at that moment; others
-wait for the next. Who finds itself on the roll is in. The node that was created last among those
-that live stands in a list with all of them: so at least one comer knows that N have come, and the
-others need no more than a watch on the roll.
+**Entering.** Each client creates an ephemeral node under a unique name, reads the roll, and lists
+the nodes. Once none of the roll's members is left and N others wait, a client opens the next round
+by one transaction: it writes the new roll on condition that the roll is still the one that was
+read, *and* that all N nodes exist. So each round opens once, with N members that were all alive at
+that moment; others wait for the next round. A client whose name is on the roll has entered. Of the
+nodes that exist, the one that was created last is in a list with all the others: so at least one
+client sees that N have come, and the others need only a watch on the roll.
 
-**Leaving.** Each removes its node, and waits until none of the roll's members is left, watching
-one of them. A member's session that ends takes its node along: the dead hold nobody up. Names are
-used once, so who is gone stays gone, however stale the list.
+**Leaving.** Each member removes its node, and waits until none of the roll's members is left,
+watching one of them. When a member's session ends, its node is removed: members that have died
+block nobody. Names are used once, so a member that is missing in a list has left for good, however
+stale the list.
 
-**A session that is over may not be over.** A leader that is about to be deposed tells a client that
-its session has expired, and the ensemble never hears of it: the node stays until the next leader
-has lost patience too. So a client whose session was lost removes its node in its next one before it
-comes again; else it would count twice.
+**Sessions that were lost.** A leader that is about to be deposed may tell a client that its session
+has expired, although the ensemble never decides so: the node stays until the next leader expires
+the session, too. So a client whose session was lost removes its old node in its next session before
+it creates a new one. Otherwise it would count twice.
 
-**Giving up.** Who no longer wants to enter removes its node if the roll is still the one that was
-seen, in one request; else it may have been let in meanwhile, and looks. So ``enter`` that says no
-has opened the barrier for nobody.
+**Giving up.** A client that gives up entering removes its node on condition that the roll is still
+the one that was read, in one transaction. Otherwise it may be on the new roll, and reads again. So
+when ``enter`` returns False, this client has counted for no round.
 """
 
 import json
@@ -37,15 +38,15 @@ from typing import Any, ClassVar, Literal
 from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, ConnectionClosedError, NodeExistsError, NoNodeError
 
-from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import HOLDING, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
+from rumpus.recipes.retrying_recipe import RetryingRecipe
 
 
 class NotInside(NotDone):
-    """There was nothing to leave: never entered, or the session has ended inside.
+    """The client is not a member: it never entered, or its session has ended inside.
 
     In the latter case the others may have left already.
     """
@@ -53,7 +54,7 @@ class NotInside(NotDone):
 
 @dataclass(frozen=True)
 class Roll:
-    """The latest round: its number (0: there was none yet), its members, the data's version."""
+    """The latest round: its number (0 before the first), its members, the node's version."""
 
     number: int
     members: frozenset[str]
@@ -61,10 +62,10 @@ class Roll:
 
 
 class Stay:
-    """A client's way through one round in one session, from before its node is created.
+    """A client's membership of one round in one session, from before its node is created.
 
-    ``call`` asks for it; ``before`` is the number of the latest round before its node was
-    created, ``round`` that of the round it is in; ``gone`` is set once the node is known to be.
+    ``call`` makes its requests. ``before`` is the number of the latest round before its node was
+    created, ``round`` that of its own round. ``gone`` is set once its node is known to be removed.
     """
 
     def __init__(self, call: RetryingCall) -> None:
@@ -73,7 +74,7 @@ class Stay:
         self.begin()
 
     def begin(self, before: int | None = None) -> None:
-        """Begin in the call's present session, under a name of its own."""
+        """Begin in the call's present session, under a new unique name."""
         self.session = self.call.session
         self.session_id: int | None = None
         self.name = uuid.uuid4().hex
@@ -83,73 +84,73 @@ class Stay:
 
     @property
     def lost(self) -> bool:
-        """Whether its session is known to have ended, and its node with it."""
+        """Whether its session is known to have ended."""
         return self.session.lost or self.session is not self.call.session
 
     def strike(self) -> None:
-        """Nothing of it is left on the server."""
+        """Note that nothing of it is left on the server."""
         self.session.close()
         self.call.session.close()
         self.gone.set()
 
 
-class DoubleBarrier(Recipe):
+class DoubleBarrier(RetryingRecipe):
     """A double barrier for ``parties`` members at ``path``, round after round. See the module.
 
     One thread at a time may use it.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode of the barrier; made as needed.
-        parties: how many go in together.
-        grace: seconds by which a call may run over its timeout: half of it for answers that are
-            on their way, half for taking the own node away.
+        path: the znode of the barrier; created as needed.
+        parties: N, the number of members of each round.
+        grace: seconds by which a call may exceed its timeout: half of them to await late answers,
+            half to remove the client's own node.
+
+    Raises:
+        ValueError: ``path`` is not an absolute znode path, or ``parties`` is below 1.
     """
 
     promises: ClassVar[Promises] = Promises(
         prevents=HOLDING
         | {"early-entry", "early-exit", "false-exit", "unaware-holder", "stuck-waiter"},
         notes=(
-            "Members are sessions: one that ends, even that of a client that is only paused or cut "
-            "off, has left, and the others go on without it; its client is told when it leaves. "
-            "All N lived at the moment when their round opened; some may have died before the last "
-            "has learned of it. Who comes while a round is open waits for the next."
+            "Members are sessions: a member whose session ends has left, even if its client is "
+            "only paused or cut off. The others go on without it, and its client is told when it "
+            "calls leave. All N members are alive when their round opens; some may have died "
+            "before the last one enters. A client that comes while a round is open waits for the "
+            "next."
         ),
     )
-    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
-        if not path.startswith("/") or path.endswith("/"):
-            raise ValueError(f"{path!r} is not an absolute znode path such as /barriers/start")
+        super().__init__(client, path, grace=grace)
         if parties < 1:
-            raise ValueError(f"a double barrier is for at least one, not for {parties}")
-        self._client = client
-        self._path = path
+            raise ValueError(f"a double barrier needs at least one member, not {parties}")
         self._parties = parties
-        self._grace = grace
         self._stay: Stay | None = None
         self._removing: list[Stay] = []
 
     @property
     def inside(self) -> bool:
-        """Whether we may believe, right now, that we are a member that is in."""
+        """Whether we may rely, right now, on being a member that has entered."""
         stay = self._stay
         return stay is not None and not stay.gone.is_set() and stay.session.connected
 
     @property
     def session(self) -> int | None:
-        """Session id, as kazoo gives it (signed 64 bits), of the stay; None without one."""
+        """Session id (signed 64 bits) of the membership; None without one."""
         return None if self._stay is None else self._stay.session_id
 
     def enter(self, timeout: float | None = None) -> bool:
         """Wait until N have come, for ever or for ``timeout`` seconds (plus ``grace``).
 
         Returns:
-            True: in. False: timed out, and nobody was let in on account of this call.
+            True: entered. False: timed out, and this call has counted for no round.
 
         Raises:
-            OutcomeUnknown: timed out, or the session was lost, and others may have been let in with
-                us. Our node is being removed; enter again when you like.
+            OutcomeUnknown: timed out, or the session was lost, and a round may have opened with
+                this client as a member. Its node is being removed; it may enter again.
+            ValueError: it has entered already.
         """
         deadline = Deadline(timeout)
         if not self._settled(deadline):
@@ -167,10 +168,10 @@ class DoubleBarrier(Recipe):
         return inside
 
     def leave(self, timeout: float | None = None) -> bool:
-        """Leave, and wait until all have left: for ever, or ``timeout`` seconds (plus ``grace``).
+        """Leave, and wait until all have left, for ever or ``timeout`` seconds (plus ``grace``).
 
         Returns:
-            True: all have left. False: we have left, not yet all others; call again to go on
+            True: all have left. False: we have left, but not all others; call again to go on
             waiting for them.
 
         Raises:
@@ -185,14 +186,14 @@ class DoubleBarrier(Recipe):
         if not stay.gone.is_set():
             stay.call.deadline = deadline
             self._go(stay)
-        with self._call_class(self._client, deadline.left(), self._grace) as call:
+        with self._call(deadline.left()) as call:
             left = call.rounds(lambda: self._await_others(stay, call) or None)
         if left:
             self._stay = None
         return bool(left)
 
     def _settled(self, deadline: Deadline) -> bool:
-        """Whether nothing is left of earlier stays, for it would be counted beside the new one."""
+        """Wait until no earlier node of ours is left, as it would count twice; whether none is."""
         stay = self._stay
         if stay is not None:
             if not stay.gone.is_set():
@@ -203,9 +204,11 @@ class DoubleBarrier(Recipe):
         return all(each.gone.wait(deadline.left()) for each in list(self._removing))
 
     def _come(self, stay: Stay) -> bool:
-        """Look, do what is to be done, and wait for news, until in or the time is over.
+        """Read, act, and wait for events, until we have entered or the time is over.
 
-        Raises what ``Session.ask`` does, and OutcomeUnknown.
+        Raises:
+            OutcomeUnknown: the session was lost, and we may have been a member.
+            SessionExpiredError, Unanswered, ZookeeperError: as ``Session.ask``.
         """
         call = stay.call
         if stay.lost:
@@ -222,7 +225,7 @@ class DoubleBarrier(Recipe):
             names = self._names(call)
             there, waiting = sorted(names & roll.members), sorted(names - roll.members)
             if stay.name not in names:
-                stay.created = False  # removed by somebody's hand
+                stay.created = False  # somebody else has removed it
             elif self._have_come(len(waiting), roll) and not there:
                 self._open(roll, waiting[: self._parties], call)
             elif call.deadline.passed:
@@ -233,16 +236,19 @@ class DoubleBarrier(Recipe):
     def _is_in(self, stay: Stay, roll: Roll) -> bool:
         return stay.name in roll.members
 
-    def _have_come(self, waiting: int, roll: Roll) -> bool:  # noqa: ARG002 - for those who differ
+    def _have_come(self, waiting: int, roll: Roll) -> bool:  # noqa: ARG002 - mutants use it
         return waiting >= self._parties
 
     def _all_gone(self, there: list[str], roll: Roll, stay: Stay) -> bool:
-        return not there or roll.number != stay.round  # no later round opens before
+        return not there or roll.number != stay.round  # a later round opens only after that
 
     def _begin_again(self, stay: Stay) -> None:
-        """In the next session, if nobody was let in on account of the one that was lost.
+        """Begin again in the next session, if the lost one was a member of no round.
 
-        The answer to the delete says besides that the look that follows is not stale.
+        The delete is a write, so the read after its answer is not stale.
+
+        Raises:
+            OutcomeUnknown: a round has opened meanwhile.
         """
         call = stay.call
         with suppress(NoNodeError):
@@ -256,12 +262,12 @@ class DoubleBarrier(Recipe):
 
     def _create(self, stay: Stay) -> None:
         stay.tried = True
-        with suppress(NodeExistsError):  # ours: an earlier answer was lost
+        with suppress(NodeExistsError):  # an earlier try has created it
             stay.call.write(self._client.create_async, self._node(stay.name), ephemeral=True)
         stay.created = True
 
     def _open(self, roll: Roll, members: list[str], call: RetryingCall) -> None:
-        """Open the next round, unless somebody has, or one of its members is gone."""
+        """Open the next round, unless another client has, or a member is gone."""
         document = {"round": roll.number + 1, "members": members}
         transaction = self._client.transaction()
         for member in members:
@@ -272,12 +278,12 @@ class DoubleBarrier(Recipe):
 
     @staticmethod
     def _let_in(stay: Stay, roll: Roll) -> bool:
-        """Whether we may act as a member that is in: not while there is no connection."""
+        """Note the round that we are in; False while there is no connection."""
         stay.round, stay.session_id = roll.number, stay.session.id
         return stay.session_id is not None
 
     def _give_up(self, stay: Stay) -> bool:
-        """Withdraw; True if we were let in meanwhile.
+        """Stop entering; True if we turn out to be a member.
 
         Raises:
             OutcomeUnknown: no answer in time.
@@ -306,11 +312,16 @@ class DoubleBarrier(Recipe):
         except BadVersionError:
             return None
         except NoNodeError:
-            return "outside"  # an earlier try has removed it, or it never was
+            return "outside"  # an earlier try has removed it, or it was never created
         return "outside"
 
     def _go(self, stay: Stay) -> None:
-        """Remove the own node, in its own session: else it was not we who left."""
+        """Remove our node in its own session.
+
+        Raises:
+            NotInside: the session has ended, or somebody else has removed the node.
+            OutcomeUnknown: no answer in time.
+        """
         try:
             gone = stay.call.rounds(lambda: self._remove(stay))
         except NotInside:
@@ -334,7 +345,7 @@ class DoubleBarrier(Recipe):
         return True
 
     def _remove_in_background(self, stay: Stay) -> None:
-        """Go on removing the node, in whatever session, until that is confirmed."""
+        """Go on removing the node, in any session, until that is confirmed."""
 
         def remove() -> bool:
             with suppress(NoNodeError):
@@ -344,7 +355,7 @@ class DoubleBarrier(Recipe):
         def go_on() -> None:
             stay.call.deadline = Deadline(None)
             try:
-                with suppress(ConnectionClosedError):  # the session goes with its client
+                with suppress(ConnectionClosedError):  # the session ends with its client
                     stay.call.rounds(remove)
             finally:
                 stay.strike()
@@ -384,7 +395,7 @@ class DoubleBarrier(Recipe):
         return frozenset(call.read(self._client.get_children_async, self._path))
 
     def _is_there(self, name: str, call: RetryingCall) -> bool:
-        """Whether a node is there; if so there will be news when it is gone."""
+        """Whether a node exists; if so, sets a watch on it."""
         try:
             call.read(self._client.get_async, self._node(name), call.news)
         except NoNodeError:

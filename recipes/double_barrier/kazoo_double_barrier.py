@@ -1,8 +1,9 @@
 """kazoo's own DoubleBarrier behind the interface of ``recipes.double_barrier.counted_barrier``.
 
-Thin: kazoo enters and leaves. Its calls know no timeout: they block until the others have come, or
-have gone, whatever is asked for here. What is added is what kazoo tells its users to add: an end of
-the session ends the membership. ``enter`` swallows errors, and says so by ``participating`` only.
+A thin adapter: kazoo enters and leaves. kazoo's calls have no timeout: they block until the others
+have come, or have left, whatever the timeout here. The adapter adds what kazoo tells its users to
+add: the membership ends with the session. kazoo's ``enter`` swallows errors, and reports them only
+by its attribute ``participating``.
 """
 
 from contextlib import suppress
@@ -24,9 +25,9 @@ class KazooDoubleBarrier(DoubleBarrier):
     promises: ClassVar[Promises] = Promises(
         prevents=DoubleBarrier.promises.prevents - HOLDING,
         notes=(
-            "kazoo promises to block until all members have joined, and until all have left, with "
-            "connection losses retried; a member whose session ends is none any more. It says "
-            "nothing of rounds, but leaves no more behind than it found."
+            "kazoo promises to block until all members have joined, and until all have left, and "
+            "to retry after lost connections; a member whose session ends is no member any more. "
+            "It promises nothing about a second round, but leaves no nodes behind."
         ),
     )
 
@@ -38,7 +39,7 @@ class KazooDoubleBarrier(DoubleBarrier):
 
     @property
     def inside(self) -> bool:
-        """Whether kazoo says so and the session has lasted."""
+        """Whether kazoo has entered, and the session lives and is connected."""
         return self._theirs is not None and self._since is not None and self._since.connected
 
     @property
@@ -47,7 +48,7 @@ class KazooDoubleBarrier(DoubleBarrier):
         return self._session_id
 
     def enter(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
-        """Enter, however long it takes.
+        """Enter, however long that takes.
 
         Raises:
             OutcomeUnknown: kazoo gave up, or its session ended on the way in.
@@ -58,14 +59,14 @@ class KazooDoubleBarrier(DoubleBarrier):
         theirs.enter()
         if not theirs.participating or since.lost:
             since.close()
-            with suppress(NoNodeError):  # kazoo may have gone on in its next session
+            with suppress(NoNodeError):  # kazoo may have created it in its next session
                 self._client.retry(self._client.delete, theirs.create_path)
             raise OutcomeUnknown(f"{self._path}: kazoo could not enter, or lost its session")
         self._theirs, self._since, self._session_id = theirs, since, since.id
         return True
 
     def leave(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
-        """Leave, however long it takes.
+        """Leave, however long that takes.
 
         Raises:
             NotInside: not entered, or the session has ended.

@@ -1,9 +1,9 @@
-"""Watches as the documents know them: ZooKeeper's own client keeps them over a lost connection.
+"""Watches that outlast a lost connection, as in ZooKeeper's own client libraries.
 
-kazoo drops a client's watches with its connection; the client libraries of ZooKeeper set them anew
-on the next server, which fires those that should have fired meanwhile ("ZooKeeper Programmer's
-Guide, Watches"; ``SetWatches`` in the server). A recipe that waits for one event is to be judged
-with such a watch, else a run shows kazoo's ways instead of the text's.
+kazoo drops a client's watches with its connection. ZooKeeper's own libraries set them again on the
+next server, which fires those that should have fired meanwhile ("ZooKeeper Programmer's Guide,
+Watches"; ``SetWatches`` in the server). A published recipe that waits for one event is tested with
+such a watch: with kazoo's, a run would show a property of kazoo and not of the text.
 """
 
 from kazoo.client import KazooClient
@@ -13,11 +13,11 @@ from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class LastingWatch:
-    """One watch on whether a node exists and what it holds; it fires once.
+    """One watch on a node's existence and data; it fires once.
 
     Args:
         client: a started client with kazoo's threading handler.
-        node: what is watched.
+        node: the path of the watched node.
     """
 
     def __init__(self, client: KazooClient, node: str) -> None:
@@ -27,7 +27,7 @@ class LastingWatch:
         self._set = self._fired = self._broken = False
 
     def look(self, call: RetryingCall) -> ZnodeStat | None:
-        """The node's Stat, None if it is not there; the watch is set with the first look.
+        """The node's Stat as first read, None if it was missing; the first call sets the watch.
 
         Raises what ``Session.ask`` does.
         """
@@ -37,7 +37,7 @@ class LastingWatch:
         return self._seen
 
     def fired(self, call: RetryingCall) -> bool:
-        """Whether the event has come; sets the watch anew if its connection was lost.
+        """Whether the event has come; sets the watch again if its connection was lost.
 
         Raises what ``Session.ask`` does.
         """
@@ -52,7 +52,7 @@ class LastingWatch:
         return self._fired
 
     def wait(self, call: RetryingCall) -> bool:
-        """Wait for the event; False when the call's time is over.
+        """Wait for the event; False if the call timed out.
 
         Raises what ``Session.ask`` does.
         """

@@ -1,4 +1,4 @@
-"""The double barrier as documents print it."""
+"""Double barriers as documents print them."""
 
 from contextlib import suppress
 from typing import Final
@@ -12,20 +12,20 @@ from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
 READY: Final = "ready"
-"""The child that says that the barrier is open."""
+"""The child that marks the barrier as open."""
 
 
 class LowestLeavesLast(DoubleBarrier):
-    """Entered as the sound one is; ``leave`` by the printed steps, among the round's members.
+    """Enters as the sound recipe; leaves by the printed steps, among the round's members.
 
-    The member with the lowest name waits for the highest to go; all others remove their nodes and
-    wait for the lowest.
+    The member with the lowest name waits for the highest to leave; all others remove their nodes
+    and wait for the lowest.
     """
 
     def leave(self, timeout: float | None = None) -> bool:
         """Leave by the printed steps. Returns and raises as the sound recipe's.
 
-        The text knows no timeout: a member whose time is over removes its node, whoever it is.
+        The text has no timeout: here a member that times out removes its node.
         """
         stay = self._stay
         if stay is None:
@@ -46,7 +46,7 @@ class LowestLeavesLast(DoubleBarrier):
         return True
 
     def _pass(self, stay: Stay) -> bool:
-        """The printed steps, again and again; True: out. False: the time is over."""
+        """Repeat the printed steps; True: left. False: timed out."""
         call = stay.call
         while not call.deadline.passed:
             if stay.lost:
@@ -68,7 +68,7 @@ class LowestLeavesLast(DoubleBarrier):
         return False
 
     def _members(self, stay: Stay) -> frozenset[str]:
-        """The children that count."""
+        """The children that count as members."""
         roll = self._roll(stay.call)
         if roll.number != stay.round:
             return frozenset()
@@ -80,14 +80,14 @@ class LowestLeavesLast(DoubleBarrier):
 
 
 class PublishedEntry(LowestLeavesLast):
-    """Entered by the printed steps, on one path round after round; ``ready`` is not left."""
+    """Enters by the printed steps, on the same path in each round; ignores ``ready`` to leave."""
 
     def __init__(self, client: KazooClient, path: str, parties: int, *, grace: float = 2.0) -> None:
         super().__init__(client, path, parties, grace=grace)
         self._ready = LastingWatch(client, self._node(READY))
 
     def _come(self, stay: Stay) -> bool:
-        """The steps of entering; those that got no answer are asked for again."""
+        """The printed steps of entering; requests without an answer are repeated."""
         call = stay.call
         if stay.lost:
             self._begin_again(stay)
@@ -121,7 +121,7 @@ class PublishedEntry(LowestLeavesLast):
         stay.begin()
 
     def _give_up(self, stay: Stay) -> bool:
-        """Remove the own node. Whether others were let in by it meanwhile nobody can tell."""
+        """Remove our node. Nobody can tell whether it has counted for a round meanwhile."""
         if not stay.tried:
             return False
         self._remove_in_background(stay)
@@ -132,7 +132,7 @@ class PublishedEntry(LowestLeavesLast):
 
 
 class PublishedDoubleBarrier(PublishedEntry):
-    """Entered and left by the printed steps."""
+    """Enters and leaves by the printed steps."""
 
     def _members(self, stay: Stay) -> frozenset[str]:
         return self._names(stay.call)

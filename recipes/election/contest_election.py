@@ -10,12 +10,12 @@ that begins to act acknowledges its epoch (``recipes.election.acknowledgement``)
 import threading
 import uuid
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import SessionExpiredError
 
-from rumpus.recipes.contests.contender import Contender
+from rumpus.recipes.contests.contender import Contender, ContenderOptions
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.contests.line_view import Stand, first_in_line
@@ -59,10 +59,8 @@ class ContestElection(Contender):
 
     _acknowledgements_class: ClassVar[type[Acknowledgements]] = Acknowledgements
 
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+    def __init__(self, client: KazooClient, path: str, **options: Unpack[ContenderOptions]) -> None:
+        super().__init__(client, path, **options)
         self._turn = threading.Lock()
         self._acknowledgements = self._acknowledgements_class(client, f"{path}-acknowledged")
 

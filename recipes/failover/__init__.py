@@ -1,4 +1,4 @@
-"""A replicated database whose primary is elected."""
+"""A replicated database with an elected primary."""
 
 from rumpus.recipes.failover.client import FailoverClient
 from rumpus.recipes.failover.database import FailoverDatabase

@@ -1,103 +1,117 @@
-"""Databases whose primary fails over."""
+"""Replicated databases with an elected primary."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contests
-from rumpus.recipes.election.contest_election import FairElection
+from rumpus.recipes.election.contest_election import ContestElection, FairElection
 from rumpus.recipes.election.kazoo_election import KazooElection
 from rumpus.recipes.failover import faulty_failover
 from rumpus.recipes.failover.database import FailoverDatabase
+from rumpus.recipes.failover.primary_term import PrimaryTerm
+from rumpus.recipes.failover.replicated_log import ReplicatedLog
+
+
+def with_election(election: type[ContestElection]) -> type[FailoverDatabase]:
+    """A database whose primary is appointed by another election."""
+    return variant(FailoverDatabase, election=election)
+
+
+def with_term(term: type[PrimaryTerm]) -> type[FailoverDatabase]:
+    """A database whose primary acts in another way."""
+    return variant(FailoverDatabase, _term_class=term)
+
+
+def with_log(log: type[ReplicatedLog]) -> type[FailoverDatabase]:
+    """A database whose members keep their logs in another way."""
+    return variant(FailoverDatabase, _log_class=log)
+
 
 FAILOVER: Final[Mapping[str, CatalogueEntry[FailoverDatabase]]] = {
     "quorum": sound(FailoverDatabase),
-    # kazoo appoints; the members' majority still decides whose writes count.
-    "kazoo-election": sound(variant(FailoverDatabase, election=KazooElection)),
+    # kazoo elects the primary; a majority of the members still decides which writes count.
+    "kazoo-election": sound(with_election(KazooElection)),
     "acknowledges-first": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.AcknowledgesFirst),
-        "acknowledges a write before its replicas have it (asynchronous replication)",
+        with_term(faulty_failover.AcknowledgesFirst),
+        "acknowledges a write before a majority of the members has it (asynchronous replication)",
         {"lost-write", "stale-action"},
     ),
     "no-epoch-check": mutant(
-        variant(FailoverDatabase, _log_class=faulty_failover.NoEpochCheck),
-        "replicas do not compare epochs: a deposed primary goes on shipping, and they take it",
+        with_log(faulty_failover.NoEpochCheck),
+        "replicas do not compare epochs: they accept entries from a deposed primary",
         {"lost-write", "stale-action"},
         printed="L 4.2",
     ),
     "no-catch-up": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.NoCatchUp),
-        "a new primary serves from its own log, without taking the best one of a majority first",
+        with_term(faulty_failover.NoCatchUp),
+        "a new primary serves from its own log, without adopting the best log of a majority first",
         {"lost-write"},
         printed="L 4.2",
     ),
     "shrinking-quorum": mutant(
         faulty_failover.ShrinkingQuorum,
-        "while its session is in doubt a primary is content with its own copy, to stay available",
+        "while its connection to ZooKeeper is lost, a primary counts its own copy as a quorum",
         {"lost-write", "stale-action"},
     ),
     "no-recheck": mutant(
-        variant(
-            FailoverDatabase, election=variant(FairElection, contest=faulty_contests.NoRecheck)
-        ),
-        "a candidate takes the role when the one before it vanishes, without looking whether it "
-        "is first: fencing keeps the data safe, but two are the primary at once",
+        with_election(variant(FairElection, contest=faulty_contests.NoRecheck)),
+        "a candidate becomes the primary when the next lower node vanishes, without looking "
+        "whether it is first: epochs keep the data safe, but two members are primary at once",
         {"split-brain"},
     ),
     "repeats-tail": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.RepeatsTail),
-        "a new primary may not count the copies of an older epoch's entry, so it writes the last "
-        "one again under its own epoch, instead of an empty entry that takes it along",
+        with_term(faulty_failover.RepeatsTail),
+        "a new primary, which may not count copies of an older epoch's entries, writes the last "
+        "entry again under its own epoch, in place of an empty entry",
         {"duplicate-element"},
     ),
     "reads-marks": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.ReadsMarks),
-        "hands out its own marks of terms as if users had written them",
+        with_term(faulty_failover.ReadsMarks),
+        "returns the marks of its own terms among the values that users wrote",
         {"phantom-element"},
     ),
     "reads-cached": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.ReadsCached),
-        "answers reads by what it read a moment ago, whatever came since",
+        with_term(faulty_failover.ReadsCached),
+        "answers a read with what it read up to a second ago, without the writes since",
         {"not-linearizable"},
     ),
     "reads-sorted": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.ReadsSorted),
-        "hands out what was written sorted by value, as a map would",
+        with_term(faulty_failover.ReadsSorted),
+        "returns the values sorted, not in the order in which they were written",
         {"out-of-order"},
     ),
     "remembers-addresses": mutant(
         faulty_failover.RemembersAddresses,
-        "keeps the address at which it first found a member for ever: one that was started again "
-        "elsewhere gets nothing any more",
+        "keeps each member's first address for ever: a member that was restarted at another "
+        "address gets no entries any more",
         {"stuck-waiter"},
     ),
     "persistent-candidates": mutant(
-        variant(
-            FailoverDatabase, election=variant(FairElection, contest=faulty_contests.PersistentNode)
-        ),
-        "candidates are persistent nodes: a primary that died stays the first",
+        with_election(variant(FairElection, contest=faulty_contests.PersistentNode)),
+        "candidates are persistent nodes: a primary that has died stays first for ever",
         {"leaderless"},
     ),
     "never-steps-down": mutant(
         faulty_failover.NeverStepsDown,
-        "remembers that it was appointed, and never that it is no more: it believes on after its "
-        "session has expired and after another was appointed",
+        "believes for good that it is the primary, even after its session has expired and another "
+        "member was elected",
         {"split-brain", "unaware-holder"},
     ),
     "half-quorum": mutant(
         faulty_failover.HalfQuorum,
-        "counts half of the members, rounded down, for a majority: two of five have a write, and "
-        "two others can begin without it",
+        "takes half of the members, rounded down, for a majority: two of five have a write, and "
+        "two others can begin a term without it",
         {"lost-write"},
     ),
     "reads-unconfirmed": mutant(
-        variant(FailoverDatabase, _term_class=faulty_failover.ReadsUnconfirmed),
-        "answers reads without asking a majority whether a later primary has begun",
+        with_term(faulty_failover.ReadsUnconfirmed),
+        "answers reads without asking a majority whether a later term has begun",
         {"lost-write", "not-linearizable"},
     ),
     "never-truncates": mutant(
-        variant(FailoverDatabase, _log_class=faulty_failover.NeverTruncates),
-        "a replica keeps entries that contradict the primary's, and takes only what comes after",
+        with_log(faulty_failover.NeverTruncates),
+        "a replica keeps entries that conflict with the primary's log, and appends only later ones",
         {"lost-write"},
     ),
 }

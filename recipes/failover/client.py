@@ -1,4 +1,4 @@
-"""Users of a database whose primary changes: find it, ask it, and say honestly what came of it."""
+"""Clients of a database with an elected primary: find the primary, and send requests to it."""
 
 from contextlib import suppress
 from typing import Any, Final
@@ -14,37 +14,41 @@ from rumpus.recipes.requests.retries import pause
 from rumpus.recipes.requests.session import Unanswered
 
 LOOK_S: Final = 0.2
-"""How long to wait for ZooKeeper's word before the last primary known is asked."""
+"""Seconds to wait for ZooKeeper's answer before asking the last known primary."""
 
 
 class FailoverClient:
-    """Asks whoever is the primary.
+    """Sends reads and writes to the primary.
 
-    A read goes to who was it the last time, as long as that one answers: a deposed primary refuses.
-    A write that reaches one stays of unknown outcome, so ZooKeeper is asked first.
+    A read goes to the last known primary while it answers: a deposed primary refuses. Before each
+    write the client asks ZooKeeper who the primary is, because the outcome of a write that reaches
+    a deposed primary is unknown.
 
     Args:
-        client: with kazoo's threading handler.
+        client: a started client with kazoo's threading handler.
         path: the group's znode, as for ``recipes.failover.database.FailoverDatabase``.
     """
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._directory = PrimaryDirectory(client, path)
         self._latest: Primary | None = None
-        self._doubtful = True  # whether the latest known still serves
+        self._doubtful = True  # whether the last known primary may be deposed
 
     def write(self, value: Any, timeout: float) -> Message:
-        """Have a value (of JSON, not null) written: ``epoch`` and position ``at``.
+        """Write a value (of JSON, not null).
+
+        Returns:
+            A message with the ``epoch`` of the write, and its position ``at`` in the log.
 
         Raises:
-            NotDone: certainly not written.
-            OutcomeUnknown: nobody knows.
+            NotDone: the value was not written, and will not be.
+            OutcomeUnknown: it may have been written, or may be yet.
         """
         self._doubtful = True
         return self._ask({"do": "write", "value": value}, timeout)
 
     def read(self, timeout: float) -> list[Any]:
-        """All values that are written, in order: no older than this call.
+        """All values, in the order in which they were written, no older than this call.
 
         Raises what ``write`` does.
         """
@@ -70,10 +74,10 @@ class FailoverClient:
                 if answer["is"] == "unknown":
                     raise OutcomeUnknown(f"{primary.name} could not tell in time")
             pause(deadline)
-        raise NotDone("nobody serves, as far as could be found")
+        raise NotDone("no primary answered in time")
 
     def _find(self, deadline: Deadline) -> Primary | None:
-        """Who served the last time; else whom ZooKeeper names, if it can be asked."""
+        """The last known primary; if it may be deposed, the one in ZooKeeper, if that answers."""
         if not self._doubtful:
             return self._latest
         with suppress(KazooException, Unanswered):

@@ -1,15 +1,15 @@
-"""A database of several members: one is the primary, the others are its replicas.
+"""A replicated database: one member is the primary, the others are its replicas.
 
-ZooKeeper appoints: members stand in the queue of an election, whose winner is to be the primary;
-the czxid of its node is its epoch. The members decide whose writes count: a primary begins by
-asking a majority to promise its epoch, and acknowledges a write once a majority has it in its
-journal under that epoch (``recipes.failover.replicated_log`` has the rules and their sources). So
-it does no harm that ZooKeeper cannot take an appointment back from somebody who is paused or cut
-off: the old primary may go on as long as it likes, but finds no majority any more once a new one
-has begun.
+ZooKeeper elects the primary: the members are the candidates of an election, and the czxid of the
+winner's node is its epoch. The members decide which writes count: a primary first asks a majority
+to promise its epoch, and acknowledges a write once a majority has it in its journal under that
+epoch (``recipes.failover.replicated_log`` has the rules and their sources). So it does no harm that
+ZooKeeper cannot stop a primary that is paused or cut off: once a new primary has begun, the old one
+finds no majority any more.
 
-A primary goes on while its session is in doubt, because the majority, not the session, makes its
-writes safe; it stops when the session is lost, and when anybody has promised a later epoch.
+A primary goes on while its connection to ZooKeeper is lost, because the majority makes its writes
+safe, not the session. It stops when the session is lost, and when any member has promised a higher
+epoch.
 """
 
 import threading
@@ -35,49 +35,48 @@ from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.requests.session_validity import SessionValidity
 
 LOOK_S: Final = 0.3
-"""How often a primary looks where its replicas are, and whether its session is lost."""
+"""Seconds between a primary's reads of its replicas' addresses."""
 
 REGISTER_S: Final = 0.5
-"""How often a member notes how far its copy is."""
+"""Seconds between a member's reports of its log's length."""
 
 FRESH: Final = 1 / 3
-"""The part of a session's timeout that a new appointment counts before its first heartbeat."""
+"""A new primary relies on its session for this fraction of the timeout without a heartbeat."""
 
 JOURNAL: Final = "journal"
 
 
 class Files(Protocol):
-    """Append-only files that outlive the process."""
+    """Append-only files that outlast the process."""
 
     def read(self, name: str) -> bytes:
-        """All of a file; empty if there is none."""
+        """The content of a file; empty if there is none."""
 
     def append(self, name: str, data: bytes) -> None:
-        """Write at the end; safe once this returns."""
+        """Append to a file; the data is on disk once this returns."""
 
 
 class FailoverDatabase:
-    """One member; it takes part from the moment it is made.
+    """One member; it takes part as soon as it is created.
 
     Args:
-        client: with kazoo's threading handler; may be started later.
-        path: the group's znode, which belongs to this recipe alone.
-        name: of this member, the same whenever it runs, and no other's.
-        members: how many there are; never changes.
-        host: where it listens, and where the others find it.
-        files: has its journal.
-        role_changed: called, with no lock held, when it has become or ceased to be the primary,
-            and when that may be certain for longer than before.
-        isolated: seconds for which nothing passes between the other members and this one; asked
-            anew each time. What they send waits meanwhile, and so does what is sent to them. Users
-            are served, as far as that can be done alone.
+        client: a client with kazoo's threading handler; may be started later.
+        path: the group's znode, used by nothing else.
+        name: the member's unique name, the same after a restart.
+        members: the number of members; never changes.
+        host: the address at which it listens.
+        files: holds its journal.
+        role_changed: called, with no lock held, when the member has become or ceased to be the
+            primary, and when ``remaining`` may have grown.
+        isolated: returns the seconds for which this member exchanges no messages with the others.
+            Messages in both directions are delayed meanwhile; requests of clients are not.
     """
 
     election: ClassVar[type[ContestElection]] = FairElection
     _log_class: ClassVar[type[ReplicatedLog]] = ReplicatedLog
     _term_class: ClassVar[type[PrimaryTerm]] = PrimaryTerm
     promises: ClassVar[Promises] = Promises(
-        # Two owners on the servers are the election's matter, and do no harm here.
+        # Not double-grant: two owners of the election's node do no harm here.
         prevents=frozenset({"stuck-waiter"})
         | {
             "split-brain",
@@ -92,10 +91,10 @@ class FailoverDatabase:
         },
         tokens=True,
         notes=(
-            "A member that is paused or cut off may go on serving after another has been "
-            "appointed, but it finds no majority then, so nothing that it acknowledges is lost. "
-            "Needs a majority of the members and of the ZooKeeper servers; a member that has lost "
-            "its journal must not come back under its name."
+            "A member that is paused or cut off may act as primary after another was elected, but "
+            "it finds no majority then, so no acknowledged write is lost. Needs a majority of the "
+            "members and of the ZooKeeper servers. A member that has lost its journal must not "
+            "come back under its name."
         ),
     )
 
@@ -119,7 +118,7 @@ class FailoverDatabase:
         self._changed = threading.Condition()
         self._closed = False
         self._term: PrimaryTerm | None = None
-        self._handed_back = False  # the term goes on, and the appointment does not
+        self._handed_back = False  # the term goes on, but the election is resigned
         self._log = self._log_class(files.read(JOURNAL), lambda data: files.append(JOURNAL, data))
         self._server = LineServer(host, self._answer)
         self._directory = PrimaryDirectory(client, path)
@@ -135,13 +134,13 @@ class FailoverDatabase:
 
     @classmethod
     def line(cls, path: str) -> Line | None:
-        """Where those stand who may become the primary."""
+        """The queue of the candidates."""
         return cls.election.line(f"{path}/candidates")
 
     def remaining(self) -> float:
-        """Seconds for which we may believe that ZooKeeper has appointed us. Does not block.
+        """Seconds for which we may rely on being the elected primary. Does not block.
 
-        0 if not, or if nobody can say; afterwards another may have been, who has not begun yet.
+        0 if we are not, or if that is unknown. After that time another member may be elected.
         """
         term = self._term
         if term is None or term.over or self._handed_back or not self._election.leading:
@@ -149,7 +148,7 @@ class FailoverDatabase:
         return max(self._validity.remaining(), self._fresh_until - time.monotonic(), 0.0)
 
     def step_down(self) -> bool:
-        """Let somebody else be the primary, who stands in line; False if we are not."""
+        """End our term, so that the next candidate becomes the primary; False if we are not."""
         with self._changed:
             if self._term is None or self._term.over:
                 return False
@@ -157,9 +156,9 @@ class FailoverDatabase:
             return True
 
     def hand_back(self) -> bool:
-        """Give the appointment back, and serve on until a successor begins; False if not appointed.
+        """Resign the election, but serve until a successor begins; False if we are not the primary.
 
-        The majority keeps that safe, as it does when we are cut off from ZooKeeper.
+        The majority makes that safe, as for a primary that is cut off from ZooKeeper.
         """
         with self._changed:
             term = self._term
@@ -169,20 +168,20 @@ class FailoverDatabase:
         self._role_changed()
         try:
             self._election.resign()
-        except NotHeld:  # the session has ended, and the appointment with it
+        except NotHeld:  # the session has ended, and our lead with it
             pass
-        except (KazooException, LockUnknown):  # we may still stand in the successor's way
+        except (KazooException, LockUnknown):  # our node may still block the successor
             with self._changed:
                 term.end()
         return True
 
     def values(self) -> list[Any]:
-        """This member's copy of all values, committed or not."""
+        """All values in this member's log, committed or not."""
         with self._changed:
             return [value for _, value in self._log.entries if value is not None]
 
     def close(self) -> None:
-        """Take no part any more; nothing is written to the journal once this returns."""
+        """Stop; nothing is written to the journal once this returns."""
         with self._changed:
             self._closed = True
             if self._term is not None:
@@ -190,7 +189,7 @@ class FailoverDatabase:
             self._changed.notify_all()
         self._server.close()
 
-    # -- answers to primaries (promise, accept) and to users (write, read) -------------------
+    # -- answers to primaries (promise, accept) and to clients (write, read) ------------------
 
     def _answer(self, question: Message) -> Message:
         with self._changed:
@@ -198,7 +197,7 @@ class FailoverDatabase:
                 while not self._closed and (left := self._isolated()) > 0:
                     self._changed.wait(left)
             if self._closed or question.get("to", self.name) != self.name:
-                return {"is": "somebody-else"}  # our address was another member's before
+                return {"is": "somebody-else"}  # another member had our address before
             try:
                 if question["do"] == "promise":
                     return self._promise(question)
@@ -246,13 +245,13 @@ class FailoverDatabase:
     # -- the role -------------------------------------------------------------------------
 
     def _quorum(self) -> int:
-        """How many members must have something."""
+        """The size of a majority of the members."""
         return self._members // 2 + 1
 
     def _play(self) -> None:
-        """Stand for election, rule while appointed, and again."""
+        """Campaign, act as primary while elected, and campaign again."""
         while not self._closed:
-            # No servers, or the client is not started yet, or an earlier node may still be there.
+            # Fails while no server answers, the client is not started, or an old node may exist.
             with suppress(KazooException, LockUnknown):
                 if self._election.campaign(None):
                     self._rule()
@@ -262,7 +261,7 @@ class FailoverDatabase:
                 self._changed.wait_for(lambda: self._closed, PAUSE)
 
     def _register(self) -> None:
-        """Note now and then how far the own copy is, for people and supervisors to read."""
+        """Report at intervals how long our log is, for operators."""
         while not self._closed:
             with self._changed:
                 epoch, length = self._log.promised, len(self._log.entries)
@@ -292,7 +291,7 @@ class FailoverDatabase:
     def _begin(self) -> PrimaryTerm | None:
         epoch = self._election.token
         if epoch is None or not self._election.leading:
-            return None  # it is over already, and we may have missed the news
+            return None  # the lead is lost already
         with self._changed:
             try:
                 self._log.promise(epoch)
@@ -306,7 +305,7 @@ class FailoverDatabase:
             return self._term
 
     def _lead(self, term: PrimaryTerm, session: Session) -> None:
-        """Show the term where the replicas are, and users where the primary is."""
+        """Give the term its replicas' addresses, and publish the primary's address for clients."""
         ours = Primary(term.epoch, self.name, self._server.address)
         published = False
         while not (term.over or session.lost):
@@ -326,4 +325,4 @@ class FailoverDatabase:
                     lambda before=serving: term.over or term.serving > before,  # type: ignore[misc]
                     LOOK_S,
                 )
-            self._role_changed()  # for longer, it may be
+            self._role_changed()  # ``remaining`` may have grown

@@ -12,7 +12,7 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.json_lines import Address
 
 CACHED_S = 1.0
-"""For so long a cached answer is given."""
+"""Seconds for which ``ReadsCached`` repeats an answer."""
 
 
 class AcknowledgesFirst(PrimaryTerm):

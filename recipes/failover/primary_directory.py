@@ -1,10 +1,12 @@
-"""Where a group's members are, and which of them is the primary: the ZooKeeper side of failover.
+"""The addresses of a group's members, and which of them is the primary, in ZooKeeper.
 
-Below the group's path stand ``candidates``, the queue of an election whose nodes carry each
-member's address, and ``primary``, a lasting node into which the primary writes its epoch, its
-name and its address once it serves, and ``replicas``, where each member notes now and then which
-epoch it follows and how long its copy is. It says where to ask, not who is right: an address may be
-out of date, and whoever answers there says so.
+The group's znode has these children:
+
+- ``candidates``: the queue of an election; each candidate's node holds the member's address.
+- ``primary`` (persistent): the primary writes its epoch, name and address once it serves.
+- ``replicas``: each member writes at intervals which epoch it follows and how long its log is.
+
+An address may be out of date: the member that answers there says so.
 """
 
 import json
@@ -23,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class Primary(NamedTuple):
-    """Who serves, in which epoch, and where."""
+    """A primary: its epoch, name and address."""
 
     epoch: int
     name: str
@@ -46,15 +48,15 @@ class PrimaryDirectory:
 
     @staticmethod
     def card(name: str, address: Address) -> str:
-        """What a candidate's node says of its member."""
+        """The data of a candidate's node: the member's name and address."""
         return json.dumps([name, *address])
 
     def members(self, deadline: Deadline) -> dict[str, Address]:
-        """Where each member is that stands as a candidate; of two nodes the later one counts.
+        """The address of each candidate, by name; if it has two nodes, the later one counts.
 
         Raises:
             Unanswered: no answer in time.
-            SessionExpiredError: the session ended meanwhile.
+            SessionExpiredError: the session has ended.
         """
 
         def look(ask: Callable[..., Any]) -> dict[str, Address]:
@@ -66,7 +68,7 @@ class PrimaryDirectory:
             for node in names:
                 try:
                     data, stat = ask(self._client.get_async, f"{self.candidates}/{node}")
-                except NoNodeError:  # gone since
+                except NoNodeError:  # removed meanwhile
                     continue
                 name, host, port = json.loads(data)
                 found[name] = max(found.get(name, (0, ("", 0))), (stat.czxid, (host, port)))
@@ -75,7 +77,7 @@ class PrimaryDirectory:
         return self._asking(deadline, look)
 
     def find(self, deadline: Deadline) -> Primary | None:
-        """Who served last, as far as the server at hand knows; None before the first.
+        """The primary that served last, as the connected server shows it; None before the first.
 
         Raises what ``members`` does.
         """
@@ -89,7 +91,7 @@ class PrimaryDirectory:
         return self._asking(deadline, look)
 
     def publish(self, primary: Primary, deadline: Deadline) -> bool:
-        """Say who serves; False if a later primary has said so.
+        """Write who serves; False if a later primary has been written.
 
         Raises what ``members`` does; it may have been written then.
         """
@@ -114,7 +116,7 @@ class PrimaryDirectory:
         return self._asking(deadline, write)
 
     def register(self, name: str, epoch: int, length: int, deadline: Deadline) -> None:
-        """Note which epoch a member follows, and how long its copy is.
+        """Write which epoch a member follows, and how long its log is.
 
         Raises what ``members`` does.
         """
@@ -124,13 +126,13 @@ class PrimaryDirectory:
             try:
                 ask(self._client.set_async, f"{self._replicas}/{name}", text)
             except NoNodeError:
-                with suppress(NodeExistsError):  # only we do, so it was an earlier try
+                with suppress(NodeExistsError):  # only we create it: an earlier try has
                     ask(self._client.create_async, f"{self._replicas}/{name}", text, makepath=True)
 
         self._asking(deadline, write)
 
     def replicas(self, deadline: Deadline) -> dict[str, tuple[int, int]]:
-        """Epoch and length that each member noted last. Raises what ``members`` does."""
+        """Name -> the epoch and length that the member wrote last. Raises what ``members`` does."""
 
         def look(ask: Callable[..., Any]) -> dict[str, tuple[int, int]]:
             try:

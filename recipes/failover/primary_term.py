@@ -1,7 +1,7 @@
-"""One member's time as the primary of a replicated log: finding the best log, shipping, counting.
+"""One member's term as the primary of a replicated log.
 
-See ``recipes.failover.replicated_log`` for the rules. A thread for each replica ships to it, one
-piece at a time, and hears whether it agrees; whoever writes or reads waits until enough have.
+See ``recipes.failover.replicated_log`` for the rules. A thread for each replica sends it the log,
+one piece at a time, and reads its answers. Writes and reads wait until enough replicas have agreed.
 """
 
 import threading
@@ -14,27 +14,27 @@ from rumpus.recipes.requests.json_lines import Address, Caller, Message, NoAnswe
 from rumpus.recipes.requests.retries import PAUSE
 
 ANSWER_PATIENCE_S: Final = 1.0
-"""How long a primary waits for a replica's answer before it connects anew."""
+"""Seconds that a primary waits for a replica's answer before it connects again."""
 
 HEARTBEAT_S: Final = 0.3
-"""A replica hears from its primary at least this often."""
+"""Seconds after which a primary sends a message to each replica, at the latest."""
 
 PIECE: Final = 500
-"""Entries in one shipment at most."""
+"""The most entries in one message."""
 
 
 class PrimaryTerm:
-    """A term; over for good once ``over``.
+    """One term; once ``over`` is true the term has ended for good.
 
     Args:
-        epoch: its number, which no other term has.
-        name: of the member whose term it is.
-        log: that member's; it has promised the epoch.
-        changed: guards the log and the term, and is notified of every change in them. All that
-            has no other note is called with it held.
-        quorum: how many members must have something, the primary among them; asked anew each
-            time something is counted.
-        isolated: seconds for which nothing can be sent to the replicas; asked anew each time.
+        epoch: the term's number, which no other term has.
+        name: the name of the member whose term it is.
+        log: that member's log; it has promised the epoch.
+        changed: guards the log and the term, and is notified of every change in them. Unless a
+            method says otherwise, it is called with this condition held.
+        quorum: returns the size of a quorum, the primary included.
+        isolated: returns the seconds for which nothing can be sent to the replicas (for tests of
+            a primary that is cut off).
     """
 
     def __init__(
@@ -53,28 +53,28 @@ class PrimaryTerm:
         self._changed = changed
         self._quorum = quorum
         self._isolated = isolated
-        self._begun: int | None = None  # the position of the entry that opens the term
+        self._begun: int | None = None  # the position of the term's first entry
         self._committed = 0
         self._addresses: dict[str, Address] = {}
-        self._logs: dict[str, list[Entry]] = {name: log.entries}  # of those who have promised
-        self._next: dict[str, int] = {}  # where the next shipment to each replica begins
-        self._agreed: dict[str, int] = {}  # up to where each replica said that it has our log
-        self._asked = 0  # questions whether this is still the primary
-        self._confirmed: dict[str, int] = {}  # the last of these that each replica has answered
+        self._logs: dict[str, list[Entry]] = {name: log.entries}  # of members that have promised
+        self._next: dict[str, int] = {}  # where the next message to each replica begins
+        self._agreed: dict[str, int] = {}  # up to where each replica has our log
+        self._asked = 0  # the number of reads that asked for a confirmation
+        self._confirmed: dict[str, int] = {}  # the last of these that each replica has confirmed
         self._begin_if_promised()
 
     @property
     def serving(self) -> bool:
-        """Whether all that was ever committed is known to be."""
+        """Whether the term's first entry is committed, and with it every earlier one."""
         return not self.over and self._begun is not None and self._committed > self._begun
 
     def end(self) -> None:
-        """It is over; whoever waits for something learns that nobody knows."""
+        """End the term; waiting reads and writes end with an unknown outcome."""
         self.over = True
         self._changed.notify_all()
 
     def find(self, name: str, address: Address) -> None:
-        """A replica is here now; ship to it from now on. Nobody finds the primary itself."""
+        """Note a replica's address, and send the log to it from now on."""
         known = name in self._addresses
         self._addresses[name] = address
         if not known:
@@ -83,7 +83,10 @@ class PrimaryTerm:
             ).start()
 
     def write(self, value: Any, deadline: Deadline) -> int | None:
-        """Append, and wait until it is committed; its position, None: nobody knows if it ever is.
+        """Append a value and wait until it is committed.
+
+        Returns:
+            Its position in the log; None if it is not known whether it is or will be committed.
 
         Raises:
             Refused: a later epoch has been promised; nothing was appended.
@@ -99,10 +102,11 @@ class PrimaryTerm:
         return self._committed > at
 
     def read(self, deadline: Deadline) -> list[Any] | None:
-        """All values committed when asked, once a majority has not heard of a later term since.
+        """All values that were committed when this was called.
 
-        None: nobody knows. As Raft's read-only operations (Ongaro, "Consensus: bridging theory
-        and practice", 2014, section 6.4).
+        A majority has to confirm afterwards that it knows no later term, as for Raft's read-only
+        operations (Ongaro, "Consensus: bridging theory and practice", 2014, section 6.4). None if
+        it does not in time.
         """
         until = self._committed
         self._asked += 1
@@ -120,7 +124,7 @@ class PrimaryTerm:
     # -- a replica's thread ---------------------------------------------------------------
 
     def _follow(self, name: str) -> None:
-        """Ship to one replica until the term is over; without the lock held."""
+        """Send the log to one replica until the term is over. Called without ``changed`` held."""
         caller: Caller | None = None
         address: Address | None = None
         while (message := self._next_message(name)) is not None:
@@ -146,7 +150,7 @@ class PrimaryTerm:
             self._changed.wait_for(lambda: self.over, PAUSE)
 
     def _next_message(self, name: str) -> Message | None:
-        """Wait until there is something to say to a replica; None once the term is over."""
+        """Wait until a message to a replica is due; None once the term is over."""
         with self._changed:
             self._changed.wait_for(lambda: self.over or self._is_due(name), HEARTBEAT_S)
             while not self.over and (left := self._isolated()) > 0:
@@ -192,7 +196,7 @@ class PrimaryTerm:
     # -- counting -------------------------------------------------------------------------
 
     def _begin_if_promised(self) -> None:
-        """Take the best log of a majority, and open the term in it."""
+        """Once a majority has promised, adopt the best of their logs and begin the term in it."""
         if self._begun is None and len(self._logs) >= self._quorum():
             self._log.adopt(self._best())
             self._begun = len(self._log.entries)
@@ -203,7 +207,7 @@ class PrimaryTerm:
         return max(self._logs.values(), key=merit)
 
     def _count(self) -> None:
-        """Note what a majority has. Only entries of this term count; they take all before along."""
+        """Note what a majority has. Only entries of this term count; they commit earlier ones."""
         lengths = [len(self._log.entries), *self._agreed.values()]
         reached = committed(lengths, self._quorum())
         if self._begun is not None and reached > self._begun:

@@ -1,20 +1,20 @@
-"""One member's copy of a replicated log: what it has promised, what it has accepted.
+"""One member's copy of a replicated log: what it has promised, and what it has accepted.
 
 The rules are those of Raft's log replication and of its election restriction (Ongaro and
 Ousterhout, "In search of an understandable consensus algorithm", USENIX ATC 2014, sections 5.3
-and 5.4), with the term chosen outside: ZooKeeper appoints the primary and numbers its epoch. That
-a new primary first takes the best log of a majority is as in Viewstamped Replication (Liskov and
-Cowling, "Viewstamped replication revisited", 2012, section 4.2). An epoch plays the fencing token.
+and 5.4), except that ZooKeeper elects the primary and numbers its epoch (Raft's term). A new
+primary first adopts the best log of a majority, as in Viewstamped Replication (Liskov and Cowling,
+"Viewstamped replication revisited", 2012, section 4.2). The epoch serves as a fencing token.
 
-- A member promises an epoch before it says what it has, and refuses every lower one from then on.
-- Of two logs the better is the one whose last entry has the higher epoch, then the longer one.
-- A primary counts as committed what a majority has accepted *in its own epoch*, and all before.
+- A member promises an epoch before it sends its log, and refuses every lower epoch from then on.
+- Of two logs the better one is that whose last entry has the higher epoch, then the longer one.
+- A primary commits what a majority has accepted *in its own epoch*, and all earlier entries.
 
-Then an entry that was committed is in the best log of every majority that has promised a higher
-epoch, so no later primary can be without it. What a member has promised and accepted is in its
-journal before it says so: a file to which lines are only ever appended, ``[epoch]`` for a promise
-and ``[position, epoch, value]`` for an entry, which also takes away all that was there from that
-position on. A line that was torn when its process was killed counts for nothing.
+So a committed entry is in the best log of every majority that has promised a higher epoch, and no
+later primary can lack it. A member writes its promises and accepted entries to its journal before
+it answers. The journal is an append-only file of lines: ``[epoch]`` for a promise, and
+``[position, epoch, value]`` for an entry, which also removes all entries from that position on. A
+last line that is incomplete, because its process was killed, is ignored.
 """
 
 import json
@@ -24,11 +24,11 @@ from typing import Any
 from rumpus.recipes.outcomes import NotDone
 
 Entry = tuple[int, Any]
-"""The epoch in which it was first accepted, and a value that JSON can carry."""
+"""The epoch in which it was first accepted, and a value of JSON."""
 
 
 class Refused(NotDone):
-    """A higher epoch has been promised: whoever asks has been deposed."""
+    """A higher epoch has been promised: the primary that asked has been deposed."""
 
     def __init__(self, promised: int) -> None:
         super().__init__(f"epoch {promised} has been promised")
@@ -39,13 +39,13 @@ class ReplicatedLog:
     """A member's copy, read from its journal.
 
     Args:
-        journal: what the journal has so far.
-        write: appends to it, and returns once that is safe.
+        journal: the journal's content so far.
+        write: appends to the journal, and returns once that is on disk.
     """
 
     def __init__(self, journal: bytes, write: Callable[[bytes], None]) -> None:
         self.promised = 0
-        """The highest epoch ever heard of; 0 before the first."""
+        """The highest epoch promised; 0 before the first."""
         self.entries: list[Entry] = []
         self._write = write
         for line in journal.split(b"\n"):
@@ -56,7 +56,7 @@ class ReplicatedLog:
     def _replay(self, line: bytes) -> None:
         try:
             record = json.loads(line)
-        except ValueError:  # torn, and so never acknowledged; or the empty end
+        except ValueError:  # incomplete, and so never acknowledged; or the empty last line
             return
         if len(record) == 1:
             self.promised = max(self.promised, record[0])
@@ -66,14 +66,14 @@ class ReplicatedLog:
             self.entries[at:] = [(epoch, value)]
 
     def refuses(self, epoch: int) -> bool:
-        """Whether an epoch is over, as far as this member knows."""
+        """Whether a higher epoch has been promised."""
         return epoch < self.promised
 
     def promise(self, epoch: int) -> None:
         """Accept nothing of a lower epoch from now on.
 
         Raises:
-            Refused: a higher one has been promised.
+            Refused: a higher epoch has been promised.
         """
         if self.refuses(epoch):
             raise Refused(self.promised)
@@ -82,24 +82,24 @@ class ReplicatedLog:
             self.promised = epoch
 
     def epoch_before(self, at: int) -> int:
-        """The epoch of the entry before a position, 0 where the log begins."""
+        """The epoch of the entry before a position, 0 for position 0."""
         return self.entries[at - 1][0] if at else 0
 
     def accept(self, epoch: int, at: int, after: int, entries: Sequence[Entry]) -> bool:
-        """Take over a piece of the primary's log.
+        """Accept a piece of the primary's log.
 
-        What is there already stays: a piece that was long on its way takes nothing away. What
-        contradicts the piece goes, with all behind it.
+        Entries that are the same stay, so a piece that arrives late removes nothing. The first
+        entry that conflicts with the piece is removed, with all after it.
 
         Args:
             epoch: the primary's.
             at: the position of the first of the entries.
-            after: the epoch of the entry before it, 0 where the log begins.
+            after: the epoch of the entry before it, 0 for position 0.
             entries: the piece; may be empty.
 
         Returns:
-            Whether the log is now the same as the primary's up to the end of the piece; False:
-            it is not the same before it, so the primary has to begin earlier.
+            True: the log is the same as the primary's up to the end of the piece. False: it
+            differs before the piece, so the primary has to send an earlier one.
 
         Raises:
             Refused: a higher epoch has been promised.
@@ -111,7 +111,7 @@ class ReplicatedLog:
         return True
 
     def append(self, epoch: int, values: Sequence[Any]) -> None:
-        """Put entries of the own epoch at the end, as its primary.
+        """Append entries of this member's own epoch, as its primary.
 
         Raises:
             Refused: a higher epoch has been promised.
@@ -120,11 +120,11 @@ class ReplicatedLog:
         self._put(len(self.entries), [(epoch, value) for value in values])
 
     def adopt(self, entries: Sequence[Entry]) -> None:
-        """Make the log this one; it must be the best that a majority has."""
+        """Replace the log by the best one of a majority."""
         self._take_over(0, entries)
 
     def _take_over(self, at: int, entries: Sequence[Entry]) -> None:
-        """Put what is not there yet of a piece that begins at a position."""
+        """Accept the entries of a piece, from the first one that differs."""
         known = 0
         for mine, theirs in zip(self.entries[at:], entries, strict=False):
             if mine[0] != theirs[0]:
@@ -141,12 +141,12 @@ class ReplicatedLog:
 
 
 def merit(log: Sequence[Entry]) -> tuple[int, int]:
-    """What the best of several logs has most of: the epoch of its last entry, then its length."""
+    """The better of two logs has the larger value: the epoch of its last entry, then its length."""
     return (log[-1][0] if log else 0, len(log))
 
 
 def committed(lengths: Sequence[int], quorum: int) -> int:
-    """Up to where at least ``quorum`` members agree, given up to where each does."""
+    """Up to which length at least ``quorum`` members agree, from the length for each member."""
     return sorted(lengths, reverse=True)[quorum - 1] if len(lengths) >= quorum else 0
 
 

@@ -1,4 +1,4 @@
-"""Jobs that are done once each."""
+"""Jobs that are each done once."""
 
 from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.recipes.outcomes import ClaimLost

@@ -1,9 +1,10 @@
-"""Boards of jobs."""
+"""Job queues."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
+from rumpus.recipes.contests.common_mutants import IGNORES_TIMEOUT
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp, EndlessCall
 from rumpus.recipes.jobs import faulty_jobs, published_jobs
 from rumpus.recipes.jobs.job_queue import Jobs
@@ -12,78 +13,74 @@ BOARDS: Final[Mapping[str, CatalogueEntry[Jobs]]] = {
     "fenced": sound(Jobs),
     "persistent-claim": mutant(
         faulty_jobs.PersistentClaimJobs,
-        "the claim is persistent: the job of a worker that has died is nobody else's ever",
+        "the claim is a persistent node: nobody else can claim the job of a worker that has died",
         {"lost-job"},
     ),
     "unchecked-completion": mutant(
         faulty_jobs.UncheckedCompletionJobs,
-        "completes without checking its claim: a worker that was slow has the effect again, "
-        "after the one who got the job from it",
+        "completes a job without checking its claim: a slow worker whose job went to another one "
+        "has the effect a second time",
         {"repeated-effect"},
     ),
     "effect-first": mutant(
         faulty_jobs.EffectFirstJobs,
-        "has the effect before it knows that the job is still its own, and says that it is done "
-        "afterwards: whoever dies or is overtaken between the two leaves the effect to come "
-        "again",
+        "has the effect in one transaction and completes the job in a later one: if the worker "
+        "dies or loses its claim between the two, the effect is repeated",
         {"repeated-effect"},
     ),
     "watch-only": mutant(
         faulty_jobs.WatchOnlyJobs,
-        "the submitter leaves a watch when it hands the job in and waits for its event, without "
-        "ever looking: when the connection is lost the watch is too",
+        "the submitter sets a watch when it submits the job and waits for its event, without ever "
+        "reading again: kazoo drops the watch with the connection",
         {"unnotified-submitter"},
     ),
     "submits-again": mutant(
         faulty_jobs.SubmitsAgainJobs,
-        "hands a job in again under another name when it got no answer, without looking for the "
-        "first: the job is done twice",
+        "after a lost reply submits the job again under another name, without looking for the "
+        "first one: the job is done twice",
         {"repeated-effect"},
     ),
     "ignores-timeout": mutant(
-        variant(Jobs, _call_class=EndlessCall),
-        "claim and result take a timeout and wait for ever",
-        {"overdue-call"},
+        variant(Jobs, _call_class=EndlessCall), IGNORES_TIMEOUT, {"overdue-call"}
     ),
     "swallows-loss": mutant(
         faulty_jobs.SwallowsLossJobs,
-        "takes a completion that was refused, or got no answer, for done: a worker whose job "
-        "went to another believes that its own effect came",
+        "treats a completion that was refused, or got no answer, as done: a worker whose job went "
+        "to another one believes that it had the effect",
         {"false-completion"},
     ),
     "tells-latest-result": mutant(
         faulty_jobs.TellsLatestResultJobs,
-        "keeps the result that it was told last and hands it out once more, whichever job is "
-        "asked about: the submitter learns of another's work",
+        "returns the result that it returned last, whichever job is asked about",
         {"false-completion"},
     ),
     "counts-claims": mutant(
         faulty_jobs.CountsClaimsJobs,
-        "the token is how many jobs this worker has claimed",
+        "the token is the number of jobs that this worker has claimed",
         {"token-regression"},
     ),
     "evicting": mutant(
         faulty_jobs.EvictingJobs,
-        "removes a claim that it has seen for a while, taking its worker for dead: it is only slow",
+        "removes a claim that it has seen for a while, although its worker may only be slow",
         {"freed-live-holder"},
     ),
     "unsynced": mutant(
         variant(Jobs, DoesNotCatchUp),
-        "says that there is no such job without a sync: a server that is behind has not heard of "
-        "it yet",
+        "says that there is no such job without catching up first: a server that lags does not "
+        "show the job yet",
         {"denied-job"},
     ),
     "ephemeral-job": mutant(
         published_jobs.EphemeralJobs,
-        "the job's node is ephemeral, and that it is gone means done: when the submitter's "
-        "session ends nobody does the job, and the submitter is told that it was done",
+        "the job is an ephemeral node, and a missing node means that the job is done: when the "
+        "submitter's session ends nobody does the job, and the submitter is told that it is done",
         {"false-completion", "lost-job"},
         printed="L 4.3",
     ),
     "ephemeral-work": mutant(
         published_jobs.EphemeralWorkJobs,
-        "the worker takes the job off the board and has an ephemeral node while it works; that "
-        "it is gone means done: a worker's death looks like its success, and nobody does the job",
+        "the worker replaces the job's node by an ephemeral one of its own, and a missing node "
+        "means that the job is done: when the worker dies nobody does the job",
         {"false-completion", "lost-job"},
         printed="L 4.3",
     ),

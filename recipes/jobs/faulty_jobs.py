@@ -1,4 +1,4 @@
-"""Boards of jobs with one known mistake each, which the harness must find."""
+"""Job queues with one known mistake each, which the harness must find."""
 
 import threading
 import time
@@ -11,25 +11,16 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from rumpus.recipes.jobs.job_queue import (
-    CLAIMS,
-    JOBS,
-    TICKETS,
-    Change,
-    Claim,
-    Jobs,
-    Ticket,
-    _written,
-)
+from rumpus.recipes.jobs.job_queue import CLAIMS, JOBS, TICKETS, Change, Claim, Jobs, Ticket
 from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 TIDYING_S: Final = 0.1
-"""What passes between an effect and its completion where they are not one."""
+"""Seconds between an effect and the completion, where these are two transactions."""
 
 STALE_S: Final = 0.3
-"""How old a claim is that is taken for stale."""
+"""Seconds after which ``EvictingJobs`` removes another worker's claim."""
 
 
 class PersistentClaimJobs(Jobs):
@@ -45,7 +36,7 @@ class UncheckedCompletionJobs(Jobs):
         self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
-        multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
+        multi.set_data(self._node(TICKETS, claim.job), ticket.written())
         if also is not None:
             also(multi)
         call.commit(multi, claim.job)
@@ -152,7 +143,7 @@ class EvictingJobs(Jobs):
     def _free(self, call: RetryingCall) -> list[str]:
         free = super()._free(call)
         claims = f"{self._path}/{CLAIMS}"
-        with suppress(NoNodeError):  # somebody was quicker
+        with suppress(NoNodeError):  # another worker has removed it
             for job in call.read(self._client.get_children_async, claims):
                 stat = call.read(self._client.exists_async, f"{claims}/{job}")
                 if stat is None:

@@ -1,28 +1,28 @@
-"""Asynchronous jobs: submitted by some, done by others, each of them once.
+"""Jobs that clients submit and workers do, each of them once.
 
-A node stands for a job, the worker removes it when it is done, and the submitter watches: a use
-that is often made of ZooKeeper. Here it is made safe. Below ``path``:
+Often a job is a node that the worker removes when the job is done, while the submitter watches the
+node. This recipe makes that safe. Below ``path``:
 
-- ``jobs/<id>``: what is to be done. Its version counts how often the job was claimed;
-- ``claims/<id>`` (ephemeral): a worker is at it. It goes with the worker's session, and then
-  the job is anybody's again;
-- ``tickets/<id>``: the submitter's. It comes with the job, in one multi, and stays when that
-  goes, so that a submission whose answer was lost can be made again without a second job: even
-  after the job has been done. When it is done its result is in it.
+- ``jobs/<id>``: the job's payload. The node's version counts how often the job was claimed.
+- ``claims/<id>`` (ephemeral): a worker has claimed the job. The claim ends with the worker's
+  session; then any worker may claim the job.
+- ``tickets/<id>``: the submitter's. It is created with the job, in one transaction, and stays when
+  the job is removed: a submission whose reply was lost can be repeated without creating a second
+  job, even after the job was done. When the job is done, its result is written into the ticket.
 
-**Once.** A claim is a multi that creates the claim and moves the job's version on. The version is
-the claim's *fencing token*: it grows with each claim of that job. Completion is a multi too:
-the claim goes, the job goes *if its version is still the token*, the ticket gets the result, and
-whatever else in ZooKeeper the job is to change is changed with it (``also``). A worker that was
-slow, and whose job went to another, finds another version and changes nothing. An effect
-outside ZooKeeper is repeated if a worker dies between it and the completion, unless whoever has
-it remembers the highest token of each job, and refuses lower ones.
+**Once.** A claim is a transaction that creates the claim's node and increments the job's version.
+That version is the claim's *fencing token*: it grows with each claim of the job. Completion is a
+transaction, too: it removes the claim, removes the job *if its version is still the token*, writes
+the result into the ticket, and makes whatever other changes in ZooKeeper the job has as its effect
+(``also``). A slow worker whose job went to another one finds another version and changes nothing.
+An effect outside ZooKeeper is repeated if the worker dies between the effect and the completion,
+unless the resource remembers the highest token of each job and refuses lower ones.
 
-**Any client may ask.** A job's name can be passed on. Before a client is told that there is no
-such job its server has caught up with the others, by a write of no effect.
+**Any client may ask.** A job's name can be passed to other clients. Before a client is told that
+there is no such job, its server has caught up, by a write without effect.
 
-**News.** The submitter reads its ticket and leaves a watch, and looks again after any news, that
-of a new connection included: a watch alone may be lost with the connection.
+**Watches.** The submitter reads its ticket with a watch, and reads again after any event, a
+reconnect included, because kazoo drops watches with the connection.
 """
 
 import json
@@ -37,22 +37,22 @@ from typing import ClassVar, Final
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 
-from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import ClaimLost, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.retrying_call import RetryingCall
+from rumpus.recipes.retrying_recipe import RetryingRecipe
 
 JOBS: Final = "jobs"
 CLAIMS: Final = "claims"
 TICKETS: Final = "tickets"
 
 Change = Callable[[TransactionRequest], None]
-"""Adds to a multi what else is to change with it."""
+"""Adds further changes to a transaction."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A job in a worker's hands; ``token`` grows with each claim of the same job."""
+    """A job that a worker has claimed; ``token`` grows with each claim of the same job."""
 
     job: str
     payload: bytes
@@ -61,20 +61,27 @@ class Claim:
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a submitter holds: ``done`` by the claim with that token, with that result."""
+    """What the ticket's node holds: whether the job is done, its result, and by which claim."""
 
     done: bool = False
     result: str = ""
     by: str = ""
 
+    def written(self) -> bytes:
+        """As the ticket's node holds it."""
+        return json.dumps(asdict(self)).encode()
 
-class Jobs(Recipe):
-    """One client's side: it may submit jobs, and do them.
+
+class Jobs(RetryingRecipe):
+    """One client's side: it may submit jobs and do them. See the module.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode below which the jobs stand; it belongs to this recipe alone.
-        grace: seconds by which a call may run over its timeout.
+        path: the parent of all nodes of this recipe, used by nothing else.
+        grace: seconds by which a call may exceed its timeout, to await late answers.
+
+    Raises:
+        ValueError: ``path`` is not an absolute znode path.
     """
 
     promises: ClassVar[Promises] = Promises(
@@ -92,17 +99,14 @@ class Jobs(Recipe):
         ),
         tokens=True,
         notes=(
-            "No order among jobs. A job may be begun several times, if workers die over it; its "
-            "effect comes once where it is made in ZooKeeper with the completion, or where a "
-            "resource checks the job's tokens."
+            "Jobs are done in no order. A job may be begun several times, if workers die; its "
+            "effect occurs once if it is part of the completion's transaction, or if the resource "
+            "checks the job's tokens."
         ),
     )
-    _call_class: ClassVar[type[RetryingCall]] = RetryingCall
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
-        self._client = client
-        self._path = path
-        self._grace = grace
+        super().__init__(client, path, grace=grace)
         self._mark = uuid.uuid4().hex
         self._in_hand: str | None = None
         self._one_call = threading.Lock()
@@ -112,26 +116,32 @@ class Jobs(Recipe):
     def submit(
         self, payload: bytes, *, job: str | None = None, timeout: float | None = None
     ) -> str:
-        """Hand in a job; its name. The same name again is the same job, until ``forget``.
+        """Submit a job; returns its name. Until ``forget`` the same name means the same job.
+
+        Args:
+            payload: what is to be done.
+            job: the name; a new unique one if None.
+            timeout: seconds; None is for ever.
 
         Raises:
-            OutcomeUnknown: it may have been handed in, or may be yet. Call again with the same
-                name.
+            OutcomeUnknown: the job may have been submitted, or may be yet. Call again with the
+                same name.
         """
         job = job or uuid.uuid4().hex
-        with self._call_class(self._client, timeout, self._grace) as call:
-            name = call.rounds(lambda: self._hand_in(call, job, payload))
-            if name is None:
-                raise OutcomeUnknown(f"{self._path}: no answer, job {job} may have been handed in")
-            return name
+        with self._call(timeout) as call:
+            return self._complete(
+                call,
+                lambda: self._hand_in(call, job, payload),
+                f"no answer, job {job} may have been submitted",
+            )
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """Wait until a job is done; its result, or None when the time is over.
+        """Wait until a job is done; returns its result, or None if it timed out.
 
         Raises:
-            KeyError: there is no such job: it was never handed in, or has been forgotten.
+            KeyError: there is no such job: it was never submitted, or has been forgotten.
         """
-        with self._call_class(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> str | None:
                 call.session.wake.clear()
@@ -151,44 +161,40 @@ class Jobs(Recipe):
             return found
 
     def _catch_up(self, call: RetryingCall) -> None:
-        """See to it that the next look shows all jobs that were handed in before this call.
-
-        Another client may have handed one in, and our server may be behind.
-        """
+        """Make sure that the next read shows all jobs that were submitted before this call."""
         call.settle(self._node(TICKETS, uuid.uuid4().hex))
 
     def forget(self, job: str, timeout: float | None = None) -> None:
-        """Remove the ticket of a job that is done: its name means nothing any more.
+        """Remove the ticket of a job that is done; then its name is free again.
 
         Raises:
-            ValueError: it is not done, so that its result has nowhere else to go.
+            ValueError: the job is not done.
             OutcomeUnknown: no answer in time.
         """
-        with self._call_class(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> bool:
-                with suppress(NoNodeError):  # an earlier try's answer was lost
+                with suppress(NoNodeError):  # an earlier try has removed it
                     if not self._ticket(call, job).done:
                         raise ValueError(f"{self._path}: job {job} is not done")
                     call.write(self._client.delete_async, self._node(TICKETS, job))
                 return True
 
-            if call.rounds(one) is None:
-                raise OutcomeUnknown(f"{self._path}: no answer, the ticket of {job} may be there")
+            self._complete(call, one, f"no answer, the ticket of {job} may be there")
 
-    # The worker's side: one job at a time for each object.
+    # The worker's side: each object works on one job at a time.
 
     def claim(self, timeout: float | None = None) -> Claim | None:
-        """Take a job that nobody is at; None if there is none, or none came in time.
+        """Claim a job that no other worker has claimed; None if there was none in time.
 
-        A job in hand that was neither completed nor given back comes first: again, or not
-        at all if it is no longer ours.
+        A job that this object has claimed, and neither completed nor given back, comes first, if
+        its claim still stands.
 
         Raises:
-            OutcomeUnknown: no answer in time; we may have claimed one. Call again: the next claim
-                begins with the job in hand.
+            OutcomeUnknown: no answer in time; a job may have been claimed. Call again: the next
+                claim begins with that job.
         """
-        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call(timeout) as call:
 
             def one() -> Claim | None:
                 call.session.wake.clear()
@@ -203,28 +209,26 @@ class Jobs(Recipe):
 
             claim = call.rounds(one)
             if claim is None and self._in_hand:
-                raise OutcomeUnknown(
-                    f"{self._path}: no answer, {self._in_hand} may be in our hands"
-                )
+                raise OutcomeUnknown(f"{self._path}: no answer, {self._in_hand} may be claimed")
             return claim
 
     def complete(
         self, claim: Claim, result: str, *, also: Change | None = None, timeout: float | None = None
     ) -> None:
-        """Say that a job is done, and have its effect.
+        """Complete a job, together with its effect in ZooKeeper.
 
         Args:
             claim: from ``claim``.
             result: for the submitter.
-            also: adds to the multi what else is to change in ZooKeeper, once, with it.
+            also: adds the effect to the completion's transaction.
             timeout: seconds; None is for ever.
 
         Raises:
-            ClaimLost: nothing was changed: the job went, or goes, to another worker.
-            OutcomeUnknown: no answer in time. Call ``claim``, which begins with the job in hand.
-            ZookeeperError: what a part of ``also`` was answered; nothing was changed.
+            ClaimLost: nothing was changed: the claim has ended, and another worker does the job.
+            OutcomeUnknown: no answer in time. Call ``claim``, which begins with this job.
+            ZookeeperError: a change that ``also`` added was refused; nothing was changed.
         """
-        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call(timeout) as call:
             by = f"{self._mark}-{claim.token}"
 
             def one() -> bool | None:
@@ -237,7 +241,7 @@ class Jobs(Recipe):
                 except (NoNodeError, BadVersionError):
                     done = self._completed(call, claim, by)
                     if done is None:
-                        raise  # a part of ``also`` was refused
+                        raise  # a change that ``also`` added was refused
                     return done
                 return True
 
@@ -245,13 +249,13 @@ class Jobs(Recipe):
             self._let_go(claim, done, "be done")
 
     def give_back(self, claim: Claim, timeout: float | None = None) -> None:
-        """Leave a job to others, undone.
+        """Give up a claim, so that another worker may do the job.
 
         Raises:
-            ClaimLost: it was no longer ours.
+            ClaimLost: the claim had ended already.
             OutcomeUnknown: no answer in time. Call ``claim``, as after ``complete``.
         """
-        with self._one_call, self._call_class(self._client, timeout, self._grace) as call:
+        with self._one_call, self._call(timeout) as call:
 
             def one() -> bool:
                 try:
@@ -261,24 +265,29 @@ class Jobs(Recipe):
                 return True
 
             given = call.rounds(one)
-            self._let_go(claim, given, "be in our hands")
+            self._let_go(claim, given, "be claimed by us")
 
     def _let_go(self, claim: Claim, done: bool | None, doubt: str) -> None:
-        """A job is out of our hands, unless there was no answer; raises if it was not ours."""
+        """Forget the claim, unless its end is unknown.
+
+        Raises:
+            ClaimLost: the claim had ended already (``done`` is False).
+            OutcomeUnknown: no answer (``done`` is None).
+        """
         if done is None:
             raise OutcomeUnknown(f"{self._path}: no answer, {claim.job} may {doubt}")
         self._in_hand = None
         if not done:
-            raise ClaimLost(f"{self._path}: {claim.job} is no longer ours")
+            raise ClaimLost(f"{self._path}: our claim of {claim.job} has ended")
 
     # Requests.
 
     def _hand_in(self, call: RetryingCall, job: str, payload: bytes) -> str | None:
-        """Create a job and its ticket; its name, or None if that has to be tried again."""
+        """Create a job and its ticket; returns its name, or None to try again."""
         try:
             self._commit_job(call, job, payload)
         except NodeExistsError:
-            return job  # by an earlier try
+            return job  # an earlier try has created it
         except NoNodeError:
             self._lay_out(call)
             return None
@@ -286,7 +295,7 @@ class Jobs(Recipe):
 
     def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
-        multi.create(self._node(TICKETS, job), _written(Ticket()))
+        multi.create(self._node(TICKETS, job), Ticket().written())
         multi.create(self._node(JOBS, job), payload)
         call.commit(multi, job)
 
@@ -297,7 +306,7 @@ class Jobs(Recipe):
         call.commit(multi, claim.job)
 
     def _free(self, call: RetryingCall) -> list[str]:
-        """Jobs that nobody is at, in any order; watches for changes are left."""
+        """Jobs that nobody has claimed, in random order; sets watches for changes."""
         try:
             jobs = call.read(self._client.get_children_async, f"{self._path}/{JOBS}", call.news)
             claims = call.read(self._client.get_children_async, f"{self._path}/{CLAIMS}", call.news)
@@ -306,11 +315,11 @@ class Jobs(Recipe):
             call.news()
             return []
         free = sorted(set(jobs) - set(claims))
-        random.shuffle(free)  # so that workers that look at once do not all want the same
+        random.shuffle(free)  # so that workers do not all try to claim the same job
         return free
 
     def _take(self, call: RetryingCall, job: str) -> Claim | None:
-        """Claim a job, or find that it is claimed by us; None if somebody was quicker."""
+        """Claim a job, or find our claim of it; None if another worker has it."""
         node = self._node(JOBS, job)
         try:
             payload, stat = call.read(self._client.get_async, node)
@@ -331,7 +340,7 @@ class Jobs(Recipe):
         call.commit(multi, job)
 
     def _claimed(self, call: RetryingCall, job: str) -> Claim | None:
-        """Our claim, if it is ours that stands there: an answer was lost."""
+        """Our claim of a job, made by a request whose reply was lost; None if it is another's."""
         try:
             mark, stat = call.read(self._client.get_async, self._node(CLAIMS, job))
             if mark != self._mark.encode() or not call.session.owns(stat):
@@ -347,16 +356,16 @@ class Jobs(Recipe):
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
         multi.delete(self._node(JOBS, claim.job), claim.token)
-        multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
+        multi.set_data(self._node(TICKETS, claim.job), ticket.written())
         if also is not None:
             also(multi)
         call.commit(multi, claim.job)
 
     def _completed(self, call: RetryingCall, claim: Claim, by: str) -> bool | None:
-        """Whether a claim was completed; None if it was not and still may be.
+        """Whether a claim was completed; None if not, and it still can be.
 
         Raises:
-            OutcomeUnknown: the job was done and forgotten, so that nobody can say who did it.
+            OutcomeUnknown: the job was done and forgotten: nothing says by whom.
         """
         call.settle(self._node(TICKETS, uuid.uuid4().hex))
         try:
@@ -382,7 +391,3 @@ class Jobs(Recipe):
 
     def _node(self, folder: str, job: str) -> str:
         return f"{self._path}/{folder}/{job}"
-
-
-def _written(ticket: Ticket) -> bytes:
-    return json.dumps(asdict(ticket)).encode()

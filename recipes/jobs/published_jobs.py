@@ -1,32 +1,23 @@
-"""Asynchronous jobs as a document prints them: an ephemeral node that goes when the job is done."""
+"""Job queues as a document describes them: an ephemeral node that is removed with the job."""
 
 from uuid import uuid4
 
 from kazoo.exceptions import NodeExistsError, NoNodeError
 
-from rumpus.recipes.jobs.job_queue import (
-    CLAIMS,
-    JOBS,
-    TICKETS,
-    Change,
-    Claim,
-    Jobs,
-    Ticket,
-    _written,
-)
+from rumpus.recipes.jobs.job_queue import CLAIMS, JOBS, TICKETS, Change, Claim, Jobs, Ticket
 from rumpus.recipes.requests.retrying_call import RetryingCall
 
 
 class _GoneIsDone(Jobs):
-    """That the job's node is gone says that it is done."""
+    """A job counts as done once its node is gone."""
 
     def result(self, job: str, timeout: float | None = None) -> str | None:
-        """Wait until the node is gone, and fetch the result, whatever it is."""
-        with self._call_class(self._client, timeout, self._grace) as call:
+        """Wait until the node is gone; returns the result in the ticket, whatever it is."""
+        with self._call(timeout) as call:
 
             def one() -> str | None:
                 call.session.wake.clear()
-                call.settle(self._node(TICKETS, uuid4().hex))  # the look is not to be blamed
+                call.settle(self._node(TICKETS, uuid4().hex))  # no stale reads
                 if self._going(call, job):
                     call.wait()
                     return None
@@ -36,27 +27,28 @@ class _GoneIsDone(Jobs):
             return found
 
     def _going(self, call: RetryingCall, job: str) -> bool:
-        """Whether the job's node is there; leaves a watch on it."""
+        """Whether the job's node exists; sets a watch on it."""
         node = self._node(JOBS, job)
         return call.read(self._client.exists_async, node, call.news) is not None
 
 
 class EphemeralJobs(_GoneIsDone):
-    """The job's node is the submitter's ephemeral one."""
+    """The job's node is an ephemeral node of the submitter."""
 
     def _commit_job(self, call: RetryingCall, job: str, payload: bytes) -> None:
         multi = self._client.transaction()
-        multi.create(self._node(TICKETS, job), _written(Ticket()))
+        multi.create(self._node(TICKETS, job), Ticket().written())
         multi.create(self._node(JOBS, job), payload, ephemeral=True)
         call.commit(multi, job)
 
 
 class EphemeralWorkJobs(_GoneIsDone):
-    """The job's node becomes the worker's ephemeral one when it begins."""
+    """A worker replaces the job's node by an ephemeral node of its own."""
 
     def _going(self, call: RetryingCall, job: str) -> bool:
-        """Whether the job is on the board, or a worker at it; leaves watches."""
-        nodes = [self._node(folder, job) for folder in (JOBS, CLAIMS, JOBS)]  # it may be given back
+        """Whether the job's node or a claim exists; sets watches."""
+        # The job is read twice, because the claim may be given back after the first read.
+        nodes = [self._node(folder, job) for folder in (JOBS, CLAIMS, JOBS)]
         return any(
             call.read(self._client.exists_async, node, call.news) is not None for node in nodes
         )
@@ -88,14 +80,14 @@ class EphemeralWorkJobs(_GoneIsDone):
         try:
             call.commit(multi, claim.job)
         except NodeExistsError as error:
-            raise NoNodeError from error  # it is back already: an earlier try took the claim away
+            raise NoNodeError from error  # an earlier try has given it back
 
     def _commit_completion(
         self, call: RetryingCall, claim: Claim, ticket: Ticket, also: Change | None
     ) -> None:
         multi = self._client.transaction()
         multi.delete(self._node(CLAIMS, claim.job))
-        multi.set_data(self._node(TICKETS, claim.job), _written(ticket))
+        multi.set_data(self._node(TICKETS, claim.job), ticket.written())
         if also is not None:
             also(multi)
         call.commit(multi, claim.job)

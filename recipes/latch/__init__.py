@@ -1,4 +1,4 @@
-"""A latch that opens once it has been counted down to 0."""
+"""A countdown latch."""
 
 from rumpus.recipes.latch.tally_latch import Latch
 

@@ -1,16 +1,17 @@
-"""The catalogue of locks: the sound ones, and mutants with one known mistake each."""
+"""Locks."""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests import faulty_contenders, faulty_contests
+from rumpus.recipes.contests import faulty_contests
 from rumpus.recipes.contests.common_mutants import (
-    SORTS_BY_NAME,
     WAITS_FOR_ITSELF,
-    wrong_timeouts,
+    contender_mutants,
+    contest_mutants,
 )
+from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock import faulty_locks, published_locks
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock, UnfairLock
 from rumpus.recipes.lock.delayed_lock import DelayedLock
@@ -20,6 +21,18 @@ from rumpus.recipes.lock.kazoo_lease import KazooLease
 from rumpus.recipes.lock.kazoo_lock import KazooLock
 from rumpus.recipes.lock.sequencer import SequencerLock
 from rumpus.recipes.lock.validity_lock import ValidContest, ValidityLock
+from rumpus.recipes.requests.session_validity import SessionValidity
+
+
+def with_contest(contest: type[FairContest]) -> type[FairLock]:
+    """A fair lock whose contenders contend in another way."""
+    return variant(FairLock, contest=contest)
+
+
+def with_validity(validity: type[SessionValidity]) -> type[ValidityLock]:
+    """A validity lock that computes its window in another way."""
+    return variant(ValidityLock, contest=variant(ValidContest, _validity_class=validity))
+
 
 LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     "fair": sound(FairLock),
@@ -31,128 +44,105 @@ LOCKS: Final[Mapping[str, CatalogueEntry[ContestLock]]] = {
     "kazoo": sound(KazooLock),
     "kazoo-bare": sound(KazooBareLock),
     "kazoo-lease": sound(KazooLease),
-    "persistent-node": mutant(
-        variant(FairLock, contest=faulty_contests.PersistentNode),
-        "the node is persistent: it outlives its holder and its session",
-        {"deadlock", "orphan-node"},
-    ),
+    **contest_mutants(with_contest, "persistent-node", "keeps-place", "sorts-by-name"),
     "no-recheck": mutant(
-        variant(FairLock, contest=faulty_contests.NoRecheck),
-        "takes the lock when its predecessor vanishes, without looking whether it is first: the "
-        "predecessor may have been a waiter that gave up or died",
+        with_contest(faulty_contests.NoRecheck),
+        "takes the lock when the next lower node vanishes, without looking whether it is first: "
+        "that node may have been a waiter's that gave up or died",
         {"split-brain"},
     ),
     "watch-first": mutant(
-        variant(FairLock, contest=variant(faulty_contests.NoRecheck, faulty_contests.WatchesFirst)),
-        "all waiters watch the first node, and take the lock when it vanishes, without looking",
+        with_contest(variant(faulty_contests.NoRecheck, faulty_contests.WatchesFirst)),
+        "all waiters watch the first node, and each takes the lock when it vanishes, without "
+        "looking whether it is first",
         {"herd", "split-brain"},
     ),
     "release-by-path": mutant(
         variant(UnfairLock, contest=faulty_contests.ReleaseByPath),
-        "release deletes the node by path, whoever's it is: a holder whose session has expired "
-        "frees the lock of the next one",
+        "release deletes the node by its path, whoever created it: a holder whose session has "
+        "expired deletes the node of the next holder",
         {"split-brain"},
         printed="G 7",
     ),
     "no-lookup": mutant(
-        variant(FairLock, contest=faulty_contests.NoLookup),
-        "does not look for its node after a lost reply: it creates a second one and queues "
-        "behind the first, which nobody removes while its session lives",
+        with_contest(faulty_contests.NoLookup),
+        "does not look for its node after a lost reply: it creates a second one and waits behind "
+        "the first, which nobody removes while its session lives",
         {"deadlock", "orphan-node"},
         printed="L 3.5",
-    ),
-    "keeps-place": mutant(
-        variant(FairLock, contest=faulty_contests.KeepsPlace),
-        "a client whose session ended creates its node anew under the old name, to keep its "
-        "place in the line: the lock has passed on meanwhile",
-        {"double-grant"},
-    ),
-    "sorts-by-name": mutant(
-        variant(FairLock, contest=faulty_contests.SortsByName),
-        SORTS_BY_NAME,
-        {"split-brain", "unfair-grant"},
-    ),
-    "never-held": mutant(
-        variant(FairLock, faulty_contenders.NeverBelieves),
-        "held is always false: a client that is granted it does nothing with it",
-        {"unbelieving-holder"},
     ),
     "refuses-reentry": mutant(
         variant(FairLock, faulty_locks.WaitsForItself),
         WAITS_FOR_ITSELF,
         {"refused-reentry"},
     ),
-    **wrong_timeouts(partial(variant, FairLock)),
+    **contender_mutants(partial(variant, FairLock), "never-held"),
     "countdown": mutant(
-        variant(
-            ValidityLock, contest=variant(ValidContest, _validity_class=faulty_locks.Countdown)
-        ),
-        "a thread counts down what is left of the window: in a process that is frozen nobody "
-        "counts",
+        with_validity(faulty_locks.Countdown),
+        "a thread counts down what is left of the window: it does not count while its process is "
+        "frozen",
         {"stale-belief"},
     ),
     "counts-from-now": mutant(
-        variant(
-            ValidityLock, contest=variant(ValidContest, _validity_class=faulty_locks.WhileConnected)
-        ),
-        "counts the session's whole timeout from now, as long as the connection stands: a "
-        "process that was frozen finds it standing",
+        with_validity(faulty_locks.WhileConnected),
+        "counts the whole session timeout from now as long as the client says that it is "
+        "connected: the client of a process that was frozen says so at first",
         {"stale-belief"},
     ),
     "local-counter": mutant(
         faulty_locks.LocalCounterLock,
-        "the token is a counter in the client: each client counts by itself",
+        "the token counts this client's own grants, and no other client's",
         {"token-regression"},
     ),
     "memory-fence": mutant(
         variant(FencedLock, _fence_class=faulty_locks.MemoryOfOne),
-        "each client remembers the highest token that it has written itself: it knows nothing of "
-        "other clients' tokens",
+        "the fence compares a token only with the highest one that the same client has written: "
+        "it does not see other clients' tokens",
         {"stale-action"},
     ),
     "look-then-write": mutant(
         variant(FencedLock, _fence_class=faulty_locks.LookThenWrite),
-        "compares its token when it begins to write, and then writes without a version: a higher "
-        "token may have been written since",
+        "compares each token once, before its first write, and then writes without a version "
+        "check: a higher token may have been written since",
         {"stale-action"},
     ),
     "refuses-equal": mutant(
         variant(FencedLock, _fence_class=faulty_locks.AlsoEqual),
-        "the fence compares with <= in place of <: who holds is refused at the second write",
+        "the fence compares with <= in place of <: it refuses a holder's second write",
         {"refused-sequencer"},
     ),
     "delay-after-release": mutant(
         variant(DelayedLock, contest=faulty_locks.AfterRelease),
-        "release removes its node and leaves the mark: every release looks like a failure",
+        "release removes its node and leaves the mark: waiters take every release for a failure",
         {"stuck-waiter"},
     ),
     "delay-since-taken": mutant(
         variant(DelayedLock, contest=faulty_locks.SinceTaken),
-        "counts the delay from when the lock was taken, as if it were a lease, not from when its "
-        "holder was seen to have failed",
+        "counts the delay from when the lock was taken, not from when its holder was seen to have "
+        "failed",
         {"early-grant"},
     ),
     "verified-by-path": mutant(
         variant(SequencerLock, verifier=faulty_locks.ByPath),
-        "verifies by the lock's path only: a sequencer stands as long as anybody holds the lock",
+        "verifies only the lock's path: a sequencer counts as valid while anybody holds the lock",
         {"stale-sequencer"},
     ),
     "verified-once": mutant(
         variant(SequencerLock, verifier=faulty_locks.Remembering),
-        "remembers the answer for each sequencer, and does not ask again",
+        "asks the servers once for each sequencer, and repeats that answer",
         {"stale-sequencer"},
     ),
     "trusts-its-map": mutant(
         published_locks.TrustsItsMapLock,
-        "a thread that stands in the map of holders is let in again, and believes, without a "
-        "look at its session: it may have ended",
+        "a thread that is in the client's map of holders is granted the lock again, and believes, "
+        "although its session may have ended",
         {"unaware-holder"},
         printed="C internalLock",
     ),
     "watches-parent": mutant(
         published_locks.WatchesParentLock,
-        "all waiters watch the children of the parent: every release wakes all of them, and so "
-        "does every other lock that has its node there",
+        "all waiters watch the parent's children: every release wakes all of them, and so does "
+        "every other lock with a node there",
         {"herd"},
         printed="C temporary node",
     ),

@@ -5,11 +5,11 @@ has at most one node in the line.
 """
 
 import threading
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 from kazoo.client import KazooClient
 
-from rumpus.recipes.contests.contender import Contender
+from rumpus.recipes.contests.contender import Contender, ContenderOptions
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.contests.unfair_contest import UnfairContest
@@ -29,10 +29,8 @@ class ContestLock(Contender):
     was lost inside.
     """
 
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+    def __init__(self, client: KazooClient, path: str, **options: Unpack[ContenderOptions]) -> None:
+        super().__init__(client, path, **options)
         self._turn = threading.Lock()
         self._owner: int | None = None
         self._count = 0

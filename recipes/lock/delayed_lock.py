@@ -20,12 +20,13 @@ older than the list. If the mark has changed since, the transaction fails.
 """
 
 import time
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Unpack
 
 from kazoo.client import KazooClient, TransactionRequest
 from kazoo.exceptions import BadVersionError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
+from rumpus.recipes.contests.contender import ContenderOptions
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
@@ -146,10 +147,9 @@ class DelayedLock(ContestLock):
         client: KazooClient,
         path: str,
         *,
-        name: str = "",
-        grace: float = 2.0,
         delay: float = DELAY,
+        **options: Unpack[ContenderOptions],
     ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+        super().__init__(client, path, **options)
         assert isinstance(self._contest, DelayedContest)
         self._contest.delay = delay

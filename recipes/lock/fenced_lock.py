@@ -5,10 +5,11 @@ This lock has both: the token of a grant is the czxid of the holder's node, whic
 grant, and ``fence`` refuses writes with a token older than one it has seen.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.contests.contender import ContenderOptions
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.lock.contest_lock import ContestLock, FairLock
 from rumpus.recipes.lock.fencing import ZooKeeperFence
@@ -31,10 +32,8 @@ class FencedLock(ContestLock):
         fenced=True,
     )
 
-    def __init__(
-        self, client: KazooClient, path: str, *, name: str = "", grace: float = 2.0
-    ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+    def __init__(self, client: KazooClient, path: str, **options: Unpack[ContenderOptions]) -> None:
+        super().__init__(client, path, **options)
         self.fence = self._fence_class(client, self.fence_path(path))
 
     @staticmethod

@@ -12,7 +12,7 @@ from kazoo.exceptions import KazooException, LockTimeout
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.lock.contest_lock import ContestLock
-from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.lock.kazoo_lock import KAZOO_NOTES, KazooContest, KazooEntry
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Promises
 
 TRY: Final = 0.1
@@ -64,8 +64,5 @@ class KazooBareLock(ContestLock):
     contest = KazooBareContest
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
-        notes=(
-            "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues, "
-            "and gives no token. Timeouts do not hold while no server is in reach."
-        ),
+        notes=KAZOO_NOTES + "kazoo gives no tokens.",
     )

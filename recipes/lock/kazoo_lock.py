@@ -16,7 +16,7 @@ kazoo's requests have no timeout of their own: with no server in reach ``acquire
 block until one is, whatever their timeout.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout, SessionExpiredError
@@ -28,6 +28,12 @@ from rumpus.recipes.lock.contest_lock import ContestLock
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
+
+KAZOO_NOTES: Final = (
+    "kazoo promises neither order nor a bound on wake-ups, although its algorithm queues. Timeouts "
+    "do not hold while no server is in reach. "
+)
+"""What none of kazoo's locks promises."""
 
 
 class KazooEntry(Entry):
@@ -124,9 +130,6 @@ class KazooLock(ContestLock):
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION | LIVENESS | {"unaware-holder", "token-regression"},
         tokens=True,
-        notes=(
-            "kazoo promises neither order nor a bound on wake-ups, though its algorithm queues. "
-            "Timeouts do not hold while no server is in reach. Nodes that a failed acquire "
-            "leaves are removed by the adapter, and the token is read by it: kazoo does neither."
-        ),
+        notes=KAZOO_NOTES + "The adapter removes nodes that a failed acquire leaves, and reads the "
+        "token: kazoo does neither.",
     )

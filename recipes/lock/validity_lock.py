@@ -14,10 +14,11 @@ An action may still take longer than the window: ``guard`` reports that afterwar
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from kazoo.client import KazooClient
 
+from rumpus.recipes.contests.contender import ContenderOptions
 from rumpus.recipes.contests.contest import Entry
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import NotHeld
@@ -84,11 +85,10 @@ class ValidityLock(ContestLock):
         client: KazooClient,
         path: str,
         *,
-        name: str = "",
-        grace: float = 2.0,
         session_timeout: float | None = None,
+        **options: Unpack[ContenderOptions],
     ) -> None:
-        super().__init__(client, path, name=name, grace=grace)
+        super().__init__(client, path, **options)
         assert isinstance(self._contest, ValidContest)
         self._validity = self._contest.validity
         if session_timeout is not None:

@@ -1,4 +1,4 @@
-"""Sharing out a set among the members of a group."""
+"""A set of parts that is divided among the members of a group."""
 
 from rumpus.recipes.partitioner.member_partitioner import Partitioner
 

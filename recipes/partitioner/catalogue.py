@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
-from rumpus.recipes.contests import faulty_contests
+from rumpus.recipes.contests.common_mutants import HALVES_TIMEOUT, contest_mutants
 from rumpus.recipes.contests.faulty_contenders import HalvesTimeout
 from rumpus.recipes.partitioner import faulty_partitioners
 from rumpus.recipes.partitioner.kazoo_partitioner import KazooPartitioner
@@ -15,56 +15,50 @@ PARTITIONERS: Final[Mapping[str, CatalogueEntry[Any]]] = {
     "kazoo": sound(KazooPartitioner),
     "no-lock": mutant(
         variant(Partitioner, _contest=faulty_partitioners.NoLine),
-        "takes the share that its list of members gives it at once, although the list may be "
-        "stale and others have not let go yet",
+        "takes the parts that its list of members gives it at once, although the list may be stale "
+        "and their former owners have not released them yet",
         {"shared-partition"},
     ),
     "evicting": mutant(
         variant(Partitioner, _contest=faulty_partitioners.Evicting),
-        "removes the lock of the former owner instead of waiting for it: the owner goes on",
+        "deletes the former owner's lock node instead of waiting for it: the former owner goes on",
         {"shared-partition"},
     ),
     "unnoticed-change": mutant(
         faulty_partitioners.UnnoticedChangePartitioner,
-        "looks at the members when it takes its share and never while it holds it: what is no "
-        "longer its own is kept, and whoever came later waits for ever",
+        "reads the members only when it acquires: it keeps parts that belong to new members now, "
+        "which wait for ever",
         {"stuck-waiter"},
     ),
-    "persistent-node": mutant(
-        variant(Partitioner, _contest=faulty_contests.PersistentNode),
-        "the locks of the parts are persistent: they outlive their owners",
-        {"deadlock", "orphan-node"},
-    ),
+    **contest_mutants(lambda contest: variant(Partitioner, _contest=contest), "persistent-node"),
     "counts-shares": mutant(
         faulty_partitioners.CountsSharesPartitioner,
-        "a part's token is how often this member has taken a share",
+        "a part's token counts how often this member has acquired",
         {"token-regression"},
     ),
     "believes-for-good": mutant(
         faulty_partitioners.BelievesForGoodPartitioner,
-        "goes on believing that it owns its share while suspended, and after LOST",
+        "held stays true while the connection is suspended and after the session is lost",
         {"unaware-holder"},
     ),
     "never-held": mutant(
         faulty_partitioners.NeverHeldPartitioner,
-        "held is always false: a member does nothing with its share",
+        "held is always false: a member does nothing with its parts",
         {"unbelieving-holder"},
     ),
     "gives-up": mutant(
         faulty_partitioners.GivesUpPartitioner,
-        "acquire says that the share is complete when its time is up, though others have not let "
-        "go of parts of it",
+        "acquire returns true when its time is up, although other members have not released some "
+        "of its parts yet",
         {"partial-share"},
     ),
     "halves-timeout": mutant(
-        variant(Partitioner, HalvesTimeout),
-        "acquire gives up after half of its timeout",
-        {"early-timeout"},
+        variant(Partitioner, HalvesTimeout), HALVES_TIMEOUT, {"early-timeout"}
     ),
     "stays-listed": mutant(
         faulty_partitioners.StaysListedPartitioner,
-        "lets go of its share when it leaves, and stays on the list of members: nobody takes "
-        "what it would get",
+        "releases its parts when it leaves, but stays on the list of members: nobody takes the "
+        "parts that belong to it",
         {"unowned-partition"},
     ),
 }

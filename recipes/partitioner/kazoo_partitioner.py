@@ -1,8 +1,9 @@
-"""kazoo's SetPartitioner behind the interface of ours.
+"""kazoo's SetPartitioner behind the interface of ``recipes.partitioner.member_partitioner``.
 
-Thin: the loop over its states is the one that its documentation gives. Added is what it takes to
-say who holds what: the nodes of its locks, and a belief that ends when the connection is in doubt.
-Its calls have no timeout of their own, and block while no server is in reach.
+A thin adapter: the loop over kazoo's states is the one in kazoo's documentation. The adapter adds
+what is needed to report who owns what: the nodes of kazoo's locks, and a belief that ends when the
+connection is lost. kazoo's calls have no timeout of their own, and block while no server is in
+reach.
 """
 
 import uuid
@@ -22,7 +23,7 @@ from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.session import Session, Unanswered
 
 BOUNDARY = 0.3
-"""Seconds for which the members must have been the same, ``time_boundary``; kazoo's is 30."""
+"""kazoo's ``time_boundary``: seconds for which the members must not have changed. Default 30."""
 
 
 class KazooPartitioner:
@@ -31,8 +32,9 @@ class KazooPartitioner:
     promises: ClassVar[Promises] = Promises(
         prevents=SHARES | {"unaware-holder", "stuck-waiter", "deadlock", "orphan-node"},
         notes=(
-            "As documented: each item is given to a single member, and dealt anew when members "
-            "come or go. A failed partitioner is replaced by a new one, as documented."
+            "As documented: each item is owned by a single member, and the set is divided again "
+            "when members join or leave. A failed partitioner is replaced by a new one, as "
+            "documented."
         ),
     )
 
@@ -42,20 +44,20 @@ class KazooPartitioner:
         self._client = client
         self._path = path
         self._set = tuple(parts)
-        self._name = f"{name}-{uuid.uuid4().hex[:8]}"  # as kazoo's own, one a process
+        self._name = f"{name}-{uuid.uuid4().hex[:8]}"  # unique, as kazoo's default is
         self._partitioner: SetPartitioner | None = None
         self._session: Session | None = None
         self._parts: dict[str, Part] = {}
 
     @classmethod
     def line(cls, path: str) -> Line:
-        """Below it stands the line of kazoo's lock for each part."""
+        """The parent of the queues of kazoo's locks."""
         return KazooContest.line(f"{path}/locks")
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """Go through kazoo's states until the set is acquired; False if it is not in time.
+        """Go through kazoo's states until the set is acquired; False if it timed out.
 
-        kazoo goes on by itself then, and may acquire it later.
+        After a timeout kazoo goes on by itself, and may acquire later.
         """
         deadline = Deadline(timeout)
         self._forget()
@@ -80,10 +82,10 @@ class KazooPartitioner:
         return False
 
     def release(self) -> None:
-        """Let kazoo release; it begins to allocate anew at once, by itself.
+        """Let kazoo release; kazoo begins to allocate again at once.
 
         Raises:
-            NotHeld: kazoo has lost it.
+            NotHeld: kazoo has lost the set, or its session has ended.
         """
         session, partitioner = self._session, self._partitioner
         lost = session is None or session.lost or partitioner is None or partitioner.failed
@@ -101,12 +103,12 @@ class KazooPartitioner:
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """What we own, if anything; rely on it while ``held``."""
+        """The parts that we own; rely on it while ``held``."""
         return dict(self._parts)
 
     @property
     def held(self) -> bool:
-        """Whether kazoo has acquired and not failed, and the connection stands."""
+        """Whether kazoo has acquired the set, and the session lives and is connected."""
         return (
             self._session is not None
             and self._session.connected
@@ -126,9 +128,9 @@ class KazooPartitioner:
             self._session = None
 
     def _described(self, partitioner: SetPartitioner, session: Session) -> dict[str, Part]:
-        """The nodes of kazoo's locks; without what could not be read."""
+        """The nodes of kazoo's locks; those that could not be read are left empty."""
         parts = {str(part): Part(None, None, None) for part in partitioner}
-        for lock in list(partitioner._locks):  # noqa: SLF001 - kazoo does not tell otherwise
+        for lock in list(partitioner._locks):  # noqa: SLF001 - kazoo has no other way
             node = f"{lock.path}/{lock.node}"
             with suppress(Unanswered, SessionExpiredError):
                 stat = session.ask(Deadline(2.0), self._client.exists_async, node)

@@ -1,15 +1,15 @@
-"""Sharing out a set among the members of a group, so that each part has one owner at a time.
+"""A set of parts that is divided among the members of a group: each part has one owner at a time.
 
-Two things that are kept apart:
+Two questions are kept apart:
 
-- **Who should own what** is a function of the list of members: sorted, the i-th of n gets the
-  i-th, (i+n)-th, ... part. Members watch the list (``recipes.registry.service_registry``); their
-  lists may differ for a while, and then so do their opinions.
-- **Who does own it** is decided by a fair lock for each part. A member lets go of what is no
-  longer its own before it waits for what has become so, and waits in line for whoever had it.
+- **Who should own a part** is a function of the list of members: with the members sorted, the i-th
+  of n gets the i-th, (i+n)-th, ... part. Members watch the list
+  (``recipes.registry.service_registry``). Their copies of it may differ for a while.
+- **Who owns a part** is decided by a fair lock for each part. A member first releases the parts
+  that it should no longer own, and then waits in the queues of the parts that it should own.
 
-So two opinions can delay a handover, and never make two owners. This is what kazoo's
-``SetPartitioner`` does; here it is done with a lock that keeps its promises when replies get lost.
+So members with different lists may delay a handover, but a part never has two owners. kazoo's
+``SetPartitioner`` works in the same way; this one uses a lock that is safe against lost replies.
 """
 
 import time
@@ -22,6 +22,7 @@ from kazoo.client import KazooClient
 
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.paths import absolute
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.deadline import Deadline
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
     from rumpus.recipes.contests.contest import Entry
 
 SHARES: Final = frozenset({"shared-partition", "unowned-partition", "partial-share"})
-"""Each part has one owner, and who acquires gets its whole share."""
+"""Each part has one owner, and a member that acquires gets its whole share."""
 
 _GLANCE: Final = 0.3
-"""Seconds to wait in one line before looking again who the members are."""
+"""Seconds to wait in the queues of parts before reading the list of members again."""
 
 
 class Part(NamedTuple):
-    """What the owner of a part can tell of it; see ``recipes.contests.contender``."""
+    """An owner's grant of a part; see ``recipes.contests.contender`` for the attributes."""
 
     node: str | None
     token: int | None
@@ -48,15 +49,18 @@ class Part(NamedTuple):
 class Partitioner:
     """One member's share of a set.
 
-    The loop of a user: ``acquire``; work on ``parts`` while ``held`` and not ``changed``;
-    ``release``; and again. ``leave`` in the end. Not to be shared by threads.
+    Use it in a loop: ``acquire``; work on ``parts`` while ``held`` and not ``changed``;
+    ``release``. Call ``leave`` in the end. Threads must not share an object.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode that the group is about; it belongs to this recipe alone.
-        parts: the set: names that can stand in a znode path.
-        name: who we are, for people to read.
-        grace: seconds by which a call may run over its timeout.
+        path: the parent of all nodes of this recipe, used by nothing else.
+        parts: the set: names that are valid in a znode path.
+        name: this client's name, for people to read.
+        grace: seconds by which a call may exceed its timeout, to await late answers.
+
+    Raises:
+        ValueError: ``path`` is not an absolute znode path.
     """
 
     promises: ClassVar[Promises] = Promises(
@@ -66,8 +70,8 @@ class Partitioner:
         tokens=True,
         notes=(
             "A part has no owner while it is handed over. An owner that was paused can act after "
-            "its parts have passed on: let what they stand for check tokens. Who does not look at "
-            "``changed`` keeps others waiting."
+            "its parts have new owners: let the resources check tokens. A member that does not "
+            "look at ``changed`` keeps others waiting."
         ),
     )
 
@@ -81,7 +85,7 @@ class Partitioner:
         grace: float = 2.0,
     ) -> None:
         self._client = client
-        self._path = path
+        self._path = absolute(path)
         self._parts = sorted(parts)
         self._member = f"{name}-{uuid.uuid4().hex}"
         self._members = ServiceRegistry(client, f"{path}/members")
@@ -90,23 +94,23 @@ class Partitioner:
         }
         self._owned: dict[str, Entry] = {}
         self._agreed: list[str] | None = None
-        """The members for whom the present share was taken."""
+        """The list of members by which the present share was acquired; None without a share."""
 
     _contest: ClassVar[type[FairContest]] = FairContest
 
     @classmethod
     def line(cls, path: str) -> Line:
-        """Below it stands a line for each part."""
+        """The parent of the queues of the parts."""
         return FairContest.line(f"{path}/locks")
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """Join, if need be, and wait for our share of the set, as the members are now.
+        """Join the group if need be, and wait for our share of the set by the present members.
 
         Returns:
-            True: all of it is ours (it may be empty). False: timed out, and nothing is.
+            True: we own all of our share (it may be empty). False: timed out; we own nothing.
 
         Raises:
-            LockUnknown: timed out, and whether something of ours stands in a line cannot be said.
+            LockUnknown: timed out, and a node of ours may still be in a queue.
         """
         deadline = Deadline(timeout)
         try:
@@ -128,13 +132,13 @@ class Partitioner:
                 return self._give_up(members)
             self._take(missing, deadline)
 
-    def _give_up(self, members: list[str]) -> bool:  # noqa: ARG002 - for those that keep a part
-        """The time is up, and the share is not complete: what ``acquire`` returns."""
+    def _give_up(self, members: list[str]) -> bool:  # noqa: ARG002 - a mutant uses it
+        """Timed out without the whole share: what ``acquire`` returns."""
         self._drop(list(self._owned))
         return False
 
     def _take(self, missing: list[str], deadline: Deadline) -> None:
-        """Wait in line for each part in turn, but not for long."""
+        """Wait in the queue of each part in turn, but not for long."""
         glance = Deadline(_GLANCE if (left := deadline.left()) is None else min(left, _GLANCE))
         try:
             for part in missing:
@@ -146,14 +150,14 @@ class Partitioner:
             with suppress(LockUnknown):
                 self._drop(list(self._owned))
             raise
-        if not missing:  # not on the list yet, or no longer
+        if not missing:  # we are not on the list yet, or no longer
             time.sleep(PAUSE)
 
     def release(self) -> None:
-        """Let go of the share, and stay a member.
+        """Release the share, and stay a member.
 
         Raises:
-            NotHeld: there was no share, or it was lost: the session ended.
+            NotHeld: there was no share, or the session that held it has ended.
             LockUnknown: no answer in time. Our nodes will be removed once they can be.
         """
         if self._agreed is None:
@@ -164,14 +168,14 @@ class Partitioner:
             raise NotHeld(f"{self._path}: the session that held {', '.join(lost)} has ended")
 
     def leave(self, timeout: float | None = None) -> None:
-        """Let go, and be a member no longer.
+        """Release the share, and leave the group.
 
         Raises:
-            LockUnknown: no answer in time. What is ours will be removed once it can be.
+            LockUnknown: no answer in time. Our nodes will be removed once they can be.
         """
         try:
             self._drop(list(self._owned))
-        finally:  # else we would stay a member, whose share nobody takes
+        finally:  # otherwise nobody could take our share
             self._deregister(timeout)
         for contest in self._contests.values():
             contest.settle()
@@ -184,7 +188,7 @@ class Partitioner:
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """What we own, if anything; rely on it while ``held``."""
+        """The parts that we own; rely on it while ``held``."""
         return {
             part: Part(entry.node, entry.token, entry.session_id)
             for part, entry in self._owned.items()
@@ -192,14 +196,14 @@ class Partitioner:
 
     @property
     def held(self) -> bool:
-        """Whether we may believe, right now, that we own our share; see ``ContestLock.held``."""
+        """Whether we may rely, right now, on owning our share; see ``ContestLock.held``."""
         return self._agreed is not None and all(
             entry.session.connected for entry in self._owned.values()
         )
 
     @property
     def changed(self) -> bool:
-        """Whether the members are others than those whom the share was taken for."""
+        """Whether the members have changed since the share was acquired."""
         return self._agreed != self._members.watch().addresses
 
     def _share(self, members: list[str]) -> list[str]:
@@ -208,12 +212,16 @@ class Partitioner:
         return self._parts[members.index(self._member) :: len(members)]
 
     def _drop(self, parts: list[str]) -> None:
-        """Let go of parts; raises LockUnknown for the first of which there was no answer."""
+        """Release parts.
+
+        Raises:
+            LockUnknown: no answer in time for a part; the others were released.
+        """
         self._agreed = None
         unknown: LockUnknown | None = None
         for part in parts:
             try:
-                with suppress(NotHeld):  # lost already
+                with suppress(NotHeld):  # the session has ended
                     self._contests[part].leave(self._owned.pop(part))
             except LockUnknown as error:
                 unknown = unknown or error

@@ -1,51 +1,65 @@
-"""The catalogue of queues; priority queues have a catalogue of their own."""
+"""Queues, and priority queues."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
+from rumpus.recipes.contests.common_mutants import IGNORES_TIMEOUT
 from rumpus.recipes.queue import faulty_queues
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
-from rumpus.recipes.queue.fifo_queue import FifoQueue
+from rumpus.recipes.queue.fifo_queue import FifoQueue, TakingElementQueue
 from rumpus.recipes.queue.interfaces import ClaimingQueue, TakingQueue
 from rumpus.recipes.queue.kazoo_queue import KazooLockingQueue, KazooQueue
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 
-EPHEMERAL_ELEMENTS: Final = (
-    "elements are ephemeral nodes: they vanish with the session of whoever put them"
-)
+Kind = TypeVar("Kind", bound=TakingElementQueue)
 
-GET_THEN_DELETE: Final = (
-    "reads an element, then deletes its node, and does not mind that it is gone already: two "
-    "consumers that read it both take it"
-)
 
-NOTIFICATION_ONLY: Final = (
-    "a waiter looks again only when its watch fires: one whose connection dropped, and its "
-    "watch with it, sleeps on when it is back"
-)
+def common_mutants(queue: type[Kind], printed: str) -> dict[str, CatalogueEntry[Kind]]:
+    """The mutants that both kinds of queue have.
 
-FAILS_UNANSWERED: Final = (
-    "takes a put that got no answer in time for one that failed: its element comes out all "
-    "the same, beside that of whoever puts it again"
-)
+    Args:
+        queue: the sound queue.
+        printed: where a document prints the first two mistakes, for this kind of queue.
+    """
+    return {
+        "ephemeral-elements": mutant(
+            variant(queue, _ephemeral=True),
+            "elements are ephemeral nodes: they vanish when the session that put them ends",
+            {"lost-element"},
+            printed,
+        ),
+        "get-then-delete": mutant(
+            variant(queue, faulty_queues.GetsThenDeletes),
+            "reads an element and then deletes its node, and ignores that it is gone already: two "
+            "consumers that read it both take it",
+            {"duplicate-element"},
+            printed,
+        ),
+        "notification-only": mutant(
+            variant(queue, faulty_queues.WaitsForNotification),
+            "a waiter reads again only when its watch fires, which kazoo drops with the "
+            "connection: after a reconnect the waiter waits for ever",
+            {"stuck-waiter"},
+        ),
+        "fails-unanswered": mutant(
+            variant(queue, faulty_queues.FailsUnanswered),
+            "treats a put that got no answer in time as failed: the element may come out "
+            "nevertheless, beside the one that is put again",
+            {"phantom-element"},
+        ),
+        "ignores-timeout": mutant(
+            variant(queue, faulty_queues.IgnoresTimeout), IGNORES_TIMEOUT, {"overdue-call"}
+        ),
+    }
 
-IGNORES_TIMEOUT: Final = "take takes a timeout and waits for ever"
 
 QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[ClaimingQueue]]] = {
     "fifo": sound(FifoQueue),
     "acknowledged": sound(AcknowledgedQueue),
     "kazoo": sound(KazooQueue),
     "kazoo-locking": sound(KazooLockingQueue),
-    "ephemeral-elements": mutant(
-        variant(FifoQueue, _ephemeral=True), EPHEMERAL_ELEMENTS, {"lost-element"}, printed="L 3.3"
-    ),
-    "get-then-delete": mutant(
-        variant(FifoQueue, faulty_queues.GetsThenDeletes),
-        GET_THEN_DELETE,
-        {"duplicate-element"},
-        printed="L 3.3",
-    ),
+    **common_mutants(FifoQueue, "L 3.3"),
     "no-lookup": mutant(
         faulty_queues.NoLookupQueue,
         "creates an element again when the create got no answer, without looking whether the "
@@ -54,16 +68,13 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
     ),
     "sorts-by-name": mutant(
         faulty_queues.SortsByNameQueue,
-        "sorts elements by their names, in which a unique mark stands before the number",
+        "sorts elements by their names, which begin with a unique mark, not by their numbers",
         {"out-of-order"},
-    ),
-    "notification-only": mutant(
-        variant(FifoQueue, faulty_queues.WaitsForNotification), NOTIFICATION_ONLY, {"stuck-waiter"}
     ),
     "untied-acknowledgement": mutant(
         faulty_queues.UntiedAcknowledgementQueue,
-        "acknowledging deletes the element by its path, whether its claim stands or not: a "
-        "consumer whose session has expired removes what another works on, or has removed",
+        "acknowledge deletes the element without checking its claim: a consumer whose session has "
+        "expired removes an element that another consumer works on, or has removed",
         {"duplicate-element"},
     ),
     "persistent-claim": mutant(
@@ -71,16 +82,11 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
         "the claim is a persistent node: when its consumer dies nobody else gets the element",
         {"orphan-node"},
     ),
-    "fails-unanswered": mutant(
-        variant(FifoQueue, faulty_queues.FailsUnanswered), FAILS_UNANSWERED, {"phantom-element"}
-    ),
     "unsynced": mutant(
         faulty_queues.UnsyncedQueue,
-        "says that the queue is empty by the list of a server that may be behind, without a sync",
+        "says that the queue is empty without catching up first: a server that lags does not show "
+        "all elements",
         {"out-of-order"},
-    ),
-    "ignores-timeout": mutant(
-        variant(FifoQueue, faulty_queues.IgnoresTimeout), IGNORES_TIMEOUT, {"overdue-call"}
     ),
 }
 
@@ -91,8 +97,8 @@ PRIORITY_QUEUES: Final[
     "kazoo": sound(KazooQueue),
     "cached-list": mutant(
         faulty_queues.CachedListQueue,
-        "keeps the list of elements and takes from it until nothing is left: what is more urgent "
-        "and comes later has to wait",
+        "keeps the list of elements and takes from it until it is empty: more urgent elements "
+        "that are put meanwhile come out later",
         {"out-of-order"},
     ),
     "text-priority": mutant(
@@ -102,27 +108,9 @@ PRIORITY_QUEUES: Final[
     ),
     "unsynced": mutant(
         faulty_queues.UnsyncedPriorityQueue,
-        "lists without a sync: a server that is behind does not show what is more urgent",
+        "lists without catching up first: a server that lags does not show more urgent elements",
         {"out-of-order"},
         printed="L 3.4",
     ),
-    "ephemeral-elements": mutant(
-        variant(PriorityQueue, _ephemeral=True), EPHEMERAL_ELEMENTS, {"lost-element"}
-    ),
-    "get-then-delete": mutant(
-        variant(PriorityQueue, faulty_queues.GetsThenDeletes),
-        GET_THEN_DELETE,
-        {"duplicate-element"},
-    ),
-    "notification-only": mutant(
-        variant(PriorityQueue, faulty_queues.WaitsForNotification),
-        NOTIFICATION_ONLY,
-        {"stuck-waiter"},
-    ),
-    "fails-unanswered": mutant(
-        variant(PriorityQueue, faulty_queues.FailsUnanswered), FAILS_UNANSWERED, {"phantom-element"}
-    ),
-    "ignores-timeout": mutant(
-        variant(PriorityQueue, faulty_queues.IgnoresTimeout), IGNORES_TIMEOUT, {"overdue-call"}
-    ),
+    **common_mutants(PriorityQueue, ""),
 }

@@ -35,6 +35,7 @@ from kazoo.exceptions import (
 
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone
+from rumpus.recipes.paths import absolute
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.queue.interfaces import Delivery, QueueUnknown
 from rumpus.recipes.requests.deadline import Deadline
@@ -84,10 +85,8 @@ class ElementQueue(Recipe):
     """Whether elements vanish with the session that put them."""
 
     def __init__(self, client: KazooClient, path: str, *, grace: float = 2.0) -> None:
-        if not path.startswith("/") or path.endswith("/"):
-            raise ValueError(f"{path!r} is not an absolute znode path such as /queues/mail")
         self._client = client
-        self._path = path
+        self._path = absolute(path)
         self._grace = grace
         self._folder = self.elements(path)
         self._taking = threading.Lock()

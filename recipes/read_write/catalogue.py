@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound, variant
 from rumpus.recipes.contests import faulty_contenders, faulty_contests
-from rumpus.recipes.contests.common_mutants import wrong_timeouts
+from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mutants
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.read_write import faulty_read_write_locks
 from rumpus.recipes.read_write.kazoo_read_write_lock import KazooReadWriteLock
@@ -20,7 +20,7 @@ from rumpus.recipes.read_write.revocable_lock import RevocableReadWriteLock
 
 
 def with_sides(mistake: type[Any]) -> type[ReadWriteLock]:
-    """A lock with the same mistake in both its sides."""
+    """A lock whose readers and writers have the same mistake."""
     return variant(
         ReadWriteLock, reader=variant(ReadLock, mistake), writer=variant(WriteLock, mistake)
     )
@@ -32,7 +32,7 @@ def with_writer(contest: type[FairContest]) -> type[ReadWriteLock]:
 
 
 def with_contests(mistake: type[FairContest]) -> type[ReadWriteLock]:
-    """A lock whose two sides contend with the same mistake."""
+    """A lock whose readers and writers contend with the same mistake."""
     return variant(
         with_writer(variant(WriteContest, mistake)),
         reader=variant(ReadLock, contest=variant(ReadContest, mistake)),
@@ -45,73 +45,45 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
     "kazoo": sound(KazooReadWriteLock),
     "barging-readers": mutant(
         variant(ReadWriteLock, reader=variant(ReadLock, contest=faulty_read_write_locks.Barging)),
-        "a reader looks at the first node only: it goes in beside other readers, past a writer "
-        "that waits, and the writer, who has nobody before it any more, goes in beside it",
+        "a reader looks only whether the first node is a reader's: it overtakes a writer that "
+        "waits, and the writer is then granted the lock beside it",
         {"split-brain", "unfair-grant"},
     ),
     "mislabelled-writer": mutant(
         with_writer(faulty_read_write_locks.Mislabelled),
-        "the writer's node is created under the readers' prefix (a slip that a description of "
-        "the recipe makes), so nobody who reads waits for it",
+        "the writer's node is created with the readers' prefix, as one description of the recipe "
+        "says: readers do not wait for it",
         {"split-brain"},
         printed="L 3.6",
     ),
     "writer-among-readers": mutant(
         with_writer(faulty_read_write_locks.ReadersIgnored),
-        "a writer, too, waits only for writers before it: it goes in beside those who read",
+        "a writer waits only for the writers before it: it is granted the lock beside readers",
         {"split-brain", "unfair-grant"},
     ),
     "hasty-writer": mutant(
         with_writer(variant(WriteContest, faulty_contests.NoRecheck)),
-        "a writer goes in when the nearest node before it vanishes, without looking whether "
-        "other readers are still there",
+        "a writer takes the lock when the next lower node vanishes, without looking whether other "
+        "readers still hold it",
         {"split-brain", "unfair-grant"},
     ),
     "notified-only": mutant(
         faulty_read_write_locks.NotifiedOnlyLock,
-        "a holder leaves a watch once and from then on waits for its event: it misses a request "
-        "that was there before, and every one after a change of connection, which takes the "
-        "watch along",
+        "a holder sets a watch once and then only waits for its event: it misses a request that "
+        "was made before, and every request after a reconnect, because kazoo drops the watch",
         {"missed-revocation"},
         printed="L 3.7",
     ),
-    "persistent-node": mutant(
-        with_contests(faulty_contests.PersistentNode),
-        "the nodes are persistent: they outlive their holders and sessions",
-        {"deadlock", "orphan-node"},
-    ),
-    "keeps-place": mutant(
-        with_writer(variant(WriteContest, faulty_contests.KeepsPlace)),
-        "a writer whose session ended creates its node anew under the old name, before those who "
-        "have been let in meanwhile",
-        {"double-grant"},
-    ),
-    "watches-first": mutant(
-        with_contests(faulty_contests.WatchesFirst),
-        "watches the first of those in the way in place of the nearest: every release wakes all "
-        "who wait",
-        {"herd"},
-    ),
-    "first-session-only": mutant(
-        with_writer(variant(WriteContest, faulty_contests.FirstSessionOnly)),
-        "the writing side remembers that its session is lost, and not that the client has a new "
-        "one: it never contends again",
-        {"stuck-waiter"},
+    **contest_mutants(with_contests, "persistent-node", "watches-first"),
+    **contest_mutants(
+        lambda mistake: with_writer(variant(WriteContest, mistake)),
+        "keeps-place",
+        "first-session-only",
     ),
     "counts-writes": mutant(
         variant(ReadWriteLock, writer=variant(WriteLock, faulty_contenders.CountsItsOwnGrants)),
-        "a writer's token is how often this client has been one",
+        "a writer's token counts how often this client was granted the write lock",
         {"token-regression"},
     ),
-    "believes-for-good": mutant(
-        with_sides(faulty_contenders.BelievesForGood),
-        "goes on believing that it holds while suspended, and after LOST",
-        {"unaware-holder"},
-    ),
-    "never-held": mutant(
-        with_sides(faulty_contenders.NeverBelieves),
-        "held is always false: a holder does nothing with the lock",
-        {"unbelieving-holder"},
-    ),
-    **wrong_timeouts(with_sides),
+    **contender_mutants(with_sides, "believes-for-good", "never-held"),
 }

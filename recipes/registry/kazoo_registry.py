@@ -1,9 +1,9 @@
-"""Service discovery with what kazoo has: Party, ChildrenWatch, TreeCache.
+"""Service discovery with kazoo's Party, ChildrenWatch and TreeCache.
 
-``Party`` joins, leaves and lists. Thin, with the one thing that its users have to add, because an
-ephemeral node goes with its session: joining again after LOST. Its calls have no timeout of their
-own: with no server in reach they block until one is. ``ChildrenWatch`` and ``TreeCache`` stand in
-for the watched view of our registry.
+``Party`` joins, leaves and lists. The adapter adds what kazoo leaves to its users: it joins again
+after LOST, because an ephemeral node ends with its session. kazoo's calls have no timeout of their
+own: with no server in reach they block until one is. ``ChildrenWatch`` and ``TreeCache`` replace
+the watched view of ``recipes.registry.service_registry``.
 """
 
 import threading
@@ -22,7 +22,7 @@ from rumpus.recipes.view.kazoo_views import KazooTreeView
 
 
 class KazooServiceWatch:
-    """``ChildrenWatch`` that reads what the children hold whenever it is called."""
+    """A ``ChildrenWatch`` that reads the children's data whenever it is called."""
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._client = client
@@ -31,11 +31,11 @@ class KazooServiceWatch:
         self.addresses: list[str] = []
 
     def open(self) -> None:
-        """Make the folder and the watch, which asks the servers at once, on a thread."""
+        """Create the parent and the watch, on a thread: both ask the servers at once."""
         self._client.handler.spawn(self._begin)
 
     def close(self) -> None:
-        """End it at its next call."""
+        """End the watch at its next call."""
         self._closed = True
 
     def _begin(self) -> None:
@@ -53,16 +53,16 @@ class KazooServiceWatch:
 
 
 class KazooServiceTree(KazooTreeView):
-    """``TreeCache`` of the folder."""
+    """A ``TreeCache`` of the entries."""
 
     @property
     def addresses(self) -> list[str]:
-        """The data of the nodes in the folder."""
+        """The addresses in the cache, sorted."""
         return sorted(node.data.decode() for node in (self.value or {}).values())
 
 
 class KazooMembers:
-    """A Party's members: it has no watched view, so each look lists."""
+    """A Party's members: Party has no watched view, so each access lists."""
 
     def __init__(self, client: KazooClient, path: str) -> None:
         self._party = Party(client, path)
@@ -85,8 +85,8 @@ class PartyRegistry(ServiceRegistry):
     promises: ClassVar[Promises] = Promises(
         prevents=PRESENCE,
         notes=(
-            "Lists as one server sees it, which may lag. Calls block while no server is in "
-            "reach. The adapter joins again after a lost session, which kazoo leaves to users."
+            "Lists what one server shows, which may lag. Calls block while no server is in reach. "
+            "The adapter joins again after a lost session, which kazoo leaves to its users."
         ),
     )
     settles: ClassVar[bool] = False
@@ -97,7 +97,7 @@ class PartyRegistry(ServiceRegistry):
         self._party: Party | None = None
         self._address: str | None = None
         self._turn = threading.Lock()
-        """A rejoin that is still on its way must not come after the leave."""
+        """Guards the party, so that a rejoin in the background cannot follow a leave."""
         client.add_listener(self._changed)
 
     @property
@@ -147,5 +147,5 @@ class PartyRegistry(ServiceRegistry):
     def _rejoin(self) -> None:
         with self._turn:
             if self._party is not None and self._address is not None:
-                with suppress(KazooException):  # registering again will tell
+                with suppress(KazooException):  # the next register joins again
                     self._party.join()

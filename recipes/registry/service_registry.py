@@ -1,19 +1,19 @@
-"""Service discovery: who is there, by ephemeral nodes that hold addresses.
+"""Service discovery by ephemeral nodes that hold addresses.
 
-The recipe is ZooKeeper's group membership: a server makes an ephemeral sequential child that holds
-its address; clients list the children with a watch. What makes it hold under faults:
+The recipe is ZooKeeper's group membership: a server creates an ephemeral sequential child that
+holds its address; clients list the children with a watch. What makes it safe under faults:
 
-- **Registering is a wish, not a request.** A thread keeps it: after a lost session it registers
-  anew, after a lost reply it looks for its node before it makes another one (``FairContest``'s
-  mark and its write of no effect), and it watches its own node, should a hand remove it.
-- **A lost session may live on.** A leader that was deposed can tell a client that its session has
-  expired when for the others it has not: the old entry then stays until they let it expire. So the
-  new session removes the entry of the one before, by its unique mark, and lists name an address
-  once.
-- **Discovering reads what was committed.** A write of no effect goes first, so that the server
-  asked has seen everything that was committed before the call (why ``sync`` would not do:
-  ``Session.catch_up``). One list is one moment.
-- **Watching looks again** after every news, see ``recipes.requests.follower``.
+- **A registration is kept up.** A thread registers the address again after a lost session, looks
+  for its node after a lost reply before it creates another one (as every fair contest does), and
+  watches its node in case somebody removes it.
+- **Sessions that were lost.** A leader that was deposed can tell a client that its session has
+  expired, although the ensemble has not decided so: the old entry then stays until the next leader
+  expires the session, too. So the new session removes the entry of the old one, by its unique mark,
+  and lists contain an address once.
+- **Discovery is fresh.** A write without effect comes first, so that the server has applied
+  everything committed before the call (``Session.catch_up`` says why ``sync`` would not do). A list
+  shows one moment.
+- **Watching** reads again after every event; see ``recipes.requests.follower``.
 """
 
 import threading
@@ -36,19 +36,19 @@ from rumpus.recipes.requests.session import Session, Unanswered
 from rumpus.recipes.view.follower_view import Children, ChildrenView
 
 PRESENCE: Final = frozenset({"ghost-entry", "missing-entry", "stale-view", "stuck-waiter"})
-"""The listed are those who are there, and everybody can come and go."""
+"""The list shows those that are registered, and everybody can register and deregister."""
 
 _ATTEMPT: Final = 3.0
-"""Seconds after which a try to register is begun anew."""
+"""Seconds after which an attempt to register is begun again."""
 
 
 class Registration(FairContest):
-    """One address that is to be listed until it is withdrawn, through any number of sessions.
+    """An address that is kept listed until it is withdrawn, over any number of sessions.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the folder of the service.
-        address: what is to be listed.
+        path: the parent of the service's entries.
+        address: the address to list.
     """
 
     _reregisters: ClassVar[bool] = True
@@ -59,7 +59,7 @@ class Registration(FairContest):
         self._wanted = True
         self._entry = Entry(client)
         self._lost: list[str] = []
-        """Marks of entries whose sessions were lost, and which may still be there."""
+        """Marks of entries of lost sessions, which may still exist."""
         self._state = threading.Condition()
         self._confirmed = False
         self._over = False
@@ -76,7 +76,7 @@ class Registration(FairContest):
             )
 
     def verify(self, deadline: Deadline) -> bool:
-        """Ask the servers whether it is listed, by all that was committed before.
+        """Ask the servers whether it is listed, no older than this call.
 
         Raises what ``Session.ask`` does: the session may have ended unnoticed.
         """
@@ -88,18 +88,18 @@ class Registration(FairContest):
         )
 
     def withdraw(self) -> None:
-        """Have the address removed, as soon as the servers can be asked. Does not wait."""
+        """Begin to remove the address. Does not wait."""
         self._wanted = False
         self._entry.session.wake.set()
 
     def wait_over(self, timeout: float | None) -> bool:
-        """Wait until nothing of it is left on the servers."""
+        """Wait until no entry of it is left on the servers."""
         with self._state:
             return self._state.wait_for(lambda: self._over, timeout)
 
     @property
     def node(self) -> str | None:
-        """Full path of the node, None while it is not known."""
+        """Full path of the entry's node, None while it is not known."""
         return self._entry.node
 
     def _note(self, *, confirmed: bool, over: bool = False) -> None:
@@ -131,12 +131,12 @@ class Registration(FairContest):
                 entry.unsure = True
                 time.sleep(PAUSE)
             except NoNodeError:
-                time.sleep(PAUSE)  # the folder was removed between two requests
+                time.sleep(PAUSE)  # the parent was removed between two requests
         self._remove(entry)
         self._note(confirmed=False, over=True)
 
     def _remove(self, entry: Entry) -> None:
-        """Take out what is left of this session and of those before it, however long it takes."""
+        """Remove the entries of this session and of earlier ones, however long that takes."""
         while True:
             try:
                 self._keep_taking_out(entry, Deadline(None))
@@ -150,7 +150,7 @@ class Registration(FairContest):
             time.sleep(PAUSE)
 
     def _stopped(self, error: SessionExpiredError) -> bool:
-        """Whether the client was stopped for good; its session takes the node along."""
+        """Whether the client was stopped for good; its node ends with its session."""
         return isinstance(error, ConnectionClosedError) and not started_again(self._client)
 
     def _take_out(self, entry: Entry, deadline: Deadline) -> bool:
@@ -159,7 +159,7 @@ class Registration(FairContest):
         return super()._take_out(entry, deadline)
 
     def _present(self, entry: Entry, deadline: Deadline) -> bool:
-        """Find or make the node, and watch it; False if it was removed by a hand meanwhile."""
+        """Find or create the node, and watch it; False if somebody has removed it meanwhile."""
         if self._lost:
             self._clear_lost(entry, deadline)
         self._enter(entry, deadline)
@@ -172,7 +172,7 @@ class Registration(FairContest):
         return True
 
     def _clear_lost(self, entry: Entry, deadline: Deadline) -> None:
-        """Remove what earlier sessions have left; see the module."""
+        """Remove the entries of lost sessions; see the module."""
         self._settle_earlier(entry, deadline)
         with suppress(NoNodeError):
             for name in entry.session.ask(deadline, self._client.get_children_async, self._path):
@@ -182,7 +182,7 @@ class Registration(FairContest):
 
 
 class ServiceView(ChildrenView):
-    """The addresses in a folder, kept up to date: a view of its children and what they hold."""
+    """The addresses of a service, kept up to date: a view of the entries and their data."""
 
     def __init__(self, client: KazooClient, path: str) -> None:
         super().__init__(client, path)
@@ -190,7 +190,7 @@ class ServiceView(ChildrenView):
 
     @property
     def addresses(self) -> list[str]:
-        """Those who are there, sorted, as far as told."""
+        """The addresses as last read, sorted."""
         addresses = self._addresses  # replaced, never changed
         return sorted(set(addresses.values()))
 
@@ -198,7 +198,7 @@ class ServiceView(ChildrenView):
         known = self._addresses
         addresses = {name: known[name] for name in children.names & known.keys()}
         for name in sorted(children.names - known.keys()):
-            with suppress(NoNodeError):  # gone meanwhile: its event is on its way
+            with suppress(NoNodeError):  # removed meanwhile: an event will come
                 addresses[name] = _read(self._client, session, deadline, f"{self._path}/{name}")
         self._addresses = addresses
         self._show(children)
@@ -222,26 +222,26 @@ class Watching(Protocol):
 
     @property
     def addresses(self) -> list[str]:
-        """Those who are there, sorted, as far as told."""
+        """The addresses as last read, sorted."""
 
 
 class ServiceRegistry(Recipe):
-    """Register one address, discover everybody's, watch them.
+    """One client's side: it may register one address, list all addresses, and watch them.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the folder of the service; it belongs to this recipe alone.
+        path: the parent of the service's entries, used by nothing else.
     """
 
     promises: ClassVar[Promises] = Promises(
         prevents=PRESENCE,
         notes=(
-            "Who died is listed until its session has expired. A watched view lags; what "
-            "``discover`` lists was true at one moment of the call, and need not be after it."
+            "A server that has died is listed until its session expires. A watched view lags. What "
+            "``discover`` lists was true at one moment of the call, and may be outdated after it."
         ),
     )
     settles: ClassVar[bool] = True
-    """Whether ``discover`` lists by everything that was committed before its call."""
+    """Whether ``discover`` shows everything that was committed before the call."""
     _registration_class: ClassVar[type[Registration]] = Registration
     view: ClassVar[type[Watching]] = ServiceView
 
@@ -258,14 +258,13 @@ class ServiceRegistry(Recipe):
         return self._registration.address if self._registration else None
 
     def register(self, address: str, timeout: float | None = None) -> None:
-        """Have an address listed from now on, until it is withdrawn.
+        """Keep an address listed from now on, until ``deregister``.
 
-        It was listed at one moment of the call when this returns. Again with the same address:
-        make sure of it again.
+        When this returns, the address was listed at one moment of the call. It may be called again
+        with the same address, to confirm that it is listed.
 
         Raises:
-            RegistrationUnknown: it could not be confirmed in time. It will be listed as soon as
-                the servers can be asked.
+            RegistrationUnknown: not confirmed in time. It will be listed once the servers answer.
             ValueError: another address is registered.
         """
         deadline = Deadline(timeout)
@@ -285,11 +284,11 @@ class ServiceRegistry(Recipe):
         raise RegistrationUnknown(f"{self._path}: cannot tell yet whether we are listed")
 
     def deregister(self, timeout: float | None = None) -> None:
-        """Have the address removed, and wait until nothing of ours is left.
+        """Remove the address, and wait until no entry of it is left.
 
         Raises:
-            RegistrationUnknown: no answer in time. It will be removed once it can be; call
-                again to wait for that.
+            RegistrationUnknown: no answer in time. It will be removed once the servers answer;
+                call again to wait for that.
         """
         if self._registration is not None:
             self._registration.withdraw()
@@ -319,35 +318,35 @@ class ServiceRegistry(Recipe):
                 return []
             addresses = set()
             for name in names:
-                with suppress(NoNodeError):  # gone since: listed or not, both were true
+                with suppress(NoNodeError):  # removed during the call: it need not be listed
                     addresses.add(_read(self._client, session, deadline, f"{self._path}/{name}"))
             return sorted(addresses)
         finally:
             session.close()
 
     def _catch_up(self, session: Session, deadline: Deadline) -> None:
-        """See to it that the next read shows all that was committed before this call."""
+        """Make sure that the next read shows everything committed before this call."""
         session.catch_up(deadline, f"{self._path}/{uuid.uuid4().hex}")
 
     def watch(self) -> Watching:
-        """The addresses, kept up to date from the first call on until ``close``."""
+        """The addresses, kept up to date from the first call until ``close``."""
         if self._watching is None:
             self._watching = self.view(self._client, self._path)
             self._watching.open()
         return self._watching
 
     def close(self) -> None:
-        """Stop watching. The address stays."""
+        """Stop watching. The registered address stays."""
         if self._watching is not None:
             self._watching.close()
             self._watching = None
 
 
 class RegistrationUnknown(OutcomeUnknown):
-    """Nobody can say yet whether an address is listed. What was asked for goes on by itself."""
+    """It is not known whether the address is listed. The request is retried in the background."""
 
 
 def _read(client: KazooClient, session: Session, deadline: Deadline, node: str) -> str:
-    """The address that a node holds; raises what ``Session.ask`` does."""
+    """The address in a node's data; raises what ``Session.ask`` does."""
     data, _ = session.ask(deadline, client.get_async, node)
     return str(data.decode())

@@ -12,16 +12,14 @@ sees everything that was committed before the session began.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Final
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionClosedError, SessionExpiredError
-from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retries import PAUSE, started_again
-from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.session import Session, Unanswered, Watcher
 
 PATIENCE: Final = 5.0
 """Seconds that one look (a read of everything followed) may take before it is begun anew."""
@@ -61,7 +59,7 @@ class Follower(ABC):
         """Whether news can come: false while the connection is lost."""
         return self._session is not None and self._session.connected
 
-    def _news(self, session: Session) -> Callable[[WatchedEvent], None]:
+    def _news(self, session: Session) -> Watcher:
         """The watcher to leave with every read."""
         return session.watcher()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import SessionExpiredError
+from kazoo.exceptions import NoNodeError, SessionExpiredError
 from kazoo.protocol.states import WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
@@ -69,6 +69,19 @@ class RetryingCall:
         except (SessionExpiredError, Unanswered):
             self.unsure = True
             raise
+
+    def create_with_parents(self, path: str, data: bytes = b"") -> None:
+        """Create a persistent node, and its parents if they are missing.
+
+        Raises:
+            NodeExistsError: the node exists.
+            SessionExpiredError, Unanswered, ZookeeperError: as ``Session.ask``.
+        """
+        try:
+            self.write(self._client.create_async, path, data)
+        except NoNodeError:
+            self.write(self._client.ensure_path_async, path.rpartition("/")[0])
+            self.write(self._client.create_async, path, data)
 
     def commit(self, transaction: TransactionRequest, what: str) -> list[Any]:
         """Commit a multi; the answers of its parts.

@@ -26,6 +26,9 @@ from kazoo.protocol.states import KazooState, KeeperState, WatchedEvent, ZnodeSt
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.recipes.requests.deadline import Deadline
 
+Watcher = Callable[[WatchedEvent], None]
+"""A watch callback."""
+
 LONGEST_REQUEST: Final = 10.0
 """Seconds after which any request is given up, even one without a deadline.
 
@@ -120,7 +123,8 @@ class Session:
             SessionMovedError,
             self._client.handler.timeout_exception,
         ) as error:
-            raise Unanswered(f"{method.__name__} {args[0]}") from error
+            path = f" {args[0]}" if args else ""  # the commit of a multi has none
+            raise Unanswered(f"{method.__name__}{path}") from error
 
     def reconnected(self, deadline: Deadline) -> bool:
         """Wait until the session is connected (True) or lost (False).
@@ -157,6 +161,6 @@ class Session:
         with suppress(NoNodeError):
             self.ask(deadline, self._client.delete_async, nowhere)
 
-    def watcher(self) -> Callable[[WatchedEvent], None]:
+    def watcher(self) -> Watcher:
         """A new watch callback: any event sets ``wake``."""
         return lambda _event: self.wake.set()

@@ -12,7 +12,7 @@ block until one is, whatever their timeout.
 
 from typing import Any, ClassVar
 
-from rumpus.recipes.lock.kazoo_lock import KazooContest, KazooEntry
+from rumpus.recipes.lock.kazoo_lock import KAZOO_NOTES, KazooContest, KazooEntry
 from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
 
@@ -41,9 +41,5 @@ class KazooSemaphore(Semaphore):
     contest = KazooSemaphoreContest
     promises: ClassVar[Promises] = Promises(
         prevents=EXCLUSION | LIVENESS | {"unaware-holder"},
-        notes=(
-            "kazoo promises neither order nor a bound on wake-ups, though its inner lock queues. "
-            "Timeouts do not hold while no server is in reach. Leases that a failed acquire "
-            "leaves are removed by the adapter. No tokens."
-        ),
+        notes=KAZOO_NOTES + "The adapter removes leases that a failed acquire leaves. No tokens.",
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound
+from rumpus.recipes.contests.common_mutants import IGNORES_TIMEOUT
 from rumpus.recipes.two_phase_commit import faulty_two_phase_commits, published_two_phase_commits
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     CoordinatedCommit,
@@ -16,63 +17,58 @@ TWO_PHASE_COMMITS: Final[Mapping[str, CatalogueEntry[TwoPhaseCommit]]] = {
     "coordinated": sound(CoordinatedCommit),
     "piecemeal": mutant(
         faulty_two_phase_commits.PiecemealCommit,
-        "the coordinator creates the transaction and one node a site in requests of their own, "
-        "and sites decide when every site that has a node has voted: a coordinator that dies "
-        "half-way leaves a transaction that commits without the rest",
+        "the coordinator creates the transaction and then one node for each site, in separate "
+        "requests, and the sites decide when every site that has a node has voted: if the "
+        "coordinator dies half-way, the transaction commits without the other sites",
         {"invalid-commit"},
         printed="L 3.8",
     ),
     "one-by-one": mutant(
         faulty_two_phase_commits.OneByOneCommit,
-        "whoever decides writes the outcome to one participant after another: if it dies between "
-        "them, the rest decide anew, by votes that have come since",
+        "the site that decides writes the decision to one participant after another: if it dies "
+        "half-way, the others decide again, by votes that were cast since",
         {"two-decisions"},
     ),
     "aborts-alone": mutant(
         faulty_two_phase_commits.AbortsAloneCommit,
         "a participant whose patience is over takes the transaction for aborted without writing "
-        "that anywhere, while others commit when the missing vote comes",
+        "that anywhere: others commit when the missing vote is cast",
         {"two-decisions"},
     ),
     "overwrites": mutant(
         faulty_two_phase_commits.OverwritesCommit,
-        "the decision is written by setData without a version, and a site that waits for votes "
-        "does not look at it again: a vote that comes just as another site loses its patience "
-        "makes it overwrite what others have read already",
+        "the decision is written without a version check, and a site that waits for votes does not "
+        "read it again: it overwrites a decision that others have read already",
         {"two-decisions"},
     ),
     "site-nodes": mutant(
         published_two_phase_commits.SiteNodesCommit,
-        "the coordinator makes the transaction and a node for each site one after another, and "
-        "sites decide when every node there holds a vote: some commit before all nodes are made; "
-        "and a site that dies without a vote leaves the others waiting for ever",
+        "the coordinator creates the transaction and a node for each site one after another, and "
+        "the sites decide when every node holds a vote: some commit before all nodes are there; "
+        "and if a site dies before it has voted, the others wait for ever",
         {"blocked-transaction", "invalid-commit"},
         printed="P Two-phased Commit",
     ),
     "waits-for-coordinator": mutant(
         faulty_two_phase_commits.WaitsForCoordinatorCommit,
-        "as printed in textbooks: a participant that has voted waits for its coordinator to "
-        "decide, however long that is silent; one that has died blocks the transaction for ever",
+        "a participant that has voted waits for the coordinator's decision, however long it "
+        "takes, as in textbooks: a coordinator that has died blocks the transaction for ever",
         {"blocked-transaction"},
         printed="P Two-phased Commit",
     ),
     "needs-presence": mutant(
         faulty_two_phase_commits.NeedsPresenceCommit,
-        "takes a site without an ephemeral node for dead, though its yes is there: sites that "
-        "did not join, or whose session has ended since, make an abort of what all have agreed "
-        "to",
+        "takes a site without an ephemeral node for dead, although it has voted yes: the "
+        "transaction aborts if a site did not join, or if its session has ended since",
         {"not-linearizable"},
     ),
     "exists-is-mine": mutant(
         faulty_two_phase_commits.ExistsIsMineCommit,
-        "takes a vote that stands for its own of an earlier try: its yes is acknowledged "
-        "although somebody has cast a no in its name",
+        "takes a vote that is there already for its own earlier one: its yes is acknowledged "
+        "although another site has cast a no in its name",
         {"lost-vote"},
     ),
     "ignores-timeout": mutant(
-        faulty_two_phase_commits.IgnoresTimeoutCommit,
-        "decide takes a timeout and a patience, and waits for ever until every vote is there: "
-        "that of a site that has died never comes",
-        {"overdue-call"},
+        faulty_two_phase_commits.IgnoresTimeoutCommit, IGNORES_TIMEOUT, {"overdue-call"}
     ),
 }

@@ -1,4 +1,4 @@
-"""Two-phase commit as documents print it: a node a site, made by the coordinator, for its vote."""
+"""Two-phase commit as a document prints it: the coordinator creates a node for each site's vote."""
 
 from contextlib import suppress
 from typing import Final
@@ -20,35 +20,35 @@ UNDEFINED: Final = b""
 
 
 class SiteNodesCommit(PeerCommit):
-    """Votes are the data of the sites' nodes; all sites read and watch all of them."""
+    """Votes are the data of the sites' nodes; every site reads and watches all of them."""
 
     def _create_transaction(
         self, call: RetryingCall, node: str, data: bytes, parties: Parties
     ) -> None:
-        with suppress(NodeExistsError):  # ours: an earlier answer was lost, and we go on
+        with suppress(NodeExistsError):  # an earlier try has created it
             call.write(self._client.create_async, node, data)
         for site in parties.participants:
             with suppress(NodeExistsError):
                 call.write(self._client.create_async, f"{node}/{SITE}{site}", UNDEFINED)
 
     def join(self, transaction: str, timeout: float | None = None) -> list[str]:
-        """The sites that have nodes; nothing shows that this one is at work."""
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        """The names of the sites that have nodes; does not show that this site is at work."""
+        with self._call(timeout) as call:
             sites = self._asked(transaction, call, lambda: self._sites(call, transaction))
         if sites is None:
             raise InDoubt(f"{self._node(transaction)}: no answer")
         return sites
 
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
-        """Write the vote into the own node.
+        """Write the vote into the site's node.
 
         Raises:
             NoTransaction: there is none.
-            InDoubt: no answer in time, or our node has not been made.
+            InDoubt: no answer in time, or the site's node does not exist yet.
         """
         node = f"{self._node(transaction)}/{SITE}{self._name}"
         mine = b"commit" if ballot else b"abort"
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> bool:
                 call.write(self._client.set_async, node, mine)
@@ -58,7 +58,7 @@ class SiteNodesCommit(PeerCommit):
                 raise InDoubt(f"{node}: no answer, or no such node yet")
 
     def _round(self, call: RetryingCall, progress: Progress) -> Decision | None:
-        """Read every site's node, with a watch; decide once all have voted, or one said abort."""
+        """Read every site's node with a watch; decide once all have voted, or one has voted no."""
         call.session.wake.clear()
         node = self._node(progress.transaction)
         votes = [

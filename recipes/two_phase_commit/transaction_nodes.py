@@ -1,25 +1,25 @@
 """Two-phase commit on nodes that are written once.
 
-After the recipe of ZooKeeper's documentation ("Recipes and Solutions", Two-phased Commit), with
-the holes closed. A transaction is the node
-``<path>/<transaction>``; its data names the participants, so it is created whole or not at all.
-Below it stand, each created once and never changed:
+The recipe of ZooKeeper's documentation ("Recipes and Solutions", Two-phased Commit), with its gaps
+closed. A transaction is the node ``<path>/<transaction>``. Its data names the participants, so it
+is created whole or not at all. It has these children, each created once and never changed:
 
-- ``vote-<site>``, the vote of a participant, which outlives it: a promise, as in any two-phase
-  commit, that may not vanish with a session;
-- ``decision``: commit or abort. **Whoever creates it has decided**, and anybody may;
-- ``at-<site>`` (ephemeral): a participant is at work on its vote; ``coordinator`` (ephemeral).
-  These only tell early that somebody has died, they decide nothing.
+- ``vote-<site>``: the vote of a participant. It is persistent, because a vote is a promise: it must
+  not vanish with a session.
+- ``decision``: commit or abort. **The site that creates it has decided**, and any site may.
+- ``at-<site>`` (ephemeral): a participant is working on its vote; ``coordinator`` (ephemeral): the
+  coordinator is alive. These decide nothing; they only show early that a site has died.
 
-*Commit* is created by who has read a yes of every participant; votes do not change, so an old
-read does no harm. *Abort* is created by who has read a no; or, in one multi with it, casts the
-missing vote of a participant as a no. So a late yes and an abort that takes its site for dead
-exclude each other on the server, and once all have voted yes nobody can abort. This is how Gray
-and Lamport's Paxos Commit ("Consensus on transaction commit", 2006, section 4) ends the
-transactions of the dead: every vote is a register that is written once, and others may write it.
+*Commit* is created by a site that has read a yes of every participant; votes do not change, so
+stale reads do no harm. *Abort* is created by a site that has read a no; or it is created in one
+transaction with the missing vote of a participant, which it casts as a no. So a late yes and an
+abort that takes its site for dead exclude each other on the server, and once all have voted yes
+nobody can abort. Gray and Lamport's Paxos Commit ("Consensus on transaction commit", 2006, section
+4) ends the transactions of dead sites in the same way: every vote is a register that is written
+once, and other sites may write it.
 
-Nothing rests on the coordinator once the transaction exists: at whatever step it dies, a
-participant finishes. A transaction of which nobody knows is never begun.
+Once the transaction exists, nothing depends on the coordinator: at whatever step it dies, a
+participant finishes the transaction.
 """
 
 import json
@@ -33,11 +33,11 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError, NoNodeError, NotEmptyError
 
-from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
+from rumpus.recipes.retrying_recipe import RetryingRecipe
 
 Decision = Literal["commit", "abort"]
 
@@ -52,7 +52,7 @@ Found = TypeVar("Found")
 
 
 class InDoubt(OutcomeUnknown):
-    """Nobody could say in time: a request may have taken effect, or may yet. Ask again."""
+    """No answer in time: a request may have taken effect, or may yet. Call again."""
 
 
 class NoTransaction(NotDone):
@@ -60,7 +60,7 @@ class NoTransaction(NotDone):
 
 
 class VotedAlready(NotDone):
-    """This site's vote stands, and is another one: its own, or a no in its name by ``author``."""
+    """This site's vote is the other one: its own, or a no that ``author`` cast in its name."""
 
     def __init__(self, message: str, *, ballot: bool, author: str) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class Parties:
 
 @dataclass
 class Progress:
-    """What one call of ``decide`` has found out; none of it changes on the server."""
+    """What one call of ``decide`` has read so far; none of it changes on the server."""
 
     transaction: str
     patience: Deadline
@@ -89,20 +89,23 @@ class Progress:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What ``decide`` would decide, and whose missing vote it casts as a no with it, if any."""
+    """What ``decide`` is about to decide; it casts a no for the site ``absent``, if any."""
 
     decision: Decision
     absent: str | None = None
 
 
-class TwoPhaseCommit(Recipe):
+class TwoPhaseCommit(RetryingRecipe):
     """One site's part in the transactions below ``path``.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the znode below which the transactions stand; it belongs to this recipe alone.
-        name: the site's, one for each and the same after a restart. No slashes.
-        grace: seconds by which a call may run over its timeout.
+        path: the parent of the transactions' nodes, used by nothing else.
+        name: the site's unique name, without slashes; the same after a restart.
+        grace: seconds by which a call may exceed its timeout, to await late answers.
+
+    Raises:
+        ValueError: ``path`` is not an absolute znode path, or the name cannot be a znode's.
     """
 
     promises: ClassVar[Promises] = Promises(
@@ -117,20 +120,18 @@ class TwoPhaseCommit(Recipe):
             }
         ),
         notes=(
-            "Who does not vote within the patience of whoever decides is taken for dead, and the "
-            "transaction is aborted, however slow it only was. A site that has voted yes and "
-            "cannot reach the servers is in doubt until it can. Decided transactions stay until "
-            "``forget``."
+            "A site that does not vote within the patience of the site that decides is taken for "
+            "dead, and the transaction is aborted, even if the site is only slow. A site that has "
+            "voted yes and cannot reach the servers is in doubt until it can. The nodes of decided "
+            "transactions stay until ``forget``."
         ),
     )
 
     def __init__(self, client: KazooClient, path: str, *, name: str, grace: float = 2.0) -> None:
+        super().__init__(client, path, grace=grace)
         if not name or "/" in name:
-            raise ValueError(f"{name!r} cannot be a site's name: it has to be a node's")
-        self._client = client
-        self._path = path
+            raise ValueError(f"{name!r} cannot be a site's name: znodes are named after it")
         self._name = name
-        self._grace = grace
 
     def begin(
         self,
@@ -139,23 +140,23 @@ class TwoPhaseCommit(Recipe):
         transaction: str | None = None,
         timeout: float | None = None,
     ) -> str:
-        """Begin a transaction as its coordinator; its name.
+        """Begin a transaction as its coordinator; returns its name.
 
         Args:
-            participants: names of the sites that have to vote; the coordinator's own among them
-                if it votes.
-            transaction: the name, never used before; one is made up without it.
+            participants: names of the sites that have to vote, with the coordinator's own if it
+                votes.
+            transaction: the name, never used before; a new unique one if None.
             timeout: seconds; None is for ever.
 
         Raises:
             InDoubt: it may have begun, or may yet. Call again with the same name, or ``decide``.
-            NodeExistsError: another's transaction has that name.
+            NodeExistsError: another site's transaction has that name.
         """
         transaction = transaction or uuid.uuid4().hex
         node = self._node(transaction)
         parties = Parties(self._name, list(participants))
         data = json.dumps(asdict(parties)).encode()
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> bool | None:
                 try:
@@ -173,22 +174,22 @@ class TwoPhaseCommit(Recipe):
         return transaction
 
     def join(self, transaction: str, timeout: float | None = None) -> list[str]:
-        """Tell that this site is at work on its vote; the names of the participants.
+        """Show that this site is working on its vote; returns the names of the participants.
 
-        If it dies before it votes, others see that at once instead of after their patience.
-        Nobody has to join in order to vote.
+        If the site dies before it votes, others see that when its session ends, not only after
+        their patience. A site may vote without joining.
 
         Raises:
-            NoTransaction: there is none, as far as the server asked knows.
+            NoTransaction: there is no such transaction.
             InDoubt: no answer in time.
         """
         node = self._node(transaction)
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> list[str]:
                 here = f"{node}/{AT_WORK}{self._name}"
-                # There already: ours, of this session or of the one before. Then others may be
-                # quick to give us up, and no more.
+                # If it exists it is ours, perhaps of the session before. Then others may take this
+                # site for dead too early, which aborts the transaction and does no other harm.
                 with suppress(NodeExistsError):
                     call.read(self._client.create_async, here, ephemeral=True)
                 return self._told(call, transaction).participants
@@ -199,17 +200,17 @@ class TwoPhaseCommit(Recipe):
             return participants
 
     def vote(self, transaction: str, ballot: bool, timeout: float | None = None) -> None:
-        """Vote. After a yes the site must do what ``decide`` says, and cannot know before.
+        """Vote. After a yes the site must do what ``decide`` returns.
 
         Raises:
-            VotedAlready: another vote of this site stands: too late, somebody has aborted; or
-                it voted the other way before.
+            VotedAlready: this site's vote is the other one: it has voted so before, or another
+                site has aborted in its name.
             NoTransaction: as for ``join``.
-            InDoubt: it may have been cast, or may yet. Call again.
+            InDoubt: the vote may have been cast, or may be yet. Call again.
         """
         node = f"{self._node(transaction)}/{VOTE}{self._name}"
         mine = _ballot(ballot=ballot, author=self._name)
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> tuple[bool, str]:
                 try:
@@ -230,21 +231,21 @@ class TwoPhaseCommit(Recipe):
     def decide(
         self, transaction: str, timeout: float | None = None, *, patience: float = 5.0
     ) -> Decision | None:
-        """Learn the decision, and make it if it falls to this site. The same for everybody.
+        """Wait for the decision, or make it if it falls to this site. All sites get the same one.
 
         Args:
             transaction: its name.
             timeout: seconds to wait; None is for ever.
-            patience: seconds after which votes that are missing are taken for a no.
+            patience: seconds after which a missing vote is cast as a no.
 
         Returns:
-            The decision; None if there was none yet (with a timeout below the patience).
+            The decision; None if there was none in time (with a timeout below the patience).
 
         Raises:
             NoTransaction: as for ``join``.
-            InDoubt: the servers did not answer, and we may have decided.
+            InDoubt: the servers did not answer, and this site may have decided.
         """
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
             progress = Progress(transaction, Deadline(patience))
 
             def one() -> Decision | None:
@@ -256,12 +257,12 @@ class TwoPhaseCommit(Recipe):
             return found
 
     def transactions(self, timeout: float | None = None) -> list[str]:
-        """Names of all transactions, decided or not, that have not been forgotten.
+        """The names of all transactions, decided or not, that have not been forgotten.
 
         Raises:
             InDoubt: no answer in time.
         """
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> list[str]:
                 call.settle(f"{self._path}/{uuid.uuid4().hex}")
@@ -276,13 +277,13 @@ class TwoPhaseCommit(Recipe):
             return found
 
     def forget(self, transaction: str, timeout: float | None = None) -> None:
-        """Remove a transaction. Only once it is decided and every participant has done its part.
+        """Remove a transaction that is decided, once every participant has read the decision.
 
         Raises:
             InDoubt: no answer in time.
         """
         node = self._node(transaction)
-        with RetryingCall(self._client, timeout, self._grace) as call:
+        with self._call(timeout) as call:
 
             def one() -> bool | None:
                 try:
@@ -293,9 +294,9 @@ class TwoPhaseCommit(Recipe):
                     multi.delete(node)
                     call.commit(multi, node)
                 except NotEmptyError:
-                    return None  # somebody was late: look again
+                    return None  # a child was created meanwhile: try again
                 except NoNodeError:
-                    # A child, or all: look again, by all that has been written.
+                    # A child is gone, or the whole transaction.
                     return True if call.read(self._client.exists_async, node) is None else None
                 return True
 
@@ -304,14 +305,14 @@ class TwoPhaseCommit(Recipe):
 
     @abstractmethod
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
-        """Whether it is another site's to collect the votes; if so, leaves a watch on it."""
+        """Whether another site collects the votes; if so, sets a watch on its node."""
 
     def _create_transaction(
         self,
         call: RetryingCall,
         node: str,
         data: bytes,
-        parties: Parties,  # noqa: ARG002 - for those that make a node of each
+        parties: Parties,  # noqa: ARG002 - used by recipes with a node for each site
     ) -> None:
         multi = self._client.transaction()
         multi.create(node, data)
@@ -319,7 +320,7 @@ class TwoPhaseCommit(Recipe):
         call.commit(multi, node)
 
     def _round(self, call: RetryingCall, progress: Progress) -> Decision | None:
-        """Look how things stand, and decide if that is possible; else wait for news."""
+        """Read the votes, and decide if that is possible; else wait for an event."""
         call.session.wake.clear()
         if progress.parties is None:
             progress.parties = self._told(call, progress.transaction)
@@ -352,7 +353,7 @@ class TwoPhaseCommit(Recipe):
     def _conclude(
         self, call: RetryingCall, progress: Progress, proposal: Proposal
     ) -> Decision | None:
-        """Create the decision; None if somebody was quicker: with it, or with the missing vote."""
+        """Create the decision; None if the decision, or the missing vote, exists already."""
         node = self._node(progress.transaction)
         multi = self._client.transaction()
         if proposal.absent is not None:
@@ -368,33 +369,37 @@ class TwoPhaseCommit(Recipe):
     def _read_decision(
         self, call: RetryingCall, transaction: str, *, watch: bool = False
     ) -> Decision | None:
-        """What was decided; None if nothing was, and then the watch is left if asked for."""
+        """The decision; None if there is none, and then sets a watch if ``watch`` says so."""
         node = self._decision_node(transaction)
         if watch and call.read(self._client.exists_async, node, call.news) is None:
             return None
         return _DECISIONS.get(call.read(self._client.get_async, node)[0])
 
     def _read_vote(self, call: RetryingCall, transaction: str, site: str) -> tuple[bool, str]:
-        """A vote that is there, and whose hand it is."""
+        """A vote that exists, and the name of the site that cast it."""
         node = f"{self._node(transaction)}/{VOTE}{site}"
         return read_ballot(call.read(self._client.get_async, node)[0])
 
     def _told(self, call: RetryingCall, transaction: str) -> Parties:
-        """What the transaction's node says."""
+        """The parties, as the transaction's node says."""
         data = call.read(self._client.get_async, self._node(transaction))[0]
         return Parties(**json.loads(data))
 
     def _asked(
         self, transaction: str, call: RetryingCall, one: Callable[[], Found | None]
     ) -> Found | None:
-        """The call's rounds; raises NoTransaction if they find that there is none."""
+        """The call's rounds.
+
+        Raises:
+            NoTransaction: there is no such transaction.
+        """
         node = self._node(transaction)
 
         def checked() -> Found | None:
             try:
                 return one()
             except NoNodeError as error:
-                # Or its server is behind: a new session may see less than the one before.
+                # Or the server lags: a new session may see less than the one before.
                 call.settle(f"{node}/{uuid.uuid4().hex}")
                 if call.read(self._client.exists_async, node) is None:
                     raise NoTransaction(node) from error
@@ -410,9 +415,10 @@ class TwoPhaseCommit(Recipe):
 
 
 class PeerCommit(TwoPhaseCommit):
-    """Every participant watches all votes, and whoever sees the last one decides.
+    """Every participant watches all votes, and the first one that has read all of them decides.
 
-    One round trip less than with a collector; each vote wakes everybody: n squared messages.
+    It takes one round trip less than with a coordinator that collects the votes, but each vote
+    wakes all participants: n squared messages.
     """
 
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:  # noqa: ARG002 - the base's
@@ -420,10 +426,10 @@ class PeerCommit(TwoPhaseCommit):
 
 
 class CoordinatedCommit(TwoPhaseCommit):
-    """The coordinator collects the votes; the others watch the decision, and the coordinator.
+    """The coordinator collects the votes; the others watch the decision and the coordinator.
 
-    Each vote wakes one, the decision everybody. When the coordinator's session ends, or its
-    patience with it, a participant collects.
+    Each vote wakes one site, the decision wakes all. When the coordinator's session ends, or a
+    participant's patience is over, that participant collects the votes.
     """
 
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
@@ -434,7 +440,7 @@ class CoordinatedCommit(TwoPhaseCommit):
 
 
 def read_ballot(data: bytes) -> tuple[bool, str]:
-    """What a vote's node says: whether it is a yes, and the name of the site that cast it."""
+    """Whether a vote is a yes, and the name of the site that cast it, from its node's data."""
     told = json.loads(data)
     return told["ballot"] == "yes", told["author"]
 

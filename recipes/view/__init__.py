@@ -1,4 +1,4 @@
-"""Views: copies of what the servers hold, kept up to date."""
+"""Views: copies of znodes that are kept up to date."""
 
 from rumpus.recipes.view.follower_view import ChildrenView, DataView
 

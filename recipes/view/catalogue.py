@@ -1,4 +1,4 @@
-"""Watched views."""
+"""The catalogue of views: copies of a znode's data or children, kept up to date by watches."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,15 +9,26 @@ from rumpus.recipes.view import faulty_views
 from rumpus.recipes.view.follower_view import ChildrenView, DataView
 from rumpus.recipes.view.kazoo_views import KazooChildrenView, KazooDataView, KazooTreeView
 
-NOTIFIED_ONLY_DATA: Final = (
-    "looks again on a notification only: what changes while the connection is lost is never "
-    "told, and its watches are gone with the connection"
-)
 
-WATCH_AFTER_READ_DATA: Final = (
-    "leaves its watch after the read instead of with it: what changes in between is missed "
-    "until the next change"
-)
+def notified_only(view: type[Recipe]) -> CatalogueEntry[Recipe]:
+    """A mutant of this view that does not read again after a reconnection."""
+    return mutant(
+        variant(view, faulty_views.NotifiedOnly),
+        "reads again only when its watch fires: kazoo drops watches with the connection, and no "
+        "later change is seen",
+        {"stale-view"},
+    )
+
+
+def watch_after_read(view: type[Recipe]) -> CatalogueEntry[Recipe]:
+    """The entry of a faulty view that reads and sets its watch in two requests."""
+    return mutant(
+        view,
+        "sets its watch in a second request after the read: a change between the two is not seen "
+        "until the next change",
+        {"stale-view"},
+    )
+
 
 VIEWS: Final[Mapping[str, CatalogueEntry[Recipe]]] = {
     "data": sound(DataView),
@@ -25,22 +36,14 @@ VIEWS: Final[Mapping[str, CatalogueEntry[Recipe]]] = {
     "kazoo-data-watch": sound(KazooDataView),
     "kazoo-children-watch": sound(KazooChildrenView),
     "kazoo-tree-cache": sound(KazooTreeView),
-    "notified-only-data": mutant(
-        variant(DataView, faulty_views.NotifiedOnly), NOTIFIED_ONLY_DATA, {"stale-view"}
-    ),
-    "notified-only-children": mutant(
-        variant(ChildrenView, faulty_views.NotifiedOnly), NOTIFIED_ONLY_DATA, {"stale-view"}
-    ),
-    "watch-after-read-data": mutant(
-        faulty_views.WatchAfterReadDataView, WATCH_AFTER_READ_DATA, {"stale-view"}
-    ),
-    "watch-after-read-children": mutant(
-        faulty_views.WatchAfterReadChildrenView, WATCH_AFTER_READ_DATA, {"stale-view"}
-    ),
+    "notified-only-data": notified_only(DataView),
+    "notified-only-children": notified_only(ChildrenView),
+    "watch-after-read-data": watch_after_read(faulty_views.WatchAfterReadDataView),
+    "watch-after-read-children": watch_after_read(faulty_views.WatchAfterReadChildrenView),
     "falls-back": mutant(
         faulty_views.FallsBackDataView,
-        "shows the copy that it saved last while the connection is lost, which is older than "
-        "what it has shown already",
+        "while the connection is lost, shows a copy that it saved earlier: clients may see an "
+        "older state after a newer one",
         {"session-order"},
     ),
 }

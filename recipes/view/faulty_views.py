@@ -1,7 +1,6 @@
 """Views with one known mistake each, which the harness must find."""
 
 import threading
-from collections.abc import Callable
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, SessionExpiredError
@@ -9,11 +8,11 @@ from kazoo.protocol.states import EventType, WatchedEvent
 
 from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.follower import Follower
-from rumpus.recipes.requests.session import Session, Unanswered
+from rumpus.recipes.requests.session import Session, Unanswered, Watcher
 from rumpus.recipes.view.follower_view import Children, ChildrenView, Data, DataView
 
 SAVED_EACH = 5
-"""After so many looks a copy is saved."""
+"""``FallsBackDataView`` saves a copy after this many reads."""
 
 
 class NotifiedOnly(Follower):
@@ -25,7 +24,7 @@ class NotifiedOnly(Follower):
         self._notified.clear()
         super()._look(session, deadline)  # type: ignore[safe-super]
 
-    def _news(self, session: Session) -> Callable[[WatchedEvent], None]:
+    def _news(self, session: Session) -> Watcher:
         del session
 
         def news(event: WatchedEvent) -> None:

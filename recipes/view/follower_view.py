@@ -1,7 +1,7 @@
-"""Views: a client's copy of what a node holds, kept up to date; see ``requests.follower``.
+"""Views: a client's copy of a node, kept up to date; see ``requests.follower``.
 
-A view lags, as every read of ZooKeeper may, but it never goes back, and once the client has a
-connection it catches up with the servers. Whoever must know what is true *now* cannot use one.
+A view lags, as every read of ZooKeeper may, but it never goes back to an older state, and while the
+client is connected it catches up with the servers. It does not show what is true *now*.
 """
 
 import threading
@@ -23,13 +23,13 @@ VIEW_PROMISES = Promises(
     prevents=frozenset({"stale-view", "session-order"}),
     notes=(
         "A view lags behind the servers, without a bound while the connection is lost, and may "
-        "skip states that were soon replaced: it becomes what the servers hold."
+        "skip states that were soon replaced. In the end it shows what the servers hold."
     ),
 )
 
 
 class Data(NamedTuple):
-    """What a node holds. ``zxid`` is that of its last change (mzxid)."""
+    """A node's data and version. ``zxid`` is that of its last change (mzxid)."""
 
     data: bytes
     zxid: int
@@ -44,11 +44,11 @@ class Children(NamedTuple):
 
 
 class View(Follower, Recipe, Generic[Value]):
-    """A copy of what is at ``path``, kept up to date between ``open`` and ``close``.
+    """A copy of the node ``path``, kept up to date between ``open`` and ``close``.
 
     Args:
         client: a started client with kazoo's threading handler.
-        path: the node that is followed; it may be missing, and come and go.
+        path: the node to follow; it may be missing, created and deleted.
     """
 
     promises: ClassVar[Promises] = VIEW_PROMISES
@@ -62,13 +62,13 @@ class View(Follower, Recipe, Generic[Value]):
 
     @property
     def value(self) -> Value | None:
-        """What the last read found; None: there was no node, or nothing has been read yet."""
+        """What the last read found; None if the node was missing, or before the first read."""
         return self._value
 
     def wait_until(
         self, condition: Callable[[Value | None], bool], timeout: float | None = None
     ) -> bool:
-        """Wait until the view meets a condition; False if it has not after ``timeout`` seconds."""
+        """Wait until the view meets a condition; False if it timed out (seconds)."""
         with self._change:
             return self._change.wait_for(lambda: condition(self._value), timeout)
 

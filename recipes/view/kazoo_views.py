@@ -1,7 +1,8 @@
 """kazoo's DataWatch, ChildrenWatch and TreeCache behind the interface of the views here.
 
-Thin: each is made when the view is opened and keeps what it is told. Making one asks the servers
-at once and blocks until they answer; that is kazoo's doing, so it happens on a thread.
+Thin adapters: each creates kazoo's object when it is opened, and keeps what kazoo reports. kazoo
+asks the servers when its object is created and blocks until they answer, so this is done on a
+thread.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from rumpus.recipes.view.follower_view import VIEW_PROMISES, Children, Data
 
 PROMISES = Promises(
     prevents=VIEW_PROMISES.prevents,
-    notes="As documented: called each time it changes, over lost connections and sessions.",
+    notes="As documented: called after each change, over lost connections and sessions.",
 )
 
 
@@ -33,16 +34,16 @@ class _KazooView(Recipe):
         self._closed = False
 
     def open(self) -> None:
-        """Make the watch."""
+        """Create the watch."""
         self._client.handler.spawn(self._watch_class, self._client, self._path, self._told)
 
     def close(self) -> None:
-        """End it at its next call."""
+        """End the watch at its next call."""
         self._closed = True
 
     @property
     def connected(self) -> bool:
-        """Whether news can come."""
+        """Whether the client is connected, so that events can come."""
         return bool(self._client.connected)
 
 
@@ -59,7 +60,7 @@ class KazooDataView(_KazooView):
 
 
 class KazooChildrenView(_KazooView):
-    """``kazoo.recipe.watchers.ChildrenWatch``; the node must be there before."""
+    """``kazoo.recipe.watchers.ChildrenWatch``; the node must exist before."""
 
     follows: ClassVar[Literal["children"]] = "children"
     _watch_class = ChildrenWatch
@@ -71,7 +72,7 @@ class KazooChildrenView(_KazooView):
 
 
 class KazooTreeView(_KazooView):
-    """``kazoo.recipe.cache.TreeCache``: a folder, the names in it and their data."""
+    """``kazoo.recipe.cache.TreeCache``: the names and data of a node's children."""
 
     follows: ClassVar[Literal["tree"]] = "tree"
 
@@ -84,12 +85,12 @@ class KazooTreeView(_KazooView):
         self._client.handler.spawn(self._cache.start)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the cache."""
         self._client.handler.spawn(self._cache.close)
 
     @property
     def value(self) -> dict[str, Data] | None:
-        """Name -> data, of the nodes in the folder."""
+        """Name -> data of each child; None if the node is missing."""
         names = self._cache.get_children(self._path)
         if names is None:
             return None

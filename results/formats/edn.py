@@ -31,7 +31,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from rumpus.checker.deciders.operation_table import MAX_BITS, MAX_DEPTH, freeze
+from rumpus.checker.deciders.values import MAX_BITS, MAX_DEPTH, freeze
 
 MAX_FORM = 16 * 1024 * 1024
 """Longest form (EDN's word for a value, here a record) that is read, in characters."""

@@ -1,8 +1,8 @@
-"""Export of histories for Jepsen's and Knossos's checkers, and for Porcupine's.
+"""Export of histories: as EDN for Jepsen and Knossos, as key-value logs for Porcupine.
 
 Jepsen and Knossos take the order of the file for the order in time. So records are written in
-order of time, and of records with the same time calls come before returns. Else operations that
-are concurrent here would become ordered there, and a correct history could be rejected.
+order of time, and of records with the same time calls come before returns. Otherwise operations
+that are concurrent here would become ordered there, and a correct history could be rejected.
 """
 
 import math
@@ -28,10 +28,13 @@ class NotExportable(ValueError):  # noqa: N818 - says what the history is
 def edn_history(history: History) -> Iterator[str]:
     """A history as one vector of maps, one map a line.
 
-    `results.formats.edn_history` and `checker.deciders.table_builder` read the same operations from
-    it. Records of other processes than clients get the type ``:info``, as those of Jepsen's nemesis
-    have. A ``fail`` without an error means here that the server answered "no", which Jepsen cannot
-    express: ``:refused true`` keeps it.
+    `results.formats.edn_history` reads the same operations back from it. Records of other
+    processes than clients get the type ``:info``, as those of Jepsen's nemesis have. A ``fail``
+    without an error means here that the server answered "no", a lost compare-and-set for example.
+    Jepsen has no such type: ``:refused true`` says it.
+
+    Raises:
+        NotExportable: a value has no form in EDN; the message names it.
     """
     before = "["
     for op in in_order(history):

@@ -6,14 +6,17 @@ from rich.text import Text
 
 from rumpus.commands.check_model import refuse_without_model
 from rumpus.consoles import notices, print_json
+from rumpus.project_names import names_here
 from rumpus.results.formats.history_formats import detect_format
 from rumpus.results.reports.terminal import print_verdict
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, open_run
 from rumpus.runs.judging import collector_at_rest
-from rumpus.runs.lone_history import ANY, judge_history
+from rumpus.runs.lone_history import ANY, judge_history, trusted_workload
 from rumpus.runs.run_report import report
 from rumpus.usage_error import UsageError
+from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.registry import WORKLOADS
 
 
 def check_command(arguments: argparse.Namespace) -> int:
@@ -29,16 +32,13 @@ def check_command(arguments: argparse.Namespace) -> int:
     console = notices()
     run = open_run(arguments.path)
     if not run.bare:
-        for option in ("workload", "recipe"):
-            if getattr(arguments, option) is not None:
-                raise UsageError(
-                    f"--{option}: {run.record} says what was run; check the history alone, by "
-                    "another name than history.jsonl, to judge it as something else"
-                )
-        return report(run, console, as_json=arguments.json)
+        return report(run, console, as_json=arguments.json, workload=_own_workload(run, arguments))
     _refuse_strangers(run, arguments.format)
     with collector_at_rest():
-        record, history, verdict = judge_history(run, arguments.workload, arguments.recipe)
+        names = names_here()
+        names.find_modules()
+        own = None if arguments.workload is None else names.workload(arguments.workload)
+        record, history, verdict = judge_history(run, own, arguments.recipe)
         results = results_document(run.history, record, history, verdict)
     of_whom = "any of its recipes" if record.recipe == ANY else f"its recipe {record.recipe}"
     console.print(
@@ -52,6 +52,26 @@ def check_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(results.to_json())
     return verdict.exit_code
+
+
+def _own_workload(run: RunDirectory, arguments: argparse.Namespace) -> Workload | None:
+    """The workload of another repository that made a run; None if it is one of rumpus.
+
+    Its code is imported only if the user names it, by ``--workload`` or in the project's file.
+    """
+    said = run.read_record().workload
+    names = names_here()
+    names.find_modules()
+    named = None if arguments.workload is None else names.workload(arguments.workload)
+    if arguments.recipe is not None or named not in (None, said) or named in WORKLOADS:
+        option = "recipe" if arguments.recipe is not None else "workload"
+        raise UsageError(
+            f"--{option}: {run.record} says what was run; check the history alone, by "
+            "another name than history.jsonl, to judge it as something else"
+        )
+    if named is None and said in {each.reference for each in names.of_kind("workloads").values()}:
+        named = said
+    return None if named is None else trusted_workload(named)
 
 
 def _refuse_strangers(run: RunDirectory, name: str) -> None:

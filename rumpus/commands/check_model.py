@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from rumpus.checker.deciders.decide import count_answered, decide
-from rumpus.checker.deciders.decision import Budget, Decision
-from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
-from rumpus.commands.model_choice import chosen_model, fitting_models, initial_value
+from rumpus.checker.deciders.decision import Decision
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.consoles import Lines, answers, notices, print_json, shown
+from rumpus.history_check import BUDGET, decided
+from rumpus.model_choice import chosen_model, initial_value, which_model
 from rumpus.results.atomic_file import write_atomically
 from rumpus.results.decision_document import DecisionDocument, decision_document
 from rumpus.results.escapes import escaped_lines
@@ -23,9 +24,6 @@ from rumpus.results.pictures.witness_text import witness_text
 from rumpus.results.run_directory import open_run
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
-
-BUDGET = 60.0
-"""Seconds that a search may take by default."""
 
 _WIDEST = 100  # columns of a drawing
 _STYLES = {True: "green", False: "red", "unknown": "yellow"}
@@ -50,14 +48,9 @@ def check_model(arguments: argparse.Namespace) -> int:
     gc.freeze()
     read = time.monotonic()
     try:
-        decision = decide(entry, table, initial, Budget(seconds=arguments.budget or BUDGET))
+        decision = decided(entry, table, initial, arguments.budget or BUDGET)
     except WrongOperations as error:
         raise UnreadableRun(path, f"not decided ({error})", which_model(table)) from error
-    if decision.valid is True and not count_answered(entry, table):
-        decision.valid = "unknown"
-        decision.unknown.append(
-            f"no operation of {entry.name} was answered, so nothing could contradict it"
-        )
     document = decision_document(
         shown(path),
         name,
@@ -122,18 +115,6 @@ def refuse_without_model(path: Path, name: str) -> None:
     """
     remedy = which_model(read_table(path, name))
     raise UsageError(f"{path}: a history in the format {name} is judged by a model; {remedy}")
-
-
-def which_model(table: OperationTable) -> str:
-    """The models that know all of a history's operations, in words."""
-    fitting = fitting_models(table.functions)
-    functions = ", ".join(sorted(table.functions))
-    if not fitting:
-        return (
-            f"no model of ours knows all of its operations ({functions}): "
-            "write one (docs/models.md) and name it with --model package.module:Class"
-        )
-    return f"for its operations ({functions}) there are --model {', '.join(fitting)}"
 
 
 def _print(console: Console, document: DecisionDocument) -> None:

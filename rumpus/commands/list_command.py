@@ -1,6 +1,7 @@
 """``rumpus list``: workloads, recipes with their promises, faults and where they work, models."""
 
 import argparse
+import inspect
 from typing import Any
 
 import msgspec
@@ -16,19 +17,30 @@ from rumpus.harness.docker.ensemble import DockerEnsemble
 from rumpus.harness.ensemble import Availability, EnvironmentRefusal
 from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.waiting import sleeper
-from rumpus.nemesis.registry import FAULTS, probe
+from rumpus.model_choice import model_class
+from rumpus.nemesis.entry import PlanError
+from rumpus.nemesis.registry import FAULTS, probe, register
+from rumpus.project_names import Named, Names, load, names_here
+from rumpus.runs.performing import find_in_working_directory
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
-from rumpus.workloads.registry import WORKLOADS
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.own_recipe import NotFound
+from rumpus.workloads.registry import WORKLOADS, find_workload
 
 _YES, _NO = "[green]yes[/]", "[red]no [/]"
 
 
 def list_command(arguments: argparse.Namespace) -> int:
-    """Print what there is; the exit code."""
-    document = catalogue()
+    """Print what there is; the exit code.
+
+    Raises:
+        UsageError: the project's file has an unknown key or a wrong value.
+    """
+    names = names_here()
+    document = catalogue() | {"own": own_names(names), "warnings": list(names.warnings)}
     if arguments.json:
         print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
         return 0
@@ -94,6 +106,46 @@ def catalogue() -> dict[str, Any]:
     }
 
 
+def own_names(names: Names) -> list[dict[str, Any]]:
+    """What the project and libraries name. One that cannot be used has a ``problem``."""
+    find_in_working_directory()
+    names.find_modules()
+    found = []
+    for each in names.named:
+        summary, problem = "", ""
+        try:
+            summary = _summary(names, each)
+        except (UsageError, NotFound, PlanError, ValueError) as error:
+            problem = str(error)
+        found.append(
+            {
+                "kind": each.kind,
+                "name": each.name,
+                "reference": each.reference,
+                "source": each.source,
+                "workload": each.workload or None,
+                "summary": summary,
+                "problem": problem or None,
+            }
+        )
+    return found
+
+
+def _summary(names: Names, named: Named) -> str:
+    """What something is, in a line; for a recipe, what it promises."""
+    found = load(named)
+    if named.kind == "workloads":
+        return find_workload(named.reference).summary
+    if named.kind == "faults":
+        return str(register(found, named.reference).summary)
+    if named.kind == "models":
+        model_class(found, named.reference)
+        return (inspect.getdoc(found) or "").partition("\n")[0]
+    workload = find_workload(names.workload(named.workload))
+    recipe = workload.recipe_of(named.reference, named.promises)
+    return f"prevents {', '.join(sorted(recipe.promises.prevents))}"
+
+
 def docker_faults() -> dict[str, Availability]:
     """Which faults can be injected with Docker here; without an engine, none and why."""
     ensemble = DockerEnsemble("probe")
@@ -150,3 +202,18 @@ def _print(document: dict[str, Any], console: Console) -> None:
     say("[bold]models[/], for rumpus check --model", 0)
     for name in document["models"]:
         say(f"{name}: {escape(MODELS[name].summary)}", 2)
+    if document["own"]:
+        say("[bold]not of rumpus[/]: names of this project and of libraries", 0)
+    for own in document["own"]:
+        of_what = f" of {own['workload']}" if own["workload"] else ""
+        say(
+            f"{own['kind'][:-1]} [bold]{escape(own['name'])}[/]{escape(of_what)}: "
+            f"{escape(own['reference'])} ({escape(own['source'])})",
+            2,
+        )
+        if own["problem"]:
+            say(f"[red]cannot be used: {escape(own['problem'])}[/]", 6)
+        else:
+            say(escape(own["summary"]), 6)
+    for warning in document["warnings"]:
+        say(f"[yellow]warning: {escape(warning)}[/]", 0)

@@ -7,7 +7,7 @@ as a broken promise: one anomaly that is found proves nothing about the checks f
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count
@@ -137,19 +137,14 @@ def hunt(
         first_seed: the first seed; the others count up from it.
         clock: seconds, monotonic.
     """
-    began = clock()
     found = Hunt(mutant)
-    for seed, kinds in _tries(first_seed):
-        going = found.note(perform(mutant, seed, kinds), seed, kinds)
-        found.seconds = clock() - began
-        if not going:
-            return found
+    for _ in _runs(found, perform, _tries(first_seed), clock):
         if not found.unseen:
             found.outcome = "caught"
-            return found
+            break
         if found.seconds >= budget:
-            return found
-    raise AssertionError("seeds do not end")
+            break
+    return found
 
 
 def survey(
@@ -161,16 +156,26 @@ def survey(
     clock: Callable[[], float] = time.monotonic,
 ) -> Hunt:
     """Perform runs of a mutant under the default faults, one for each of a number of seeds."""
-    began = clock()
     found = Hunt(mutant)
-    for seed in range(first_seed, first_seed + seeds):
-        going = found.note(perform(mutant, seed, KINDS[0]), seed, KINDS[0])
-        found.seconds = clock() - began
-        if not going:
-            return found
-    if not found.unseen:
+    tries = ((seed, KINDS[0]) for seed in range(first_seed, first_seed + seeds))
+    for _ in _runs(found, perform, tries, clock):
+        pass
+    if found.outcome != "failed" and not found.unseen:
         found.outcome = "caught" if found.caught >= WANTED_SHARE * seeds else "weak"
     return found
+
+
+def _runs(
+    found: Hunt, perform: Perform, tries: Iterable[tuple[int, str]], clock: Callable[[], float]
+) -> Iterator[None]:
+    """Perform runs with these seeds and faults, up to one that fails; yields after each other."""
+    began = clock()
+    for seed, kinds in tries:
+        going = found.note(perform(found.mutant, seed, kinds), seed, kinds)
+        found.seconds = clock() - began
+        if not going:
+            return
+        yield
 
 
 def _tries(first_seed: int) -> Iterator[tuple[int, str]]:

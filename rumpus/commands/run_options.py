@@ -1,22 +1,37 @@
 """The options of ``rumpus run``."""
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 
 from rumpus.argument_types import add_count, add_json, add_runs, add_seconds, name
-from rumpus.commands.run_command import TICK_MS
-from rumpus.nemesis.registry import EVERYWHERE, FAULTS, SIMULATED, SOUND
+from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.runs.ensemble_choice import ENSEMBLES
+from rumpus.runs.performing import TICK_MS, RunSettings
 from rumpus.simulation.kernel.preemption import MODES
+from rumpus.workloads.own.promise_names import NAMES
 from rumpus.workloads.registry import WORKLOADS
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add all options of ``rumpus run``."""
-    run.add_argument("workload", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)}")
+    run.add_argument(
+        "workload",
+        metavar="WORKLOAD",
+        help=f"{', '.join(WORKLOADS)}; or package.module:Class, a workload of your own",
+    )
     run.add_argument(
         "--recipe",
-        help="recipe to put under load, see `rumpus list` (default: the workload's first)",
+        help="recipe to put under load, see `rumpus list`; or package.module:Name, a class or "
+        "function of your own that makes one from a kazoo client and a path (default: the "
+        "workload's first)",
+    )
+    run.add_argument(
+        "--promise",
+        type=_names,
+        metavar="NAMES",
+        help=f"what your own recipe promises besides what its family usually does: "
+        f"{', '.join(NAMES)}, or names of anomalies that never happen, separated by commas",
     )
     run.add_argument(
         "--ensemble",
@@ -32,9 +47,17 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         "--nemesis",
         type=_kinds,
         metavar="KINDS",
-        help="kinds of fault, separated by commas, or none, or all; see `rumpus list` "
+        help="kinds of fault, separated by commas, or none, or all; see `rumpus list`; or "
+        "package.module:Class for one of your own "
         f"(default: {', '.join(EVERYWHERE)}; on simulated servers also "
         f"{', '.join(k for k in SIMULATED if k not in EVERYWHERE)})",
+    )
+    run.add_argument(
+        "--fault",
+        type=_names,
+        metavar="NAMES",
+        help="kinds of fault of your own that take part besides those of --nemesis: "
+        "package.module:Class, or names of your pyproject.toml, separated by commas",
     )
     add_seconds(
         run,
@@ -67,6 +90,13 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--image", type=name, help="Docker image of the servers (default: one that rumpus builds)"
     )
+    run.add_argument(
+        "--kazoo",
+        type=name,
+        metavar="VERSION|PATH",
+        help="kazoo that the clients run with: a version, which pip installs once into a cache, or "
+        "a directory: a checkout, or one with the package kazoo in it (default: the installed one)",
+    )
     add_runs(run)
     run.add_argument(
         "--fencing",
@@ -98,7 +128,26 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         within=(0, 30),
     )
     run.add_argument("--strict", action="store_true", help="hazards make the run a violation, too")
+    run.add_argument(
+        "--private",
+        type=_names,
+        metavar="PACKAGES",
+        help="packages of which each simulated client gets its own copy, besides those that are "
+        "found to use time, threads, sockets or random numbers",
+    )
+    run.add_argument(
+        "--shared",
+        type=_names,
+        metavar="PACKAGES",
+        help="packages that all simulated clients share, whatever is found",
+    )
     add_json(run)
+    # What is not given is None: the project's defaults come before those of ``RunSettings``.
+    run.set_defaults(**dict.fromkeys((field.name for field in fields(RunSettings)), None))
+
+
+def _names(text: str) -> list[str]:
+    return [name for each in text.split(",") if (name := each.strip())]
 
 
 def _kinds(text: str) -> list[str]:
@@ -107,10 +156,7 @@ def _kinds(text: str) -> list[str]:
         return []
     if kinds == ["all"]:
         return list(SOUND)
-    there = f"there are {', '.join(FAULTS)}; or none or all, by itself"
     if kinds == [""]:
+        there = f"there are {', '.join(BUILT_IN)}; or none or all, by itself"
         raise argparse.ArgumentTypeError(f"it is empty; {there}")
-    unknown = [kind for kind in kinds if kind not in FAULTS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"unknown fault {', '.join(map(repr, unknown))}; {there}")
-    return [kind for kind in FAULTS if kind in kinds]
+    return kinds

@@ -10,8 +10,9 @@ from typing import Annotated
 import msgspec
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.deciders.operation_table import WrongOperations
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.every_run.coherence import Contradictions, contradictions
+from rumpus.checker.every_run.exercise import Effect
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.measures import measure
 from rumpus.checker.servers.node_files import MOST_LOGGED, NodeFiles, read_node_directory
@@ -25,10 +26,12 @@ from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
 from rumpus.results.untrusted_file import read_regular
+from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation_values import check_operations
 from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_recipe import is_reference
 from rumpus.workloads.registry import WORKLOADS
 
 MOST_TOLD = 5
@@ -54,11 +57,18 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
+def judge_run(
+    run: RunDirectory, workload: Workload | None = None
+) -> tuple[RunRecord, History, Verdict]:
     """Judge a run from its directory.
 
+    Args:
+        run: the directory.
+        workload: what made the run, if it is a class of another repository. Code that only the
+            files of a run name is never imported: they may be a stranger's.
+
     Raises:
-        UnreadableRun: something is missing or malformed.
+        UnreadableRun: something is missing or malformed, or the run is one of another workload.
     """
     changed = run.changes()
     record = run.read_record()
@@ -66,13 +76,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
     # before the history: the memory that this takes, beside the result, is free again by then.
     truth, unread = server_truth(run, record.nodes) if changed == [] else (None, [])
     history = run.read_history()
-    workload = WORKLOADS.get(record.workload)
-    if workload is None:
-        raise UnreadableRun(
-            run.record,
-            f"its workload {record.workload!r} is unknown here",
-            f"known are {', '.join(WORKLOADS)}",
-        )
+    workload = _workload_of(run, record, workload)
     said = first_record(history)
     if said is not None and (said.workload, said.recipe) != (record.workload, record.recipe):
         raise UnreadableRun(
@@ -96,6 +100,7 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             clock=None if found.clock else clock,
             line=record.line,
             kinds=record.nemesis,
+            effects=_own_effects(run, record),
             directed=bool(record.options.get("directed")),
             strict=record.strict and not damaged,
             path=workload.path,
@@ -114,10 +119,41 @@ def judge_run(run: RunDirectory) -> tuple[RunRecord, History, Verdict]:
             said_of_logs = truth.reasons + truth.notes
             verdict.reasons += [f"the servers' logs: {what}" for what in said_of_logs[:MOST_TOLD]]
             if more := said_of_logs[MOST_TOLD:]:
-                verdict.reasons.append(f"the servers' logs: and {len(more)} things more")
+                verdict.reasons.append(f"the servers' logs: and {len(more)} more")
     if record.interrupted:
         weigh_interruption(verdict)
     return record, history, verdict
+
+
+def _workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) -> Workload:
+    """The workload that made a run: one of rumpus, or the given one."""
+    if given is not None:
+        return given
+    if record.workload in WORKLOADS:
+        return WORKLOADS[record.workload]
+    if is_reference(record.workload):
+        raise UnreadableRun(
+            run.record,
+            f"its workload is {record.workload}, code of another repository, which is not "
+            "imported just because a file names it",
+            f"if you trust that code, give --workload {record.workload}",
+        )
+    raise UnreadableRun(
+        run.record,
+        f"its workload {record.workload!r} is unknown here",
+        f"there are {', '.join(WORKLOADS)}",
+    )
+
+
+def _own_effects(run: RunDirectory, record: RunRecord) -> set[Effect]:
+    """What the faults of other repositories that a run had must have caused."""
+    try:
+        told = msgspec.convert(record.options.get("own_faults", {}), dict[str, Effect | None])
+    except msgspec.ValidationError as error:
+        raise UnreadableRun(
+            run.record, f"no effects of its own faults ({error})", "restore what the run wrote"
+        ) from error
+    return {effect for effect in told.values() if effect is not None}
 
 
 def held_to(
@@ -139,12 +175,12 @@ def held_to(
     here, told = kind.promises.prevents, promises.prevents
     words = [
         *(f"{name} is missing" for name in sorted(here - told)),
-        *(f"{name} is one more" for name in sorted(told - here)),
+        *(f"{name} is added" for name in sorted(told - here)),
     ]
     what = (
         f"the run names others than {workload.name} / {recipe} makes in rumpus {__version__} "
-        f"({', '.join(words) or 'not what it prevents, the rest'}): check it with the rumpus that "
-        "it was made by"
+        f"({', '.join(words) or 'the same anomalies, but other further promises'}): check it "
+        "with the rumpus that made it"
     )
     both = replace(promises, prevents=here & told)
     return both, [CheckResult(name="promises", unknown=[what])]
@@ -184,7 +220,7 @@ def questions_of_end(history: History) -> list[CheckResult]:
     """The undecided check for a history that breaks off; none if it does not."""
     if not history.truncated:
         return []
-    what = "it has no end, so nobody can tell what came after its last record"
+    what = "it has no end, so it is unknown what came after its last record"
     return [CheckResult(name="history", unknown=[what])]
 
 
@@ -210,7 +246,7 @@ def _of_evidence(
 
 def _few(words: list[str]) -> str:
     more = words[MOST_TOLD:]
-    rest = [f"and {len(more)} things more"] if more else []
+    rest = [f"and {len(more)} more"] if more else []
     return ", ".join([*words[:MOST_TOLD], *rest])
 
 
@@ -221,7 +257,7 @@ def judge_evidence(
     evidence: Evidence,
     questions: Sequence[CheckResult] = (),
 ) -> Verdict:
-    """Have a workload judge the evidence, and add what this leaves undecided.
+    """Have a workload judge the evidence, and add what remains undecided.
 
     Args:
         path: the history's file, for errors.
@@ -242,11 +278,17 @@ def judge_evidence(
         verdict = workload.judge(evidence)
     except WrongOperations as error:  # each value is right, but they do not fit together
         raise _foreign(path, workload, error) from error
+    except Exception as error:
+        if workload.build in {each.build for each in WORKLOADS.values()}:
+            raise
+        raise UsageError(
+            f"{workload.build}: its checks fail ({type(error).__name__}: {error}); -v shows where"
+        ) from error
     promised = evidence.promises.prevents
     open_questions = []
     untold = sorted(promised & TOLD_BY_LOGS)
     if untold and (evidence.truth is None or evidence.clock is None):
-        what = f"without these nobody can rule out {', '.join(untold)}"
+        what = f"these are needed to rule out {', '.join(untold)}"
         open_questions.append(CheckResult(name="the servers' logs", unknown=[what]))
     if final_phase(evidence.history) is None:
         asked = Requirement("final phase, to ask who can proceed", 1, 0)

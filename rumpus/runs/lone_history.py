@@ -14,11 +14,13 @@ from rumpus.results.first_record import MOST_CLIENTS, FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import held_to, judge_evidence, questions_of_end
+from rumpus.runs.performing import find_in_working_directory
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import Workload
-from rumpus.workloads.registry import WORKLOADS, fitting_workloads
+from rumpus.workloads.own.own_recipe import NotFound, is_reference
+from rumpus.workloads.registry import WORKLOADS, find_workload, fitting_workloads
 
 ANY = "any"
 """Stands in place of a recipe's name where all recipes' promises of a workload are checked."""
@@ -48,7 +50,7 @@ def judge_history(
     history = run.read_history()
     test = _test(run, history, workload, recipe)
     history = History(history, clients=test.clients, truncated=history.truncated)
-    family = WORKLOADS[test.workload]
+    family = WORKLOADS.get(test.workload) or trusted_workload(test.workload)
     promises, differing = held_to(family, test.recipe, test.promises)
     evidence = Evidence(
         history=history,
@@ -78,7 +80,7 @@ def _test(
             )
         family = _family(run.history, history, workload)
         return FirstRecord(
-            workload=family.name,
+            workload=workload or family.name,
             recipe=recipe or ANY,
             promises=_promises(family, recipe),
             clients=history.clients,
@@ -93,7 +95,13 @@ def _test(
                 f"--{option} {asked}: {run.history} says in its first record that its {option} is "
                 f"{said}; leave --{option} out"
             )
-    if test.workload not in WORKLOADS:
+    if is_reference(test.workload) and workload is None:
+        raise UsageError(
+            f"{run.history}: its workload is {test.workload}, code of another repository, which "
+            "is not imported just because a file names it; if you trust that code, give "
+            f"--workload {test.workload}"
+        )
+    if test.workload not in WORKLOADS and not is_reference(test.workload):
         raise UsageError(
             f"{run.history}: its workload {test.workload!r} is unknown here; known are "
             f"{', '.join(WORKLOADS)}"
@@ -101,14 +109,23 @@ def _test(
     return test
 
 
+def trusted_workload(name: str) -> Workload:
+    """The workload of this name or reference, whose code the user trusts: it is imported.
+
+    Raises:
+        UsageError: there is none.
+    """
+    find_in_working_directory()
+    try:
+        return find_workload(name)
+    except NotFound as error:
+        raise UsageError(f"--workload: {error}") from error
+
+
 def _family(path: Path, history: History, named: str | None) -> Workload:
     """The workload of a history that does not name it."""
     if named is not None:
-        if named not in WORKLOADS:
-            raise UsageError(
-                f"--workload: unknown workload {named!r}; there are {', '.join(WORKLOADS)}"
-            )
-        return WORKLOADS[named]
+        return trusted_workload(named)
     fitting = fitting_workloads(history)
     if len(fitting) == 1:
         return WORKLOADS[fitting[0]]
@@ -136,7 +153,11 @@ def _promises(family: Workload, recipe: str | None) -> Promises:
                 f"{', '.join(family.recipes)}"
             )
         return family.recipes[recipe].promises
-    made = [each.recipe.promises for each in family.catalogue.values() if not each.faulty]
+    made = [
+        kind.promises
+        for name, kind in family.recipes.items()
+        if not getattr(family.catalogue[name], "faulty", False)
+    ]
     return Promises(
         prevents=frozenset().union(*(promises.prevents for promises in made)),
         wakeups=min((p.wakeups for p in made if p.wakeups is not None), default=None),

@@ -11,6 +11,7 @@ from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import StoreError
 from rumpus.runs.judging import collector_at_rest, judge_run, weigh_interruption
+from rumpus.workloads.framework.workload import Workload
 
 
 def report(
@@ -18,6 +19,7 @@ def report(
     console: Console,
     *,
     as_json: bool,
+    workload: Workload | None = None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> int:
     """Judge a run from disk, write its results and print them; the exit code.
@@ -28,6 +30,7 @@ def report(
         directory: the run.
         console: where the verdict is printed for people.
         as_json: whether the results go to standard output, too.
+        workload: what made the run, if it is a class of another repository.
         interrupted: whether the run has been interrupted by now.
 
     Raises:
@@ -35,13 +38,17 @@ def report(
         StoreError: the results cannot be written; the verdict has been printed.
     """
     with collector_at_rest():
-        return _report(directory, console, as_json=as_json, interrupted=interrupted)
+        return _report(directory, console, as_json, workload, interrupted)
 
 
 def _report(
-    directory: RunDirectory, console: Console, *, as_json: bool, interrupted: Callable[[], bool]
+    directory: RunDirectory,
+    console: Console,
+    as_json: bool,
+    workload: Workload | None,
+    interrupted: Callable[[], bool],
 ) -> int:
-    record, history, verdict = judge_run(directory)
+    record, history, verdict = judge_run(directory, workload)
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)

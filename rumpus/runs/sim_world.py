@@ -1,18 +1,21 @@
 """Runs in a simulated world: everything in this process, on virtual time, from one seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from rumpus.harness.simulated.run import perform_simulated
+from rumpus.harness.simulated.ensemble import OFFERED
+from rumpus.harness.simulated.run import SimulatedRun, perform_simulated
 from rumpus.nemesis.plan import FaultPlan
-from rumpus.nemesis.registry import SOUND
+from rumpus.nemesis.registry import are_sound, availability, refuse
 from rumpus.results.record import ClockAnchor
 from rumpus.runs.world import RunOrder
 from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.simulation.kernel.preemption import Mode
 from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.loader.refusals import CannotSimulate
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.usage_error import UsageError
 
 SPREAD_S = 50_000_000
 """All runs begin within this many seconds after the simulation's ``EPOCH``."""
@@ -29,6 +32,8 @@ class SimWorld:
             recognized.
         preemption: when clients' threads may be preempted.
         mutant: a mistake that the servers have, if any.
+        private: packages of which each client has its own copy, besides those that are found.
+        shared: packages that all clients share, whatever is found.
         say: called with a line for every step.
     """
 
@@ -43,6 +48,8 @@ class SimWorld:
         run: tuple[str, str, int],
         preemption: Mode,
         mutant: ServerMutant | None = None,
+        private: Sequence[str] = (),
+        shared: Sequence[str] = (),
         say: Callable[[str], None],
     ) -> None:
         self.options: dict[str, Any] = {"preemption": preemption}
@@ -53,19 +60,34 @@ class SimWorld:
         self._epoch = EPOCH + Random(" ".join(map(str, run))).randrange(SPREAD_S) * SECOND
         self._preemption: Mode = preemption
         self._mutant = mutant
+        self._private, self._shared = private, shared
         self._say = say
 
     def prepare(self, plan: FaultPlan) -> None:
-        """Do nothing: a simulation needs no preparation, and every fault works in it."""
+        """Refuse faults of other repositories that need what only real servers have."""
+        refuse(plan.kinds, availability(OFFERED, self.kind))
 
     def begin(self) -> ClockAnchor:
         """What the run's clock and the wall clock show at the beginning of the simulation."""
         return ClockAnchor(monotonic=0, wall=self._epoch)
 
     def perform(self, order: RunOrder) -> None:
-        """Perform a run from start to end."""
+        """Perform a run from start to end.
+
+        Raises:
+            UsageError: the recipe's program does what cannot be simulated.
+        """
+        try:
+            simulated = self._perform(order)
+        except CannotSimulate as error:
+            raise UsageError(str(error)) from error
+        order.note_clocks()
+        order.record.digest = simulated.digest
+        order.record.virtual_seconds = round(simulated.virtual_seconds, 6)
+
+    def _perform(self, order: RunOrder) -> SimulatedRun:
         with order.directory.history_writer() as sink:
-            simulated = perform_simulated(
+            return perform_simulated(
                 order.run,
                 seed=order.seed,
                 nodes=self._nodes,
@@ -75,13 +97,12 @@ class SimWorld:
                 node_files=order.directory.nodes,
                 epoch=self._epoch,
                 tick_ms=self._tick_ms,
-                check_invariants=set(order.plan.kinds) <= set(SOUND),
+                check_invariants=are_sound(order.plan.kinds),
                 preemption=self._preemption,
                 mutant=self._mutant,
+                private=self._private,
+                shared=self._shared,
                 status=order.status,
                 step=self._say,
                 stop_requested=order.stop_requested,
             )
-        order.note_clocks()
-        order.record.digest = simulated.digest
-        order.record.virtual_seconds = round(simulated.virtual_seconds, 6)

@@ -6,7 +6,7 @@ class SimulationError(Exception):
 
 
 class Stuck(SimulationError):  # noqa: N818 - says what the world is
-    """Deadlock, or no progress for too long; the message has all tasks' stacks."""
+    """Deadlock: nothing will ever happen again; the message has all tasks' stacks."""
 
 
 class StepLimitExceeded(SimulationError):  # noqa: N818 - says what happened

@@ -54,6 +54,9 @@ class World(Protocol):
     failures: list[tuple[int, str, BaseException]]
     """Exceptions that escaped from tasks: when, which task, what."""
 
+    def stop(self) -> None:
+        """Let the world end after the current step."""
+
     def random(self, name: str) -> Random:
         """A separate stream of random numbers, decided by seed and name."""
 

@@ -27,10 +27,6 @@ SHORTEST_STEP = 1_000
 STEP_SPREAD = 29_000
 
 
-MOST_SPINS = 200
-"""How often a task may poll a clock, flag or queue in one step before other tasks get to run."""
-
-
 class Simulator:
     """One simulated world.
 
@@ -71,7 +67,6 @@ class Simulator:
         """Called in the main loop now and then, at steps that depend only on the seed. It must not
         change the world."""
         self.closed = False
-        self._spins = 0
         self.hub = getcurrent()
         self._step_limit = step_limit
         self.ready: list[Task] = []
@@ -148,16 +143,6 @@ class Simulator:
         self.interrupts = preemption if preemption.mode == "primitives" else None
         self.in_order = preemption.mode == "none"
 
-    def spin(self) -> None:
-        """Called where a task polls what only others change: a clock, a flag, an empty queue.
-
-        A polling loop would otherwise never end, as virtual time stands still meanwhile.
-        """
-        if self.current is not None:
-            self._spins += 1
-            if self._spins > MOST_SPINS:
-                self.current.pass_on()
-
     def take_from_ready(self, leaving: Callable[[Task], bool]) -> list[Task]:
         """Remove the ready tasks for which ``leaving`` is true, and return them in order."""
         taken = [task for task in self.ready if leaving(task)]
@@ -210,7 +195,6 @@ class Simulator:
                 # The fraction that the choice leaves over is still uniform: it draws the duration.
                 self.now += SHORTEST_STEP + int((chance - index) * STEP_SPREAD)
                 self.steps += 1
-                self._spins = 0
                 note(self.now)
                 note(task.identity)
                 self.current = task

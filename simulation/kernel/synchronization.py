@@ -87,6 +87,7 @@ class Lock(_Mutex):
     """A mutual exclusion lock for tasks; ``_thread.allocate_lock`` of a simulated process."""
 
     __slots__ = ()
+    __module__ = "_thread"  # by which programs know the real one
 
     def locked(self) -> bool:
         """Whether the lock is held."""
@@ -111,6 +112,7 @@ class RLock(_Mutex):
     """A re-entrant lock; ``_thread.RLock`` of a simulated process."""
 
     __slots__ = ("_count", "_owner")
+    __module__ = "_thread"  # as above
 
     def __init__(self, simulator: "World", draw: Any) -> None:
         super().__init__(simulator, draw)

@@ -1,4 +1,4 @@
-"""Watchdogs: one for worlds without progress, one for tasks that compute for ever."""
+"""A watchdog for tasks that compute for ever."""
 
 import ctypes
 import threading
@@ -6,45 +6,10 @@ from time import process_time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rumpus.simulation.kernel.errors import Hung, Stuck
+from rumpus.simulation.kernel.errors import Hung
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.simulator import Simulator
-
-
-class ProgressWatchdog:
-    """Raises ``Stuck`` when no progress was reported for ``patience``.
-
-    Servers' heartbeats go on for ever, so a world whose clients all wait never runs out of
-    events. So whoever drives the clients reports their progress.
-
-    Args:
-        simulator: the world.
-        patience: so many virtual nanoseconds.
-    """
-
-    def __init__(self, simulator: "Simulator", patience: int) -> None:
-        self._simulator = simulator
-        self._patience = patience
-        self._latest = simulator.now
-        self._over = False
-        simulator.call_after(patience, self._look)
-
-    def progress(self) -> None:
-        """Something useful has happened."""
-        self._latest = self._simulator.now
-
-    def end(self) -> None:
-        """Nothing is expected any more."""
-        self._over = True
-
-    def _look(self, _: object) -> None:
-        if self._over:
-            return
-        idle = self._simulator.now - self._latest
-        if idle >= self._patience:
-            raise Stuck(f"no progress for {idle / 1e9:g} virtual seconds\n{self._simulator.dump()}")
-        self._simulator.call_at(self._latest + self._patience, self._look)
 
 
 class HangWatchdog:

@@ -1,8 +1,8 @@
 """Keeps shared modules from using real clocks, sockets, threads or randomness in a running world.
 
 Private modules (a simulated process has its own copies) get simulated ones; shared modules would
-use the real ones. While a world runs, the real functions are replaced by guards that raise
-``Forbidden`` and name the caller. These calls are let through:
+use the real ones. While a world runs, the real functions are replaced by guards that end the world
+and name the caller (``refusals.refuse``). These calls are let through:
 
 - by modules that are being imported: they may read their files, and the constants that they
   compute might as well have been computed before the world began;
@@ -28,10 +28,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
-from typing import Any, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
-from rumpus.simulation.kernel.errors import SimulationError
 from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.loader.async_generators import hooks_of_tasks
+from rumpus.simulation.loader.refusals import refuse
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -64,41 +65,6 @@ _GUARDED: Final[tuple[tuple[Any, tuple[str, ...]], ...]] = (
 """Modules and classes, and which of their attributes are replaced."""
 
 
-class Forbidden(SimulationError):  # noqa: N818 - says what it is
-    """A real clock, socket, thread or the like was about to be used inside a simulated world."""
-
-
-def culprit() -> str:
-    """The caller of a guarded function: the innermost outside of standard library and loader.
-
-    Returns:
-        The function with its module, file and line.
-    """
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way
-    last = frame
-    while frame is not None and _is_passed_over(frame.f_code.co_filename):
-        last = frame
-        frame = frame.f_back
-    frame = frame or last
-    if frame is None:
-        return "somebody"
-    code = frame.f_code
-    module = frame.f_globals.get("__name__", "?")
-    return f"{module}.{code.co_qualname} ({code.co_filename}:{frame.f_lineno})"
-
-
-_STANDARD_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 - as in co_filename
-
-
-_LOADER: Final = os.path.dirname(__file__) + os.sep  # noqa: PTH120 - as above
-
-
-def _is_passed_over(filename: str) -> bool:
-    return filename.startswith(("<frozen", _LOADER)) or (
-        filename.startswith(_STANDARD_LIBRARY) and "site-packages" not in filename
-    )
-
-
 def _imports_something(simulator_code: CodeType) -> bool:
     """Whether the call comes from a real ``import`` inside of the world."""
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - there is no other way
@@ -122,6 +88,8 @@ class Guards:
         self.simulator = simulator
         self.lent = False
         """Whether a lent function of the real program is running."""
+        self.over = False
+        """Whether the world has ended."""
 
     def lend(self, function: Callable[_P, _T]) -> Callable[_P, _T]:
         """Wrap a function of the real program so that it may be called in the world, unguarded.
@@ -143,11 +111,24 @@ class Guards:
 class _Guard:
     """Stands in for one real function, and calls it for permitted callers."""
 
-    def __init__(self, guards: Guards, real: Any, name: str) -> None:
-        self._guards = guards
+    def __init__(self, guards: Guards, place: Any, real: Any, name: str) -> None:
+        self.guards = guards
+        self._place = place
         self._real = real
         self._name = name
         self._thread = threading.get_ident()
+
+    @property
+    def in_force(self) -> bool:
+        """Whether the world that it guards still runs."""
+        return not self.guards.over
+
+    def behind(self) -> Any:
+        """What it stands in for: the real function, or the guard of another running world."""
+        real = self._real
+        while isinstance(real, _Guard) and not real.in_force:
+            real = real._real  # noqa: SLF001 - of the same class
+        return real
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind to an instance, where the guard stands in for a method."""
@@ -156,29 +137,29 @@ class _Guard:
         return lambda *arguments, **keywords: self(instance, *arguments, **keywords)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if self.guards.over:  # a module that was imported in the world has kept the guard
+            now = getattr(self._place, self._name.rpartition(".")[2])
+            if isinstance(now, _Guard) and not now.in_force:  # worlds overlapped, in threads
+                now = self._real
+            return now(*arguments, **keywords)
         if not self._lets_through(arguments):
-            self._refuse()
+            refuse(
+                self.guards.simulator,
+                f"the real {self._name} ",
+                "inside a simulated world, in a module that simulated processes share (one of "
+                "Python's library, or of a package with compiled extensions)",
+                "the module must be private to its process (Space's argument `private`), or must "
+                "not do that",
+            )
         return self._real(*arguments, **keywords)
 
     def _lets_through(self, _: tuple[Any, ...]) -> bool:
         return (
-            self._guards.lent
+            self.guards.lent
             or threading.get_ident() != self._thread
             or _stamps_a_log_record()
             or _imports_something(Simulator.run.__code__)
         )
-
-    def _refuse(self) -> NoReturn:
-        who = culprit()
-        error = Forbidden(
-            f"{who} calls the real {self._name} inside a simulated world: the module must be "
-            "private to its process (Space's argument `private`), or must not do that"
-        )
-        simulator = self._guards.simulator
-        # Even if the program catches the error, nothing after this can be trusted.
-        simulator.failures.append((simulator.now, who, error))
-        simulator.stop()
-        raise error
 
 
 class _EntropyGuard(_Guard):
@@ -193,27 +174,32 @@ def guarded(simulator: Simulator) -> Iterator[Guards]:
     """Guard the real functions while the ``with`` block runs the world.
 
     Raises:
-        Forbidden: in the world, at the forbidden call. It is also put among the simulator's
-            failures, and the world is stopped.
+        Forbidden: in the world, at the forbidden call (``refusals.refuse``). It is also put among
+            the simulator's failures, and the world is stopped.
     """
     guards = Guards(simulator)
-    replaced: list[tuple[Any, str, Any]] = []
+    replaced: list[tuple[Any, str]] = []
     place: Any
     for place, names in _GUARDED:
         for name in names:
             real = vars(place).get(name)
             if real is not None:
-                replaced.append((place, name, real))
+                replaced.append((place, name))
                 of = getattr(place, "__qualname__", "")
                 module = getattr(place, "__module__", place.__name__)
                 full_name = ".".join(part for part in (module, of, name) if part)
-                setattr(place, name, _Guard(guards, real, full_name))
+                setattr(place, name, _Guard(guards, place, real, full_name))
     for place, name in ((builtins, "open"), (io, "open"), (os, "open")):
         real = getattr(place, name)
-        replaced.append((place, name, real))
-        setattr(place, name, _EntropyGuard(guards, real, f"{place.__name__}.{name}"))
+        replaced.append((place, name))
+        setattr(place, name, _EntropyGuard(guards, place, real, f"{place.__name__}.{name}"))
     try:
-        yield guards
+        with hooks_of_tasks(simulator):
+            yield guards
     finally:
-        for place, name, real in reversed(replaced):
-            setattr(place, name, real)
+        guards.over = True
+        for place, name in replaced:
+            guard = vars(place)[name]
+            # Else a world that began later still runs: it puts back what is behind ours.
+            if isinstance(guard, _Guard) and guard.guards is guards:
+                setattr(place, name, guard.behind())

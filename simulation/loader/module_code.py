@@ -3,7 +3,14 @@
 import ast
 import importlib
 import sys
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+import warnings
+from importlib.machinery import (
+    ExtensionFileLoader,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+)
+from importlib.util import spec_from_file_location
 from types import CodeType
 from typing import NamedTuple
 
@@ -44,14 +51,47 @@ def module_code(name: str, path: tuple[str, ...]) -> ModuleCode | None:
         return _cache[key]
     except KeyError:
         pass
-    spec = _find(name, path)
-    if spec is None:
-        importlib.invalidate_caches()  # the file may be newer than the cached listing
-        spec = _find(name, path)
+    spec = find_source(name, path)
     if spec is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     found = _cache[key] = _compile(spec)
     return found
+
+
+def find_source(name: str, path: tuple[str, ...]) -> ModuleSpec | None:
+    """Where a module is, without importing its parent package; None if there is none.
+
+    A module that the real process has imported already is found by its file, if not by its name:
+    test modules need not be on the path.
+    """
+    spec = _find(name, path)
+    if spec is None:
+        importlib.invalidate_caches()  # the file may be newer than the cached listing
+        spec = _find(name, path)
+    if (spec is None or not _is_from_source(spec)) and _is_of_imported_parent(name, path):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and file.endswith(".py"):
+            # Its own loader may have changed it, as pytest's does.
+            loader = SourceFileLoader(name, file)
+            places = getattr(sys.modules[name], "__path__", None)
+            found = spec_from_file_location(
+                name, file, loader=loader, submodule_search_locations=places and list(places)
+            )
+            return found or spec
+    return spec
+
+
+def _is_of_imported_parent(name: str, path: tuple[str, ...]) -> bool:
+    """Whether a module belongs to the package that the real process has imported, if to any.
+
+    Another version of that package may lie at ``path``, and lack a module that this one has.
+    """
+    parent = sys.modules.get(name.rpartition(".")[0])
+    return parent is None or tuple(getattr(parent, "__path__", ())) == path
+
+
+def _is_from_source(spec: ModuleSpec) -> bool:
+    return spec.loader is None or type(spec.loader) in (SourceFileLoader, ExtensionFileLoader)
 
 
 def _find(name: str, path: tuple[str, ...]) -> ModuleSpec | None:
@@ -75,6 +115,9 @@ def _compile(spec: ModuleSpec) -> ModuleCode | None:
     # Python's cached bytecode costs next to nothing. It will do where no sets are made.
     code = spec.loader.get_code(spec.name)
     if code is not None and may_make_sets(code):
-        tree = ast.parse(spec.loader.get_data(spec.origin), spec.origin)
-        code = compile(order_sets(tree), spec.origin, "exec", dont_inherit=True)
+        source = spec.loader.get_data(spec.origin)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has warned when it made the bytecode
+            tree = ast.parse(source, spec.origin)
+            code = compile(order_sets(tree, source), spec.origin, "exec", dont_inherit=True)
     return ModuleCode(spec, code, places)

@@ -1,7 +1,8 @@
 """The state of the Python runtime of one simulated process, which its simulated modules use."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from rumpus.simulation.kernel.process import Process, Task
 from rumpus.simulation.kernel.synchronization import Locks
@@ -11,7 +12,18 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-class Runtime:
+CPU_COUNT: Final = 4
+"""Processors of every simulated host."""
+
+
+class AsyncGeneratorHooks(NamedTuple):
+    """What ``sys.get_asyncgen_hooks`` returns."""
+
+    firstiter: Callable[[Any], object] | None = None
+    finalizer: Callable[[Any], object] | None = None
+
+
+class Runtime(ABC):
     """Modules, open files, streams and main thread of one process, from its start to its end.
 
     Args:
@@ -43,7 +55,17 @@ class Runtime:
         self.files = OpenFiles(process)
         self.at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
         """Functions registered with ``atexit``, which are called in reverse order."""
+        self.generator_hooks: dict[Task | None, AsyncGeneratorHooks] = {}
+        """Of the event loops that are running, by their thread."""
         self.main_task: Task | None = None
+
+    @abstractmethod
+    def load(self, name: str) -> Any:
+        """Import a module for this process.
+
+        Raises:
+            ImportError: as an ``import`` statement does.
+        """
 
     def start(self, function: Callable[..., object], *arguments: Any, name: str = "main") -> Task:
         """Start the process's main thread.

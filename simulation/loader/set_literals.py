@@ -4,9 +4,11 @@ Calls of ``set`` need no rewriting, as the loader replaces that builtin.
 """
 
 import ast
+from bisect import bisect_left
+from collections.abc import Sequence
 from opcode import opmap
 from types import CodeType
-from typing import Final
+from typing import Any, Final
 
 HIDDEN_NAME: Final = "__ordered_set__"
 """The name under which rewritten code finds the ordered set among its builtins."""
@@ -36,6 +38,25 @@ def may_make_sets(code: CodeType) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
+    """Rewrites the statements that have one of some lines; the others it does not visit.
+
+    Args:
+        lines: numbers of lines, in ascending order.
+    """
+
+    def __init__(self, lines: Sequence[int]) -> None:
+        self._lines = lines
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.stmt):
+            decorators = getattr(node, "decorator_list", ())
+            first = min((each.lineno for each in decorators), default=node.lineno)
+            place = bisect_left(self._lines, first)
+            last = node.end_lineno or first
+            if place == len(self._lines) or self._lines[place] > last:
+                return node
+        return super().visit(node)
+
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
         return _ordered(node, ast.List(elts=node.elts, ctx=ast.Load()))
@@ -80,11 +101,20 @@ def _ordered(place: ast.expr, content: ast.expr) -> ast.expr:
     return ast.fix_missing_locations(ast.copy_location(call, place))
 
 
-def order_sets(tree: ast.Module) -> ast.Module:
+def order_sets(tree: ast.Module, source: bytes) -> ast.Module:
     """Rewrite set literals, set comprehensions and set operators of ``d.keys()``, ``d.items()``.
 
     Each becomes a call of ``HIDDEN_NAME`` with the elements in their order. Lines stay as they
     are, for tracebacks. Right operands of ``in`` stay sets, as nobody sees their order.
+
+    Args:
+        tree: of the module.
+        source: of the module, from which the tree was made.
     """
-    rewritten: ast.Module = _Rewriter().visit(tree)
+    lines = [
+        number
+        for number, line in enumerate(source.splitlines(), 1)
+        if b"{" in line or any(method.encode() in line for method in _VIEWS)
+    ]
+    rewritten: ast.Module = _Rewriter(lines).visit(tree)
     return rewritten

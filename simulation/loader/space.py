@@ -17,32 +17,21 @@ import builtins
 import importlib
 import sys
 from collections.abc import Sequence
+from importlib.util import module_from_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rumpus.simulation.kernel.process import Process
 from rumpus.simulation.loader.module_code import module_code
 from rumpus.simulation.loader.modules.ordered_set import OrderedFrozenSet, OrderedSet
 from rumpus.simulation.loader.modules.refused_modules import refused
+from rumpus.simulation.loader.privacy import is_private_package
 from rumpus.simulation.loader.runtime import Runtime
 from rumpus.simulation.loader.set_literals import HIDDEN_NAME
-from rumpus.simulation.loader.simulated_modules import FINISHING, SIMULATED
+from rumpus.simulation.loader.simulated_modules import FINISHING, PRIVATE_SUBMODULES, SIMULATED
 
 if TYPE_CHECKING:
     from rumpus.simulation.kernel.synchronization import RLock
-
-STANDARD_PRIVATE: Final = (
-    "_threading_local",
-    "_weakrefset",
-    "concurrent",
-    "logging",
-    "queue",
-    "sched",
-    "secrets",
-    "threading",
-    "weakref",
-)
-"""Standard modules in pure Python that use threads, time, randomness or sets."""
 
 
 class Space(Runtime):
@@ -52,9 +41,11 @@ class Space(Runtime):
         process: the process that the modules belong to.
         network: the network of its sockets (``simulation.network.network.Network``).
         private: names of the modules and packages, submodules included, of which it gets copies
-            of its own, besides ``STANDARD_PRIVATE``.
+            of its own, besides what ``loader.privacy`` finds.
         shared: exceptions: modules in private packages that are shared nevertheless. They must hold
             no state. Sharing them makes the process start faster.
+        alone: modules of which it gets a copy of its own, but not of their submodules.
+        shared_packages: top-level packages that are shared whatever ``loader.privacy`` finds.
         path: directories in which private modules are looked for before ``sys.path``.
         stdout: the process's standard output; None: the real one.
         stderr: the process's standard error; None: the real one.
@@ -68,14 +59,18 @@ class Space(Runtime):
         private: tuple[str, ...] = ("kazoo",),
         *,
         shared: tuple[str, ...] = (),
+        alone: tuple[str, ...] = (),
+        shared_packages: tuple[str, ...] = (),
         path: Sequence[str] = (),
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
         argv: Sequence[str] = (),
     ) -> None:
         super().__init__(process, network, stdout=stdout, stderr=stderr, argv=argv)
-        self._private = {*private, *STANDARD_PRIVATE}
+        self._private = {*private, *PRIVATE_SUBMODULES}
         self._shared = shared
+        self._alone = alone
+        self._shared_packages = shared_packages
         self._users_files: dict[str, None] = {}
         self._path = tuple(path)
         self._loading: dict[str, RLock] = {}
@@ -91,11 +86,17 @@ class Space(Runtime):
         """Whether the process gets its own copy of a module."""
         if name in self._shared:
             return False
+        if name in self._alone:
+            return True
         private = self._private
-        while name not in private:
-            name, dot, _ = name.rpartition(".")
+        place = name
+        while place not in private:
+            place, dot, _ = place.rpartition(".")
             if not dot:
-                return False
+                top = name.partition(".")[0]
+                if top in SIMULATED or top in self._shared_packages:
+                    return False
+                return is_private_package(top, (*self._path, *sys.path))
         return True
 
     def is_private_file(self, filename: str) -> bool:
@@ -121,10 +122,12 @@ class Space(Runtime):
         build = SIMULATED.get(name)
         if build is not None:
             module = build(self)
+        elif (instead := refused(self, name)) is not None:
+            module = instead
         elif self.is_private(name):
             return self._load_private(name)
         else:
-            module = refused(name) or importlib.import_module(name)
+            module = importlib.import_module(name)
             if name in self._shared:
                 parent, _, leaf = name.rpartition(".")
                 setattr(self.load(parent), leaf, module)
@@ -137,7 +140,12 @@ class Space(Runtime):
         if name in self.modules:  # the parent has imported it
             return self.modules[name]
         path = tuple(parent.__path__) if parent else (*self._path, *sys.path)
-        found = module_code(name, path)
+        try:
+            found = module_code(name, path)
+        except ModuleNotFoundError:
+            if (module_of_hook := self._load_by_hook(name, path)) is None:
+                raise
+            return module_of_hook
         if found is None:
             module = importlib.import_module(name)
             self.modules[name] = module
@@ -151,10 +159,12 @@ class Space(Runtime):
         namespace["__package__"] = parent_name if found.locations is None else name
         if found.locations is not None:
             namespace["__path__"] = found.locations
-        if name.partition(".")[0] not in STANDARD_PRIVATE and found.spec.origin is not None:
+        top = name.partition(".")[0]
+        if found.spec.origin is not None and top not in sys.stdlib_module_names:
             self._users_files[found.spec.origin] = None
         self.modules[name] = module
-        if parent is not None and self.is_private(parent_name):  # a shared package is not modified
+        if parent is not None and (parent_name in SIMULATED or self.is_private(parent_name)):
+            # A shared package is not modified.
             # Real imports set it after execution, and handle circular imports in another way.
             setattr(parent, leaf, module)
         lock = self._loading[name] = self.locks.rlock()
@@ -178,6 +188,24 @@ class Space(Runtime):
         if finish is not None:
             finish(self, module)
         return module
+
+    def _load_by_hook(self, name: str, path: tuple[str, ...]) -> ModuleType | None:
+        """Import a module that has no file, by an import hook of the process, as six has one."""
+        system = self.modules.get("sys")
+        for finder in system.meta_path if system is not None else ():
+            spec = None if finder in sys.meta_path else finder.find_spec(name, path)
+            if spec is not None and spec.loader is not None:
+                module = self.modules[name] = module_from_spec(spec)
+                try:
+                    spec.loader.exec_module(module)
+                except BaseException:
+                    self.modules.pop(name, None)
+                    raise
+                parent, _, leaf = name.rpartition(".")
+                if parent and self.is_private(parent):
+                    setattr(self.load(parent), leaf, module)
+                return module
+        return None
 
     def _import(
         self,

@@ -175,9 +175,7 @@ class Connection:
 
     def lead_through(self, link: "Link") -> None:
         """Make what arrives at either end pass a gate."""
-        for end in (self, self._peer):
-            end.link = link
-            end._arrive_at_peer = end._peer._arrive_at_gate
+        self.link = self._peer.link = link
 
     def __repr__(self) -> str:
         state = "over" if self._over else "closed" if self._closed else "open"
@@ -450,6 +448,11 @@ class Connection:
         peer._flying -= len(data)
         if peer._slow_out:
             peer._pump()
+        if self.link is not None:
+            passed = self.link.pass_segment(self, data)
+            if passed is not None:
+                self._deliver(passed)
+            return
         self._note(adler32(data))
         self.receiver.data_received(data)
 
@@ -468,20 +471,6 @@ class Connection:
                 peer._pump()
             self._note(size)
             self.receiver.data_received(message)
-
-    def _arrive_at_gate(self, data: bytes) -> None:
-        """Bytes arrive, for a connection through a gate (fast path, as in ``_arrive``)."""
-        peer = self._peer
-        if self._slow_in or self._back.cut or self._out.cut or self._process.frozen:
-            self._arrive_slowly(data)
-            return
-        peer._flying -= len(data)
-        if peer._slow_out:
-            peer._pump()
-        assert self.link is not None
-        passed = self.link.pass_segment(self, data)
-        if passed is not None:
-            self._deliver(passed)
 
     def _arrive_slowly(self, segment: Segment) -> None:
         sender = self._peer

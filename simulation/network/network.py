@@ -69,7 +69,7 @@ class Network:
         """
         host = host or process.host
         self.boot_host(host)
-        address = (host, port or self._ephemeral_port(host))
+        address = (host, port or self.ephemeral_port(host))
         if address in self._listeners:
             raise OSError(errno.EADDRINUSE, f"{host}:{port} is in use already")
         listener = Listener(process, address, accept, self._forget_listener)
@@ -95,7 +95,7 @@ class Network:
             timeout: nanoseconds; None: as long as Linux tries, 127 s.
         """
         self.boot_host(process.host)
-        local = (process.host, self._ephemeral_port(process.host))
+        local = (process.host, self.ephemeral_port(process.host))
         attempt = Attempt(self, process, local, address, receiver_factory, failed, timeout)
         self.remember_socket(process, attempt)
         return attempt
@@ -210,10 +210,6 @@ class Network:
         """Whether a host has crashed and not come back."""
         return host in self._down
 
-    def cut_between(self, host_a: str, host_b: str) -> bool:
-        """Whether packets are dropped between two hosts, in either direction."""
-        return self.path(host_a, host_b).cut or self.path(host_b, host_a).cut
-
     def cuts(self) -> list[tuple[str, str]]:
         """All (source, target) between which packets are dropped, sorted."""
         return sorted(pair for pair, path in self._paths.items() if path.cut)
@@ -273,7 +269,8 @@ class Network:
         yield path
         path.refresh()
 
-    def _ephemeral_port(self, host: str) -> int:
+    def ephemeral_port(self, host: str) -> int:
+        """The next of a host's ports for sockets that do not ask for one."""
         number = self._next_port.get(host, 0)
         self._next_port[host] = number + 1
         return FIRST_EPHEMERAL_PORT + number % EPHEMERAL_PORTS

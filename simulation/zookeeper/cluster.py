@@ -1,4 +1,4 @@
-"""A standalone server or an ensemble, and what an operator can do to its machines."""
+"""A standalone server or an ensemble, and operations on its machines and processes."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from rumpus.simulation.zookeeper.settings import Member, Settings
 class Cluster:
     """Servers "n1" to "nN", each with a program, a host and a disk of that name.
 
-    None runs before ``start``. All calls take effect at once and wait for nothing.
+    None runs before ``start``. All calls return at once.
 
     Args:
         simulator: the world.
@@ -25,7 +25,7 @@ class Cluster:
         observers: further servers that do not vote.
         settings: the common settings of all servers; host, id and members are filled in.
         check_invariants: whether an ensemble's servers are checked for Zab's invariants. A
-            violation ends the world with ``InvariantViolation``. Not for disks that lie.
+            violation ends the world with ``InvariantViolation``. Not with ``Disk.lie``.
         overrides: values for fields of ``Settings``, by their names.
     """
 
@@ -86,8 +86,8 @@ class Cluster:
     def add(self, role: Literal["participant", "observer"] = "participant") -> Member:
         """Add a machine with a server whose configuration names the present members and itself.
 
-        It does not run before ``start``. Then it follows the leader without a vote; it belongs to
-        the ensemble once a client's reconfig names it (``str(member)`` is the line).
+        It does not run before ``start``. Then it follows the leader without a vote; it becomes a
+        member of the ensemble by a client's reconfig (joining ``str(member)``).
 
         Raises:
             ValueError: there is no ensemble to join.

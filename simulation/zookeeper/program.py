@@ -1,4 +1,4 @@
-"""The program ``zkServer``: loads the database and takes a role, or ends."""
+"""The program ``zkServer``: loads the database and starts a server, or exits."""
 
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ class ServerProgram:
         self.true_times: dict[int, int] = {}
         """Zxid to true time of the proposal (ms since 1970), where this host's clock was wrong."""
         self.exit_reason: str | None = None
-        """Why the last process ended by itself; None if it was killed, or runs."""
+        """Why the last process exited by itself; None if it was killed, or runs."""
 
     @property
     def running(self) -> bool:
@@ -68,9 +68,9 @@ class ServerProgram:
         return self.server.mode if self.running and self.server is not None else None
 
     def start(self) -> None:
-        """Start the program. Nothing happens if it runs.
+        """Start the program, unless it runs.
 
-        It may end at once, if its files are unusable; ``exit_reason`` then says why.
+        It may exit at once because of its files or its disk; see ``exit_reason``.
         """
         if self.running:
             return
@@ -107,7 +107,7 @@ class ServerProgram:
             self._exit(f"the disk fails: {error}")
 
     def kill(self) -> None:
-        """End it at once; what it has written to files stays."""
+        """End the process at once; its writes to files stay."""
         if self.process is not None:
             self.process.kill()
 

@@ -1,5 +1,5 @@
-"""Why a server does not start."""
+"""The error of a server that does not start."""
 
 
 class StartupRefused(Exception):  # noqa: N818 - says what happens
-    """The files on the disk are such that ZooKeeper would end at once."""
+    """ZooKeeper exits at its start because of the files on the disk."""

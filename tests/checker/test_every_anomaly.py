@@ -49,6 +49,9 @@ class Truth:
     def znodes(self, _path):
         return iter(self._lives)
 
+    def contested(self):
+        return frozenset()
+
 
 def op(recorded, start, process, f, value=None, result=None, *, outcome="ok", lasts=1):
     """An operation that lasts a millisecond, or so many."""

@@ -133,23 +133,23 @@ def test_a_late_release_of_unknown_outcome_does_not_hide_a_handover():
     assert rows(measured(recorded)) == {"release": (1, 3.0, 3.0, 3.0)}
 
 
-def test_a_writer_waits_for_the_last_reader():
+def two_readers_and_a_waiting_writer():
     recorded = Recorded()
     for reader in (0, 1):
         recorded.add(reader, reader, "invoke", "acquire", {"mode": "read"})
         recorded.add(reader + 2, reader, "ok", "acquire", {"session": f"0x{reader}"})
-    recorded.add(4, 2, "invoke", "acquire", {"mode": "write"})
+    return recorded.add(4, 2, "invoke", "acquire", {"mode": "write"})
+
+
+def test_a_writer_waits_for_the_last_reader():
+    recorded = two_readers_and_a_waiting_writer()
     recorded.release(10, 11, 0).release(20, 21, 1)
     recorded.add(25, 2, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"release": (1, 5.0, 5.0, 5.0)}
 
 
 def test_a_dead_reader_is_what_the_writer_waited_for():
-    recorded = Recorded()
-    for reader in (0, 1):
-        recorded.add(reader, reader, "invoke", "acquire", {"mode": "read"})
-        recorded.add(reader + 2, reader, "ok", "acquire", {"session": f"0x{reader}"})
-    recorded.add(4, 2, "invoke", "acquire", {"mode": "write"})
+    recorded = two_readers_and_a_waiting_writer()
     recorded.session(10, 0, "exited").release(20, 21, 1)
     recorded.add(2010, 2, "ok", "acquire", {"session": "0x2"})
     assert rows(measured(recorded)) == {"death": (1, 2000.0, 2000.0, 2000.0)}

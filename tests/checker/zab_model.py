@@ -97,8 +97,8 @@ class Server:
 
 
 @dataclass
-class Reign:
-    """A leader in power: its followers, its proposals, and how many of them each has logged."""
+class Leadership:
+    """A leader and its followers: its proposals, and how many of them each has logged."""
 
     epoch: int
     leader: Server
@@ -118,7 +118,7 @@ class Zab:
     def __init__(self, size: int) -> None:
         self.servers = [Server(f"n{i + 1}") for i in range(size)]
         self.quorum = size // 2 + 1
-        self.reign: Reign | None = None
+        self.leadership: Leadership | None = None
         self.acknowledged: set[int] = set()
         self.digests: dict[int, int] = {}
         self.late: set[int] = set()
@@ -159,7 +159,9 @@ class Zab:
         if len(members) >= self.quorum:
             self.acknowledged |= set(leader.history)
             logged = {server.name: 0 for server in members}
-            self.reign = Reign(epoch, leader, members, list(leader.history), logged=logged)
+            self.leadership = Leadership(
+                epoch, leader, members, list(leader.history), logged=logged
+            )
 
     def synchronise(self, history: list[int], last: int, server: Server, window: int) -> None:
         """Give a server the leader's history, as the leader's LearnerHandler decides."""
@@ -192,69 +194,73 @@ class Zab:
         server.take_snapshot()
 
     def join(self, server: Server, *, window: int, half: bool) -> None:
-        """A server joins the reign: what is committed, then the rest as proposals.
+        """A server joins the leader: what is committed, then the rest as proposals.
 
         With ``half`` it dies when it has the data, before it enters the epoch.
         """
-        reign = self.reign
-        assert reign is not None
-        sent = reign.initial + [zxid(reign.epoch, k + 1) for k in range(reign.committed)]
-        last = zxid(reign.epoch, reign.committed)  # what the leader calls its last zxid, even if 0
-        server.accepted = reign.epoch
+        leadership = self.leadership
+        assert leadership is not None
+        sent = leadership.initial + [
+            zxid(leadership.epoch, k + 1) for k in range(leadership.committed)
+        ]
+        last = zxid(
+            leadership.epoch, leadership.committed
+        )  # what the leader calls its last zxid, even if 0
+        server.accepted = leadership.epoch
         self.synchronise(sent, last, server, window)
         if half:
             return
-        server.current = reign.epoch
-        reign.members.append(server)
-        reign.logged[server.name] = reign.committed
+        server.current = leadership.epoch
+        leadership.members.append(server)
+        leadership.logged[server.name] = leadership.committed
 
     def propose(self) -> None:
-        reign = self.reign
-        assert reign is not None
-        reign.proposed += 1
-        own = [zxid(reign.epoch, k + 1) for k in range(reign.proposed)]
-        self.digests[own[-1]] = digest(reign.initial + own)
+        leadership = self.leadership
+        assert leadership is not None
+        leadership.proposed += 1
+        own = [zxid(leadership.epoch, k + 1) for k in range(leadership.proposed)]
+        self.digests[own[-1]] = digest(leadership.initial + own)
 
     def log_next(self, server: Server) -> None:
-        reign = self.reign
-        assert reign is not None
-        reign.logged[server.name] += 1
-        server.append(zxid(reign.epoch, reign.logged[server.name]))
-        reign.count(self.quorum)
-        self.acknowledged |= {zxid(reign.epoch, k + 1) for k in range(reign.committed)}
+        leadership = self.leadership
+        assert leadership is not None
+        leadership.logged[server.name] += 1
+        server.append(zxid(leadership.epoch, leadership.logged[server.name]))
+        leadership.count(self.quorum)
+        self.acknowledged |= {zxid(leadership.epoch, k + 1) for k in range(leadership.committed)}
 
     def crash(self, server: Server, *, torn: bool) -> None:
-        """A member of the reign dies, and is there again with what its disk has."""
-        reign = self.reign
-        assert reign is not None
-        if torn and reign.logged[server.name] < reign.proposed:
-            server.torn = zxid(reign.epoch, reign.logged[server.name] + 1)
-        reign.members.remove(server)
+        """The leader or a follower crashes and is back with what its disk has."""
+        leadership = self.leadership
+        assert leadership is not None
+        if torn and leadership.logged[server.name] < leadership.proposed:
+            server.torn = zxid(leadership.epoch, leadership.logged[server.name] + 1)
+        leadership.members.remove(server)
         server.restart()
 
     def over(self) -> bool:
-        """Whether the reign has lost its leader or its quorum."""
-        reign = self.reign
-        assert reign is not None
-        return reign.leader not in reign.members or len(reign.members) < self.quorum
+        """Whether the leader or its quorum is lost."""
+        leadership = self.leadership
+        assert leadership is not None
+        return leadership.leader not in leadership.members or len(leadership.members) < self.quorum
 
     def end(self, late: Callable[[int], int]) -> None:
-        """The reign ends.
+        """The leadership ends.
 
         Args:
             late: how many of so many proposals that a follower has received and not logged it
                 logs when it has gone on without them.
         """
-        reign = self.reign
-        assert reign is not None
-        for server in reign.members:
-            if server is not reign.leader:
-                logged = reign.logged[server.name]
-                count = late(reign.proposed - logged)
-                numbers = [zxid(reign.epoch, logged + k + 1) for k in range(count)]
+        leadership = self.leadership
+        assert leadership is not None
+        for server in leadership.members:
+            if server is not leadership.leader:
+                logged = leadership.logged[server.name]
+                count = late(leadership.proposed - logged)
+                numbers = [zxid(leadership.epoch, logged + k + 1) for k in range(count)]
                 server.log += numbers
                 self.late |= set(numbers)
-        self.reign = None
+        self.leadership = None
 
     # The truth.
 

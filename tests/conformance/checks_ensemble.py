@@ -6,11 +6,11 @@ server are kept from it by pausing it; "deposed" is a leader that was killed wit
 only its own log has.
 """
 
-from tests.conformance import operations as op
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import RawClient
+from rumpus.conformance.registry import check, same
+from rumpus.conformance.visit import Visit, done
 from tests.conformance.data_files import all_records, records, snapshot_names
-from tests.conformance.raw_client import RawClient
-from tests.conformance.registry import check, same
-from tests.conformance.visit import Visit, done
 
 NODES = ("n1", "n2", "n3")
 NOT_SERVING = "This ZooKeeper instance is not currently serving requests\n"

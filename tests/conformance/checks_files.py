@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from rumpus.checker.servers.tree_digest import DigestedTree
 from rumpus.checker.servers.txnlog import parse_log
-from tests.conformance import operations as op
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import RawClient
+from rumpus.conformance.registry import check, same
+from rumpus.conformance.visit import Visit, done
 from tests.conformance.data_files import (
     LOG_HEADER,
     Record,
@@ -16,9 +19,6 @@ from tests.conformance.data_files import (
     records,
     snapshot_names,
 )
-from tests.conformance.raw_client import RawClient
-from tests.conformance.registry import check, same
-from tests.conformance.visit import Visit, done
 
 PREALLOCATED = 67_108_880
 

@@ -4,7 +4,7 @@ import struct
 from typing import NamedTuple
 from zlib import adler32
 
-from tests.conformance.jute import Reader
+from rumpus.conformance.jute import Reader
 
 LOG_HEADER = bytes.fromhex("5A4B4C47 00000002 00000000 00000000")
 

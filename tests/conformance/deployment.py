@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tests.conformance.channel import Channel, Clock
+from rumpus.conformance.channel import Channel, Clock
 
 
 class Server(Protocol):

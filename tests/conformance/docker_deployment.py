@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from rumpus.conformance.channel import RealClock, SocketChannel
 from rumpus.harness.docker import packet_filter
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.image import ensure_node_image
 from rumpus.harness.docker.leftovers import labels, remove_run
 from rumpus.harness.docker.nodes import CLIENT_PORT, DockerNode
-from tests.conformance.channel import RealClock, SocketChannel
 
 MEMORY = "-Xms32m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 WORDS = "srvr,ruok,mntr,stat,cons,dump,wchs,wchc,wchp,isro,conf,envi"

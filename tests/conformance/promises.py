@@ -8,9 +8,9 @@ session ends earlier than its timeout after its client last asked what was answe
 
 from random import Random
 
-from tests.conformance import operations as op
-from tests.conformance.raw_client import NO_PASSWORD, Closed, RawClient, Silence
-from tests.conformance.visit import Visit, done
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import NO_PASSWORD, Closed, RawClient, Silence
+from rumpus.conformance.visit import Visit, done
 
 PATIENCE_S = 2.0
 """How long a client waits for a reply before it goes to another server."""

@@ -1,20 +1,20 @@
-"""For every check there is a lying server that it catches."""
+"""For every check there is a mutant server that it catches."""
 
 import contextlib
 import struct
 
 import pytest
 
+from rumpus.conformance.raw_client import Closed, Silence
+from rumpus.conformance.registry import CHECKS
 from tests.conformance.checks import PROPERTIES, perform
-from tests.conformance.raw_client import Closed, Silence
-from tests.conformance.registry import CHECKS
 from tests.conformance.simulated_deployment import SimulatedDeployment
 
 TICK_MS = 500
 
 
-class Liar:
-    """A server that is honest in all; liars overwrite one thing."""
+class Mutant:
+    """A server without a mistake; each mutant changes one thing."""
 
     def reply(self, xid, zxid, error, body):
         return xid, zxid, error, body
@@ -35,22 +35,22 @@ class Liar:
         return found
 
 
-class WrongErrors(Liar):
+class WrongErrors(Mutant):
     def reply(self, xid, zxid, error, body):
         return xid, zxid, error - 1 if error else 0, body
 
 
-class NoErrors(Liar):
+class NoErrors(Mutant):
     def reply(self, xid, zxid, _, body):
         return xid, zxid, 0, body
 
 
-class Refuses(Liar):
+class Refuses(Mutant):
     def reply(self, xid, zxid, error, _):
         return xid, zxid, error or -4, b""
 
 
-class WrongZxids(Liar):
+class WrongZxids(Mutant):
     count = 0
 
     def reply(self, xid, zxid, error, body):
@@ -58,37 +58,37 @@ class WrongZxids(Liar):
         return xid, zxid + self.count, error, body
 
 
-class WrongBodies(Liar):
+class WrongBodies(Mutant):
     def reply(self, xid, zxid, error, body):
         return xid, zxid, error, body[:-1] + bytes([body[-1] ^ 1]) if body else body
 
 
-class WrongBeginnings(Liar):
+class WrongBeginnings(Mutant):
     def reply(self, xid, zxid, error, body):
         return xid, zxid, error, body[:3] + bytes([body[3] ^ 1]) + body[4:] if body else body
 
 
-class AlwaysWithReadOnlyByte(Liar):
+class AlwaysWithReadOnlyByte(Mutant):
     def handshake(self, frame):
         return struct.pack(">i", 37) + frame[4:40] + b"\0"
 
 
-class LosesEvents(Liar):
+class LosesEvents(Mutant):
     def event(self, _):
         return b""
 
 
-class TellsTwice(Liar):
+class TellsTwice(Mutant):
     def event(self, frame):
         return frame + frame
 
 
-class NeverHangsUp(Liar):
+class NeverHangsUp(Mutant):
     def end(self):
         return None
 
 
-class WrongSessions(Liar):
+class WrongSessions(Mutant):
     def handshake(self, frame):
         changed = bytearray(frame)
         changed[12] ^= 2
@@ -96,24 +96,24 @@ class WrongSessions(Liar):
         return bytes(changed)
 
 
-class WrongTimeouts(Liar):
+class WrongTimeouts(Mutant):
     def handshake(self, frame):
         return (
             frame[:8] + struct.pack(">i", struct.unpack(">i", frame[8:12])[0] * 2 + 1) + frame[12:]
         )
 
 
-class WrongWords(Liar):
+class WrongWords(Mutant):
     def text(self, text):
         return text.replace(b"0", b"1").replace(b"i", b"I")
 
 
-class WrongData(Liar):
+class WrongData(Mutant):
     def reply(self, xid, zxid, error, body):
         return xid, zxid, error, body.replace(b"old", b"new").replace(b"version=0", b"version=1")
 
 
-class WrongFiles(Liar):
+class WrongFiles(Mutant):
     def files(self, found):
         return {
             name: content[:-1] + bytes([content[-1] ^ 1]) if content else content
@@ -121,17 +121,17 @@ class WrongFiles(Liar):
         }
 
 
-class NoFiles(Liar):
+class NoFiles(Mutant):
     def files(self, found):
         return {name: found[name] for name in list(found)[:-1]}
 
 
-class LyingChannel:
-    """Between an honest server and the client."""
+class MutantChannel:
+    """Between a correct server and the client; what the mutant changes is changed on the way."""
 
-    def __init__(self, channel, liar):
+    def __init__(self, channel, mutant):
         self._channel = channel
-        self._liar = liar
+        self._mutant = mutant
         self._words = None
         self._shaken = False
         self._bytes = b""
@@ -149,9 +149,9 @@ class LyingChannel:
         if chunk is None:
             return None
         if not chunk:
-            return self._liar.end()
+            return self._mutant.end()
         if self._words:
-            return self._liar.text(chunk)
+            return self._mutant.text(chunk)
         self._bytes += chunk
         passed = b""
         while len(self._bytes) >= 4:
@@ -165,29 +165,31 @@ class LyingChannel:
     def _lie(self, frame):
         if not self._shaken:
             self._shaken = True
-            return self._liar.handshake(frame)
+            return self._mutant.handshake(frame)
         xid, zxid, error = struct.unpack(">iqi", frame[4:20])
         if xid == -1:
-            return self._liar.event(frame)
-        xid, zxid, error, body = self._liar.reply(xid, zxid, error, frame[20:])
+            return self._mutant.event(frame)
+        xid, zxid, error, body = self._mutant.reply(xid, zxid, error, frame[20:])
         return struct.pack(">iiqi", 16 + len(body), xid, zxid, error) + body
 
 
-class LyingDeployment(SimulatedDeployment):
-    def __init__(self, liar, *arguments, **settings):
-        self._liar = liar
+class MutantDeployment(SimulatedDeployment):
+    def __init__(self, mutant, *arguments, **settings):
+        self._mutant = mutant
         super().__init__(*arguments, **settings)
 
     def connect(self, address):
-        return LyingChannel(super().connect(address), self._liar)
+        return MutantChannel(super().connect(address), self._mutant)
 
     def files(self, node):
-        return self._liar.files(super().files(node))
+        return self._mutant.files(super().files(node))
 
 
-def passes(check, liar):
+def passes(check, mutant):
     nodes, tick = (3, TICK_MS) if check.needs == "ensemble" else (1, 2000)
-    deployment = LyingDeployment(liar, nodes, tick_ms=tick, properties=PROPERTIES.get(check.number))
+    deployment = MutantDeployment(
+        mutant, nodes, tick_ms=tick, properties=PROPERTIES.get(check.number)
+    )
     if check.needs == "server":
         deployment.start()
     try:
@@ -200,13 +202,13 @@ def passes(check, liar):
 
 
 @pytest.mark.parametrize("number", sorted(CHECKS))
-def test_some_liar_is_caught(number):
-    liars = [
+def test_some_mutant_is_caught(number):
+    mutants = [
         WrongErrors, NoErrors, Refuses, WrongZxids, WrongBodies, WrongBeginnings, LosesEvents,
         TellsTwice, NeverHangsUp, WrongSessions, WrongTimeouts, AlwaysWithReadOnlyByte,
         WrongWords, WrongData, WrongFiles, NoFiles,
     ]  # fmt: skip
     check = CHECKS[number]
     # A refusal of everything is caught by all; to be caught by that alone proves little.
-    assert not all(passes(check, liar()) for liar in liars if liar is not Refuses)
-    assert passes(check, Liar())
+    assert not all(passes(check, mutant()) for mutant in mutants if mutant is not Refuses)
+    assert passes(check, Mutant())

@@ -1,12 +1,12 @@
-"""Ensembles, real and simulated, keep their promises under the same faults; a liar does not."""
+"""Ensembles, real and simulated, keep their promises under the same faults; a mutant does not."""
 
 import pytest
 
+from rumpus.conformance.visit import Visit
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from tests.conformance.docker_deployment import DockerDeployment
 from tests.conformance.promises import FAULTS, try_promises
 from tests.conformance.simulated_deployment import SimulatedDeployment
-from tests.conformance.visit import Visit
 
 TICK_MS = 500
 

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from tests.conformance.checks import PROPERTIES, perform
+from rumpus.conformance.registry import CHECKS
+from rumpus.conformance.visit import Visit
+from tests.conformance.checks import PROPERTIES, perform, perform_alone
 from tests.conformance.checks_ensemble import GENTLE
 from tests.conformance.docker_deployment import DockerDeployment
-from tests.conformance.registry import CHECKS
-from tests.conformance.visit import Visit
 
 pytestmark = pytest.mark.docker
 
@@ -50,11 +50,7 @@ def test_a_standalone_server(check, standalone):
 @pytest.mark.parametrize("check", checks_that_need("files"))
 def test_files_and_restarts(check):
     quick = QUICK if check.number in (80, 82) else {}
-    deployment = DockerDeployment(properties=PROPERTIES.get(check.number, {}) | quick)
-    try:
-        perform(check, deployment)
-    finally:
-        deployment.tear_down()
+    perform_alone(check, DockerDeployment(properties=PROPERTIES.get(check.number, {}) | quick))
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +61,10 @@ def whole_ensemble():
 
 
 @pytest.mark.parametrize("number", sorted(GENTLE))
-def test_an_ensemble_at_peace(number, whole_ensemble):
+def test_an_ensemble_without_faults(number, whole_ensemble):
     perform(CHECKS[number], whole_ensemble)
 
 
 @pytest.mark.parametrize("check", checks_that_need("ensemble", without=GENTLE))
 def test_an_ensemble_under_faults(check):
-    deployment = DockerDeployment(3, tick_ms=TICK_MS)
-    try:
-        perform(check, deployment)
-    finally:
-        deployment.tear_down()
+    perform_alone(check, DockerDeployment(3, tick_ms=TICK_MS))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.conformance.checks import PROPERTIES, perform
-from tests.conformance.registry import CHECKS
+from rumpus.conformance.registry import CHECKS
+from rumpus.conformance.visit import Visit
+from tests.conformance.checks import PROPERTIES, perform, perform_alone
 from tests.conformance.simulated_deployment import SimulatedDeployment
-from tests.conformance.visit import Visit
 
 TICK_MS = 500
 
@@ -38,17 +38,9 @@ def test_a_standalone_server(check, standalone):
 
 @pytest.mark.parametrize("check", checks_that_need("files"))
 def test_files_and_restarts(check):
-    deployment = SimulatedDeployment(properties=PROPERTIES.get(check.number))
-    try:
-        perform(check, deployment)
-    finally:
-        deployment.tear_down()
+    perform_alone(check, SimulatedDeployment(properties=PROPERTIES.get(check.number)))
 
 
 @pytest.mark.parametrize("check", checks_that_need("ensemble"))
 def test_an_ensemble(check):
-    deployment = SimulatedDeployment(3, tick_ms=TICK_MS)
-    try:
-        perform(check, deployment)
-    finally:
-        deployment.tear_down()
+    perform_alone(check, SimulatedDeployment(3, tick_ms=TICK_MS))

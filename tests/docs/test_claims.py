@@ -9,7 +9,7 @@ import pytest
 from docs.generators import claims
 from docs.generators.claims import CLAIMS, CONFIRMED, REFUTED, SOURCES
 from docs.generators.claims_page import perform, rows, with_table
-from rumpus.command_line import _parser
+from rumpus.command_line import make_parser
 from rumpus.workloads.registry import WORKLOADS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def in_the_page(claim):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_can_be_typed_and_is_decided_by_its_seed(command):
     words = shlex.split(command)
-    arguments = _parser(words).parse_args(words)
+    arguments = make_parser(words).parse_args(words)
     assert arguments.recipe in {None, *WORKLOADS[arguments.workload].recipes}
     assert arguments.ensemble == "sim"
     assert arguments.seed is not None

@@ -5,14 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from rumpus.harness.links.link_process import ProcessLinks
+from rumpus.harness.simulated import workers
+from tests.harness import shared_leaks
+from tests.harness.wires import Wires
 
 PATIENCE = 20.0  # seconds; only a broken link ever waits so long
 
 
-class Wires:
-    """Two clients' links to three servers that the test itself plays, byte by byte."""
-
-    nodes = ("n1", "n2", "n3")
+class ProcessWires(Wires):
+    """The links are a process of their own, the connections real ones on the loopback."""
 
     def __init__(self) -> None:
         self._listeners = {node: socket.create_server(("127.0.0.1", 0)) for node in self.nodes}
@@ -29,18 +30,6 @@ class Wires:
     def accept(self, node: str = "n1") -> socket.socket:
         """The server's end of a connection that came through the links."""
         return self._kept(self._listeners[node].accept()[0])
-
-    def pair(self, client: int = 0, node: str = "n1") -> tuple[socket.socket, socket.socket]:
-        """Both ends of a new connection: the client's, the server's."""
-        dialled = self.dial(client, node)
-        return dialled, self.accept(node)
-
-    def is_refused(self, client: int = 0, node: str = "n1") -> bool:
-        """Whether a new connection is reset, be it while it is being made."""
-        try:
-            return self.was_reset(self.dial(client, node))
-        except ConnectionResetError:
-            return True
 
     def stop(self, node: str) -> None:
         """From now on nothing listens there."""
@@ -67,14 +56,6 @@ class Wires:
             sock.close()
 
     @staticmethod
-    def read(sock: socket.socket, size: int) -> bytes:
-        """Exactly so many bytes, or fewer if the stream ends."""
-        data = b""
-        while len(data) < size and (more := sock.recv(size - len(data))):
-            data += more
-        return data
-
-    @staticmethod
     def silent(sock: socket.socket) -> bool:
         """Whether there is nothing to read, not even an end, at this moment."""
         sock.setblocking(False)
@@ -84,16 +65,6 @@ class Wires:
             return True
         finally:
             sock.settimeout(PATIENCE)
-        return False
-
-    @staticmethod
-    def was_reset(sock: socket.socket) -> bool:
-        """Whether the stream ends with a reset (and not in order), whatever comes before."""
-        try:
-            while sock.recv(1 << 16):
-                pass
-        except ConnectionResetError:
-            return True
         return False
 
     @staticmethod
@@ -112,6 +83,13 @@ class Wires:
 
 @pytest.fixture
 def wires():
-    playing = Wires()
+    playing = ProcessWires()
     yield playing
     playing.close()
+
+
+@pytest.fixture
+def leaks_are_shared(monkeypatch):
+    """Have clients share the leaky module, as they share what cannot be private."""
+    shared = (*workers.SHARED, shared_leaks.__name__)
+    monkeypatch.setattr(workers, "SHARED", shared)

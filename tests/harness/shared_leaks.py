@@ -1,5 +1,6 @@
 """A shared module as careless libraries are: it lets in what no seed decides."""
 
+import _signal  # the simulation replaces ``signal``
 import os
 import signal
 import threading
@@ -42,4 +43,4 @@ def from_thread():
 
 
 def from_keyboard():
-    signal.raise_signal(signal.SIGINT)
+    _signal.raise_signal(signal.SIGINT)

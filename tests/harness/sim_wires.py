@@ -4,6 +4,7 @@ from rumpus.harness.simulated.links import SimLinks
 from rumpus.simulation.kernel.clock import BOOT
 from rumpus.simulation.kernel.simulator import MILLISECOND, Simulator
 from rumpus.simulation.network.network import Network
+from tests.harness.wires import Wires
 
 PATIENCE = 20_000 * MILLISECOND
 TURN = 2 * MILLISECOND
@@ -49,10 +50,8 @@ class SimSocket:
         return not (self._data or self._ended or self._reset)
 
 
-class SimWires:
-    """Fulfils ``conftest.Wires`` for gates in a simulated network."""
-
-    nodes = ("n1", "n2", "n3")
+class SimWires(Wires):
+    """The links are gates in a simulated network."""
 
     def __init__(self, clients=2):
         self.simulator = Simulator(7)
@@ -90,16 +89,6 @@ class SimWires:
         self.eventually(lambda: self._waiting[node])
         return self._waiting[node].pop(0)
 
-    def pair(self, client=0, node="n1"):
-        dialled = self.dial(client, node)
-        return dialled, self.accept(node)
-
-    def is_refused(self, client=0, node="n1"):
-        try:
-            return self.was_reset(self.dial(client, node))
-        except ConnectionResetError:
-            return True
-
     def nobody_called(self, node="n1"):
         self.turn()
         return not self._waiting[node]
@@ -117,22 +106,6 @@ class SimWires:
         while not condition():
             assert self.simulator.now < deadline, "it never came true"
             self.turn()
-
-    @staticmethod
-    def read(sock, size):
-        data = b""
-        while len(data) < size and (more := sock.recv(size - len(data))):
-            data += more
-        return data
-
-    @staticmethod
-    def was_reset(sock):
-        try:
-            while sock.recv(1 << 16):
-                pass
-        except ConnectionResetError:
-            return True
-        return False
 
     def _accepted(self, node, transport):
         sock = SimSocket(self, transport)

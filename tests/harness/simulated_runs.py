@@ -5,12 +5,10 @@ from functools import partial
 from itertools import count
 
 from rumpus.checker.clock import WallClock
-from rumpus.harness.clients.workers import ClientSpec
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
-from rumpus.harness.run import Run, Status
+from rumpus.harness.run import Status
 from rumpus.harness.simulated.run import perform_simulated
-from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE
 from rumpus.nemesis.runner import Nemesis
@@ -18,6 +16,7 @@ from rumpus.results.history_file import HistoryWriter, read_history
 from rumpus.results.record import ClockAnchor
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import server_truth
+from rumpus.runs.workload_run import workload_run
 from rumpus.simulation.kernel.clock import EPOCH
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.registry import WORKLOADS
@@ -52,26 +51,30 @@ class SimulatedRuns:
         directory = RunDirectory(self._path / str(next(self._numbers)))
         for place in (directory.nodes, directory.clients):
             place.mkdir(parents=True)
-        plan = _plan(seed, kinds, seconds, nodes, family.requests)
-        setting = WorkloadContext(
-            seed=Seed(seed), recipe=kind, clients=CLIENTS, session_timeout=SESSION_TIMEOUT
+        plan = random_plan(
+            list(kinds),
+            seed=seed,
+            time_limit=seconds,
+            interval=5.0,
+            nodes=nodes,
+            clients=CLIENTS,
+            session_timeout=SESSION_TIMEOUT,
+            tick=0.5,
+            requests=family.requests,
         )
+        run = workload_run(
+            family,
+            recipe,
+            WorkloadContext(Seed(seed), kind, CLIENTS, SESSION_TIMEOUT),
+            time_limit=seconds,
+            fencing=kind.promises.fenced,
+        )
+        if build is not None:
+            run = replace(run, clients=replace(run.clients, build=build))
         status = Status()
         with HistoryWriter(directory.history) as sink:
             simulated = perform_simulated(
-                Run(
-                    clients=ClientSpec(
-                        build or family.build, family.options(recipe, CLIENTS), SESSION_TIMEOUT
-                    ),
-                    count=CLIENTS,
-                    words=family.words,
-                    load=lambda until: family.load_of(replace(setting, until=until)),
-                    final=family.final_of(setting),
-                    time_limit=seconds,
-                    cleanup=family.cleanup,
-                    fencing=kind.promises.fenced,
-                    watches_left=family.plain,
-                ),
+                run,
                 seed=seed,
                 nodes=nodes,
                 nemesis=partial(Nemesis, plan, seed=seed, stop_requested=stop_requested),
@@ -106,19 +109,3 @@ class SimulatedRuns:
                 session_timeout=SESSION_TIMEOUT,
             )
         )
-
-
-def _plan(seed, kinds, seconds, nodes, requests):
-    if not kinds:
-        return FaultPlan(version=1)
-    return random_plan(
-        list(kinds),
-        seed=seed,
-        time_limit=seconds,
-        interval=5.0,
-        nodes=nodes,
-        clients=CLIENTS,
-        session_timeout=SESSION_TIMEOUT,
-        tick=0.5,
-        requests=requests,
-    )

@@ -13,16 +13,7 @@ from rumpus.checker.history import History
 from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.clients.workers import ClientSpec, WorkerCrash
 from rumpus.harness.driver import HEAL_ALL, Driver
-from rumpus.harness.generators.combinators import (
-    any_of,
-    cycle,
-    on_clients,
-    on_nemesis,
-    phases,
-    repeat,
-    sequence,
-    sleep,
-)
+from rumpus.harness.generators import combinators as gen
 from rumpus.harness.generators.generator import NOTHING, Invocation
 from rumpus.harness.generators.interpreter import Interpreter
 from rumpus.harness.roles import RoleTracker
@@ -100,7 +91,9 @@ def told(history):
 
 
 def test_operations_run_and_are_recorded_with_the_workers_times(scene):
-    history = scene().run(on_clients(sequence(Invocation("sleep", 0.05), Invocation("noop", 7))))
+    history = scene().run(
+        gen.on_clients(gen.sequence(Invocation("sleep", 0.05), Invocation("noop", 7)))
+    )
     slept, done = history.operations()
     assert told(history) == [
         (0, "invoke", "sleep"),
@@ -113,8 +106,8 @@ def test_operations_run_and_are_recorded_with_the_workers_times(scene):
 
 
 def test_an_exception_is_an_unknown_outcome_and_retires_the_process(scene):
-    steps = sequence(Invocation("raise", "lost reply"), sleep(0.3), Invocation("noop"))
-    history = scene().run(on_clients(steps))
+    steps = gen.sequence(Invocation("raise", "lost reply"), gen.sleep(0.3), Invocation("noop"))
+    history = scene().run(gen.on_clients(steps))
     raised, went_on = history.operations()
     assert raised.completion.type == "info"
     assert raised.completion.error == "RuntimeError: lost reply"
@@ -122,8 +115,8 @@ def test_an_exception_is_an_unknown_outcome_and_retires_the_process(scene):
 
 
 def test_a_retired_client_goes_on_as_the_next_process_after_its_clean_up(scene):
-    steps = phases(Invocation("raise", "x"), Invocation("noop"))
-    history = scene().run(on_clients(steps), cleanup={"raise": "noop"})
+    steps = gen.phases(Invocation("raise", "x"), Invocation("noop"))
+    history = scene().run(gen.on_clients(steps), cleanup={"raise": "noop"})
     assert told(history) == [
         (0, "invoke", "raise"),
         (0, "info", "raise"),
@@ -135,8 +128,8 @@ def test_a_retired_client_goes_on_as_the_next_process_after_its_clean_up(scene):
 
 
 def test_the_witness_answers_and_its_order_is_recorded(scene):
-    steps = sequence(Invocation("act", 5), Invocation("act", 6), Invocation("act", 5))
-    history = scene().run(on_clients(steps))
+    steps = gen.sequence(Invocation("act", 5), Invocation("act", 6), Invocation("act", 5))
+    history = scene().run(gen.on_clients(steps))
     assert [operation.outcome for operation in history.operations()] == ["ok", "ok", "fail"]
     acts = [op.value for op in history.events("witness", "act")]
     assert [(a["token"], a["order"], a["accepted"]) for a in acts] == [
@@ -147,8 +140,8 @@ def test_the_witness_answers_and_its_order_is_recorded(scene):
 
 
 def test_belief_that_is_lost_is_recorded(scene):
-    steps = sequence(Invocation("acquire"), Invocation("lose"), Invocation("release"))
-    history = scene().run(on_clients(steps))
+    steps = gen.sequence(Invocation("acquire"), Invocation("lose"), Invocation("release"))
+    history = scene().run(gen.on_clients(steps))
     (doubt,) = history.events("session", "doubts")
     lost = next(op for op in history if op.f == "lose" and op.type == "fail")
     assert doubt.time >= lost.time
@@ -157,17 +150,17 @@ def test_belief_that_is_lost_is_recorded(scene):
 def test_killing_a_client_ends_its_operation_unknown_and_it_comes_back_anew(scene):
     run = scene(clients=2)
     history = run.run(
-        phases(
-            on_clients(Invocation("noop", process=1)),
-            sequence(
+        gen.phases(
+            gen.on_clients(Invocation("noop", process=1)),
+            gen.sequence(
                 Invocation("sleep", 60, process=0),
-                on_nemesis(
-                    sequence(
+                gen.on_nemesis(
+                    gen.sequence(
                         Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0})
                     )
                 ),
             ),
-            on_clients(Invocation("noop", process=2)),
+            gen.on_clients(Invocation("noop", process=2)),
         )
     )
     killed = next(op for op in history if op.process == 0 and op.type == "info")
@@ -186,9 +179,12 @@ def test_nothing_a_killed_client_did_is_later_than_its_end(scene, monkeypatch):
         kill_at_once(process)
 
     monkeypatch.setattr(subprocess.Popen, "kill", kill_late)
-    kill = sequence(sleep(0.2), Invocation("kill", {"client": 0}))
+    kill = gen.sequence(gen.sleep(0.2), Invocation("kill", {"client": 0}))
     history = scene().run(
-        any_of(on_clients(repeat(Invocation("acquire", process=0))), on_nemesis(kill)), bound=1.0
+        gen.any_of(
+            gen.on_clients(gen.repeat(Invocation("acquire", process=0))), gen.on_nemesis(kill)
+        ),
+        bound=1.0,
     )
     (exited,) = history.events("session", "exited")
     assert len(history.operations()) > 10
@@ -196,18 +192,18 @@ def test_nothing_a_killed_client_did_is_later_than_its_end(scene, monkeypatch):
 
 
 def test_a_client_killed_while_idle_has_no_operation_to_end(scene):
-    kill = sequence(Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0}))
+    kill = gen.sequence(Invocation("kill", {"client": 0}), Invocation("restart", {"client": 0}))
     history = scene().run(
-        phases(on_nemesis(kill), on_clients(Invocation("noop", process=1))),
+        gen.phases(gen.on_nemesis(kill), gen.on_clients(Invocation("noop", process=1))),
     )
     assert told(history) == [(1, "invoke", "noop"), (1, "ok", "noop")]
 
 
 def test_a_paused_client_stands_still(scene):
-    steps = sequence(
+    steps = gen.sequence(
         Invocation("sleep", 1.5, process=0),
-        on_nemesis(
-            sequence(
+        gen.on_nemesis(
+            gen.sequence(
                 Invocation("pause", {"client": 0}),
                 Invocation("resume", {"client": 0}, time=3 * SECOND),
             )
@@ -221,19 +217,20 @@ def test_a_paused_client_stands_still(scene):
 
 
 def test_a_fault_that_cannot_be_injected_is_recorded_with_its_reason(scene):
-    history = scene().run(on_nemesis(Invocation("refuse", {"id": 1, "kind": "kill"})))
+    history = scene().run(gen.on_nemesis(Invocation("refuse", {"id": 1, "kind": "kill"})))
     (refused,) = history.operations(nemesis=True)
     assert refused.completion.value["verified"] is False
     assert refused.completion.error == "OSError: no such fault here"
 
 
 def test_a_client_that_crashes_by_itself_is_an_error_that_says_where_to_look(scene):
-    with pytest.raises(WorkerCrash, match=r"c0's process ended by itself; see clients/c0\.log"):
-        scene().run(on_clients(Invocation("crash")))
+    message = r"c0's process ended by itself in its operation 'crash'; see clients/c0\.log"
+    with pytest.raises(WorkerCrash, match=message):
+        scene().run(gen.on_clients(Invocation("crash")))
 
 
 def test_an_operation_that_never_returns_ends_unknown(scene):
-    history = scene(operation_bound=0.5).run(on_clients(Invocation("sleep", 60)))
+    history = scene(operation_bound=0.5).run(gen.on_clients(Invocation("sleep", 60)))
     (hung,) = history.operations()
     assert hung.outcome == "info"
 
@@ -241,8 +238,8 @@ def test_an_operation_that_never_returns_ends_unknown(scene):
 def test_a_wish_to_stop_heals_first_and_ends_when_all_have_ended(scene):
     wished = time.monotonic() + 1.0
     run = scene(stop_requested=lambda: time.monotonic() > wished)
-    pause = on_nemesis(Invocation("pause", {"client": 0}))
-    history = run.run(any_of(pause, on_clients(cycle(Invocation("sleep", 0.05)))))
+    pause = gen.on_nemesis(Invocation("pause", {"client": 0}))
+    history = run.run(gen.any_of(pause, gen.on_clients(gen.cycle(Invocation("sleep", 0.05)))))
     assert run.healed == 1
     assert all(operation.outcome == "ok" for operation in history.operations())
     heal = history.operations(nemesis=True)[-1]
@@ -251,7 +248,7 @@ def test_a_wish_to_stop_heals_first_and_ends_when_all_have_ended(scene):
 
 
 def test_time_out_of_a_whole_run_ends_it_too(scene):
-    history = scene().run(on_clients(cycle(Invocation("sleep", 0.05))), bound=1.0)
+    history = scene().run(gen.on_clients(gen.cycle(Invocation("sleep", 0.05))), bound=1.0)
     assert all(operation.outcome == "ok" for operation in history.operations())
 
 
@@ -307,8 +304,8 @@ def test_nothing_to_do_ends_at_once(scene):
 
 
 def test_an_unknown_outcome_keeps_the_session_and_an_exception_does_not(scene):
-    steps = phases(Invocation("unsure"), Invocation("noop"), Invocation("raise", "x"))
-    history = scene().run(on_clients(phases(steps, Invocation("noop"))))
+    steps = gen.phases(Invocation("unsure"), Invocation("noop"), Invocation("raise", "x"))
+    history = scene().run(gen.on_clients(gen.phases(steps, Invocation("noop"))))
     closed = history.events("session", "closed")
     raised = next(op for op in history if op.f == "raise" and op.type == "info")
     assert [op.value["process"] for op in closed] == [1]

@@ -6,9 +6,8 @@ import pytest
 
 from rumpus.nemesis.registry import SOUND
 from rumpus.simulation.kernel.preemption import MODES
-from rumpus.simulation.loader.guards import Forbidden
+from rumpus.simulation.loader.refusals import Forbidden
 from tests.harness import shared_leaks
-from tests.harness.simulated_runs import SimulatedRuns
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
 RUNS = [
@@ -42,11 +41,6 @@ def plain(tmp_path_factory):
     return printed(PLAIN, DIGESTS, place, place)
 
 
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
-
-
 def test_every_mode_of_preemption_makes_another_run(plain):
     assert len(set(plain)) == len(RUNS)
 
@@ -77,6 +71,7 @@ def leaking(simulate, leak):
         ("from_thread", "threading.Thread.start"),
     ],
 )
+@pytest.mark.usefixtures("leaks_are_shared")
 def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real):
     with pytest.raises(Forbidden) as caught:
         leaking(simulate, leak)
@@ -93,10 +88,12 @@ def test_the_guard_names_who_uses_something_real_and_where(simulate, leak, real)
 
 
 @pytest.mark.parametrize("leak", ["by_address", "from_clock_imported_by_name"])
+@pytest.mark.usefixtures("leaks_are_shared")
 def test_what_no_guard_sees_shows_in_the_digests(simulate, leak):
     assert len({leaking(simulate, leak) for _ in range(4)}) > 1
 
 
+@pytest.mark.usefixtures("leaks_are_shared")
 def test_a_shared_set_of_which_only_the_size_is_used_does_no_harm(simulate, monkeypatch):
     digests = set()
     for _ in range(2):

@@ -50,37 +50,53 @@ class Faulty:
         return name not in self.ignored
 
 
-class Servers(Faulty):
+class Processes(Faulty):
+    """Each is running, paused or dead."""
+
+    def __init__(self, names):
+        super().__init__()
+        self._states = dict.fromkeys(names, "running")
+
+    def kill(self, name):
+        if self.takes("kill", name):
+            self._states[name] = "dead"
+
+    def restart(self, name):
+        """Whether it was dead and runs again."""
+        if not self.takes("restart", name) or self._states[name] != "dead":
+            return False
+        self._states[name] = "running"
+        return True
+
+    def pause(self, name):
+        if self.takes("pause", name):
+            assert self._states[name] == "running", "only what is running can be paused"
+            self._states[name] = "paused"
+
+    def resume(self, name):
+        if self.takes("resume", name) and self._states[name] == "paused":
+            self._states[name] = "running"
+
+    def state(self, name):
+        return self._states[name]
+
+
+class Servers(Processes):
     kind = "model"
     BOOT = 1.5
 
     def __init__(self, clock, count):
-        super().__init__()
         self.nodes = tuple(f"n{i}" for i in range(1, count + 1))
+        super().__init__(self.nodes)
         self._clock = clock
-        self._states = dict.fromkeys(self.nodes, "running")
         self._ready = dict.fromkeys(self.nodes, 0.0)
         self._grudge = {}
         self._leads = self.nodes[-1]
         self.machines = Machines(self)
 
-    def kill(self, node):
-        if self.takes("kill", node):
-            self._states[node] = "dead"
-
     def restart(self, node):
-        if self.takes("restart", node) and self._states[node] == "dead":
-            self._states[node] = "running"
+        if super().restart(node):
             self._ready[node] = self._clock.now + self.BOOT
-
-    def pause(self, node):
-        if self.takes("pause", node):
-            assert self._states[node] == "running", "only a running server can be paused"
-            self._states[node] = "paused"
-
-    def resume(self, node):
-        if self.takes("resume", node) and self._states[node] == "paused":
-            self._states[node] = "running"
 
     def partition(self, grudge):
         if self.takes("partition"):
@@ -89,9 +105,6 @@ class Servers(Faulty):
     def heal(self):
         if self.takes("heal"):
             self._grudge = {}
-
-    def state(self, node):
-        return self._states[node]
 
     def grudge(self):
         return dict(self._grudge)
@@ -203,32 +216,11 @@ class ArmedTrigger:
         self.withdrawn = True
 
 
-class Clients(Faulty):
+class Clients(Processes):
     def __init__(self, count):
-        super().__init__()
+        super().__init__(range(count))
         self.machines = ClientMachines()
         self.count = count
-        self._states = ["running"] * count
-
-    def pause(self, client):
-        if self.takes("pause", client):
-            assert self._states[client] == "running", "only a running client can be paused"
-            self._states[client] = "paused"
-
-    def resume(self, client):
-        if self.takes("resume", client) and self._states[client] == "paused":
-            self._states[client] = "running"
-
-    def kill(self, client):
-        if self.takes("kill", client):
-            self._states[client] = "dead"
-
-    def restart(self, client):
-        if self.takes("restart", client) and self._states[client] == "dead":
-            self._states[client] = "running"
-
-    def state(self, client):
-        return self._states[client]
 
 
 class Links(Faulty):

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Meta
 
 from rumpus.nemesis.entry import PlanError
-from rumpus.nemesis.fault import Draft, Options
+from rumpus.nemesis.fault import Draft, FaultOptions
 from rumpus.nemesis.plan import decode_plan, encode_plan
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import FAULTS, effects, probe
@@ -16,7 +16,7 @@ from rumpus.nemesis.targets import Targets
 RUN = {"nodes": 3, "clients": 5, "time_limit": 30}
 
 
-class Restarts(Options, frozen=True):
+class Restarts(FaultOptions, frozen=True):
     times: Annotated[int, Meta(ge=1)] = 1
 
 

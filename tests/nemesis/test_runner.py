@@ -346,14 +346,18 @@ def test_heal_all_goes_on_when_one_thing_cannot_be_healed(make_world):
     assert world.context().running_clients() == [0, 1, 2, 3, 4]
 
 
+def stoppable(world, plan):
+    """A nemesis that has begun its first fault, and what requests that the run stops."""
+    requested = threading.Event()
+    nemesis = world.nemesis(plan, stop_requested=requested.is_set)
+    nemesis.invoke("start", {"id": 1})
+    return nemesis, requested.set
+
+
 def test_once_a_stop_is_requested_no_action_waits_any_longer(make_world):
     world = make_world()
-    requested = []
-    nemesis = world.nemesis(
-        one("client-pause", duration=1000.0, role="holder"), stop_requested=lambda: bool(requested)
-    )
-    nemesis.invoke("start", {"id": 1})
-    world.clock.later(2.0, lambda: requested.append(True))
+    nemesis, request_stop = stoppable(world, one("client-pause", duration=1000.0, role="holder"))
+    world.clock.later(2.0, request_stop)
     began = world.clock.now
     nemesis.invoke("stop", {"id": 1})
     assert world.clock.now - began < 2.5
@@ -363,12 +367,8 @@ def test_once_a_stop_is_requested_no_action_waits_any_longer(make_world):
 
 def test_an_interrupted_healing_is_finished_by_heal_all(make_world):
     world = make_world()
-    requested = []
-    nemesis = world.nemesis(
-        one("kill", duration=1.0, role="leader"), stop_requested=lambda: bool(requested)
-    )
-    nemesis.invoke("start", {"id": 1})
-    requested.append(True)
+    nemesis, request_stop = stoppable(world, one("kill", duration=1.0, role="leader"))
+    request_stop()
     assert not nemesis.invoke("stop", {"id": 1})["verified"]  # a server takes time to boot
     healed = nemesis.heal_all()
     assert healed["verified"]

@@ -65,7 +65,7 @@ def test_what_has_no_effect_is_not_in_force(make_world, kind, part, call):
 @pytest.mark.parametrize(
     ("kind", "part", "call", "words"),
     [
-        ("file-slow", "servers", "mend_disk", "disks still in trouble: n2"),
+        ("file-slow", "servers", "mend_disk", "disks still faulty: n2"),
         ("client-stall", "clients", "unstall", "still stalled: c2"),
     ],
 )

@@ -151,20 +151,19 @@ def test_what_is_in_doubt_is_settled_by_the_next_transaction(crowd, path):
     ledger.open(Deadline(10))
     done = Attempt(lambda transaction: transaction.create(f"{path}/done"))
     lost = Attempt(lambda transaction: transaction.create(f"{path}/lost"))
-    crowd.links.cut(0, "to-client")
-    with pytest.raises(Exception, match="_send"):
-        ledger.carry_out(done, Deadline(0, allowance=0.5))
-    assert done.in_doubt
-    crowd.links.cut(0, "reset")
-    crowd.links.heal(0)
+
+    def carry_out_while_cut(attempt, way):
+        crowd.links.cut(0, way)
+        with pytest.raises(Exception, match="_send"):
+            ledger.carry_out(attempt, Deadline(0, allowance=0.5))
+        assert attempt.in_doubt
+        crowd.links.cut(0, "reset")
+        crowd.links.heal(0)
+
+    carry_out_while_cut(done, "to-client")
     assert ledger.happened(done, Deadline(20))
     assert not done.in_doubt
-    crowd.links.cut(0, "black-hole")
-    with pytest.raises(Exception, match="_send"):
-        ledger.carry_out(lost, Deadline(0, allowance=0.5))
-    assert lost.in_doubt
-    crowd.links.cut(0, "reset")
-    crowd.links.heal(0)
+    carry_out_while_cut(lost, "black-hole")
     ledger.touch(Deadline(20))
     assert lost.happened == (crowd.stat(f"{path}/lost") is not None)
     assert not lost.in_doubt

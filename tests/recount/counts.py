@@ -216,6 +216,16 @@ counts(CONTENDED, "tokens", "tokens")(
 )
 
 
+def is_numbered(grant):
+    return (grant.answer.get("node") or "")[-10:].isdigit()
+
+
+counts(CONTENDED, "order", "judged")(lambda run: sum(map(is_numbered, grants(run))))
+counts(CONTENDED, "order", "not judged")(
+    lambda run: sum(not is_numbered(grant) for grant in grants(run))
+)
+
+
 def in_the_end(run, *functions):
     return [c for c in run.of(*functions) if c.called >= run.final]
 

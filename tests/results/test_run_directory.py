@@ -20,7 +20,6 @@ def test_is_named_by_its_start_in_utc_and_linked_as_latest(tmp_path):
     assert (runs / "lock" / "latest").readlink() == Path("20261121T034726.123Z")
     assert (runs / "latest").resolve() == run.path.resolve()
     assert run.nodes.is_dir()
-    assert run.client_log(3) == run.path / "clients" / "c3.log"
 
 
 def test_two_runs_of_one_millisecond_get_directories_of_their_own(tmp_path):

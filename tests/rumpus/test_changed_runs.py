@@ -55,7 +55,7 @@ def test_many_changes_are_counted(recorded_run):
         (run.path / f"new{number}").write_text("")
     (reason, *_) = judge_run(run)[2].reasons
     assert "new4 has come since" in reason
-    assert "and 4 things more" in reason
+    assert "and 4 more" in reason
 
 
 @pytest.mark.parametrize(("recorded", "expected"), [(turns, "unknown"), (broken, "violation")])
@@ -94,7 +94,7 @@ def test_a_run_cannot_be_held_to_what_its_recipe_does_not_promise(recorded_run):
     run = recorded_run(turns())
     promised = sorted({*FairLock.promises.prevents, "fenced"})
     assert resealed(run, prevents=promised, wakeups=1).outcome == "unknown"
-    assert "fenced is one more" in str(judge_run(run)[2].reasons)
+    assert "fenced is added" in str(judge_run(run)[2].reasons)
 
 
 def test_what_run_and_recipe_both_prevent_can_be_broken(recorded_run):

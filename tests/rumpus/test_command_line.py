@@ -65,7 +65,7 @@ def test_help_and_version(rumpus):
     answer = rumpus("--help")
     assert answer.code == 0
     assert "4 this host does not allow it" in " ".join(answer.out.split())
-    for command in ("run", "list", "check", "doctor", "clean", "sim-server"):
+    for command in ("run", "list", "check", "doctor", "clean", "sim-server", "conformance"):
         assert rumpus(command, "--help").code == 0
     assert rumpus("--version").out == f"rumpus {__version__}\n"
 

@@ -1,5 +1,6 @@
 """Evidence that was forged and sealed again contradicts itself: it decides nothing."""
 
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -52,23 +53,23 @@ def test_a_forged_run_decides_nothing(bases, tmp_path, name, base, allowed):
 
 SAID = {
     "records of leaders cut out": "missing from the history",
-    "one client to both": "and there were 1",
+    "one client to both": "but there were only 1",
     "a sixth client to both": "c5",
     "no sessions": "never had a session",
-    "an action made up": "no operation of process 0 claims this action",
+    "an action made up": "this action is inside no operation of process 0",
     "an action dropped": "their numbers have gaps",
-    "no actions": "and the witness saw 0",
+    "no actions": "but the witness saw 0",
     "no watch events": "by the count at the run's end",
     "no link records": "were not counted at the run's end",
     "no plan": "is not in the plan",
     "another kind of fault planned": "in the plan it is kill",
     "no fault happened": "never began",
     "the logs of another run": "is not in the servers' logs",
-    "no request carried": "sent 0 requests to write",
+    "no request carried": "sent 0 write requests",
     "logs cut short": "the servers' logs end at",
-    "a session dropped": "and the history has it not",
+    "a session dropped": "but is not in the history",
     "two seconds later": "no client learned of its session within 2.0 s",
-    "two seconds earlier": "ms before the servers' logs have it",
+    "two seconds earlier": "ms before it began in the servers' logs",
     "no faults could be chosen": "nemesis is not in test.json",
     "one server": "there are logs of 3",
     "no promises": "the run names others than lock / fair makes",
@@ -99,4 +100,4 @@ def test_of_many_contradictions_a_few_are_told(bases, tmp_path):
     run.seal()
     reasons = judge_run(run)[2].reasons
     assert len([each for each in reasons if each.startswith("the servers' logs: n")]) <= 5
-    assert any("things more" in each for each in reasons)
+    assert any(re.search(r"and \d+ more", each) for each in reasons)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.harness.generators.dry_run import dry_run, imperfect
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.results.first_record import FirstRecord
@@ -17,6 +16,7 @@ from rumpus.results.store_error import UnreadableRun
 from rumpus.runs.lone_history import judge_history
 from rumpus.usage_error import UsageError
 from rumpus.workloads.registry import WORKLOADS, fitting_workloads
+from tests.harness.generators.dry_run import dry_run, imperfect
 from tests.rumpus.conftest import record, turns
 from tests.rumpus.lone_histories import LONE, Story, counted
 
@@ -162,7 +162,7 @@ def test_a_whole_history_is_valid_and_too_little_of_one_is_not(rumpus, alone):
 def test_what_only_the_servers_logs_tell_stays_open(rumpus, alone, recorded_run):
     document = judged(rumpus, alone(turns(), first_record("lock", 3)))
     assert document["outcome"] == "unknown"
-    assert document["reasons"][-1].endswith("without these nobody can rule out double-grant")
+    assert document["reasons"][-1].endswith("these are needed to rule out double-grant")
     promises = WORKLOADS["lock"].recipes["fair"].promises
     run = recorded_run(turns(), promises=promises)
     assert judged(rumpus, run.path)["outcome"] == "unknown"

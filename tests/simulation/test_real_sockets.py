@@ -1,13 +1,15 @@
 import errno
+import os
+import signal
 import socket
 import threading
 import time
 
 import pytest
 
-from rumpus.simulation.kernel.simulator import Simulator
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
 from rumpus.simulation.network.network import Network
-from rumpus.simulation.real_sockets import CHUNK, MOST_KEPT, serve_in_thread
+from rumpus.simulation.real_sockets import CHUNK, MOST_KEPT, WorldEnded, serve_in_thread
 
 MUCH = 50_000_000  # more than all buffers
 
@@ -130,7 +132,8 @@ def test_a_real_client_that_does_not_read_holds_up_the_server(served):
         connection.sendall(b"much")
         eventually(lambda: served.server.bridges)
         (bridge,) = served.server.bridges
-        eventually(lambda: len(bridge._kept) > MOST_KEPT)
+        # Asked of the world's thread, or it might be seen in the middle of a callback.
+        eventually(lambda: served.server.ask(lambda: len(bridge._kept) > MOST_KEPT))
         assert len(bridge._kept) <= MOST_KEPT + CHUNK
         assert bridge._transport._paused
         assert receive(connection, MUCH) == bytes(MUCH)
@@ -147,11 +150,14 @@ def test_the_end_of_a_simulated_connection_is_seen(served):
 
 @pytest.mark.parametrize("how", ["aborted", "nobody listens"])
 def test_resets_are_seen(served, how):
-    with connect(served, 1 if how == "nobody listens" else 0) as connection:
+    # The reset may come while the client still connects.
+    with (
+        pytest.raises(ConnectionResetError),
+        connect(served, 1 if how == "nobody listens" else 0) as connection,
+    ):
         if how == "aborted":
             connection.sendall(b"abort")
-        with pytest.raises(ConnectionResetError):
-            connection.recv(1)
+        connection.recv(1)
 
 
 def test_resets_of_real_clients_are_seen(served):
@@ -203,3 +209,80 @@ def test_what_ends_a_world_is_raised():
         serve_in_thread(served.build) as server,
     ):
         server.call(fail)
+
+
+# -- questions of other threads, and stalls ---------------------------------------------------
+
+
+def test_another_thread_asks_the_world_and_gets_its_answer_or_its_error(served):
+    assert served.server.ask(lambda: threading.current_thread().name) == "simulated world"
+    with pytest.raises(ZeroDivisionError):
+        served.server.ask(lambda: 1 // 0)
+    assert served.server.ask(lambda: 2) == 2
+
+
+def test_who_waits_for_an_answer_learns_that_the_world_has_ended():
+    served = Served()
+    with serve_in_thread(served.build) as server:
+        ends = threading.Event()
+
+        def end():
+            ends.wait(20)
+            server._stop()
+
+        server.call(end)
+        told = []
+
+        def wait():
+            try:
+                server.ask(lambda: told.append("an answer"))
+            except WorldEnded as error:
+                told.append(str(error))
+
+        # Asked for while the last turn goes on: it is the turn's second call.
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        ends.set()
+        waiting.join(20)
+        assert told in (["an answer"], ["the simulated servers have ended"])
+    with pytest.raises(WorldEnded):
+        server.ask(lambda: 1)
+
+
+def test_virtual_time_stands_still_while_the_thread_stalls(served):
+    def stall():
+        time.sleep(1.0)
+
+    before = served.server.ask(lambda: served.simulator.now)
+    began = time.monotonic_ns()
+    served.server.ask(stall)
+    for _ in range(3):
+        now = served.server.ask(lambda: served.simulator.now)
+    elapsed = time.monotonic_ns() - began
+    assert elapsed >= SECOND
+    assert now - before <= elapsed - SECOND // 2
+    time.sleep(0.05)
+    assert served.server.ask(lambda: served.simulator.now) > now
+
+
+def test_nothing_is_left_if_it_is_interrupted_while_the_world_is_made():
+    served = Served()
+    made = threading.Event()
+
+    def build():
+        os.kill(os.getpid(), signal.SIGUSR1)  # the other thread waits for this one
+        made.wait(0.2)
+        return served.build()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    former = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt), serve_in_thread(build):
+            pass
+    finally:
+        signal.signal(signal.SIGUSR1, former)
+    assert threading.active_count() == before
+    assert served.simulator.closed

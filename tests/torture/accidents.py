@@ -33,6 +33,10 @@ def accident(happen: Accident) -> Accident:
     return happen
 
 
+def _rewrite(path: Path, changed: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(changed(path.read_bytes()))
+
+
 def _files(run: Path) -> list[Path]:
     """The files that a verdict rests on."""
     return sorted(
@@ -174,26 +178,25 @@ def stranger_in_it(run: Path, _: Path, chance: Random) -> None:
 
 @accident
 def lines_changed(run: Path, _: Path, chance: Random) -> None:
-    history = run / "history.jsonl"
-    history.write_bytes(changed_lines(history.read_bytes(), chance))
+    _rewrite(run / "history.jsonl", lambda content: changed_lines(content, chance))
 
 
 @accident
 def tokens_changed(run: Path, _: Path, chance: Random) -> None:
-    path = run / chance.choice(["history.jsonl", "test.json", "plan.json", SEAL])
-    path.write_bytes(changed_tokens(path.read_bytes(), chance))
+    name = chance.choice(["history.jsonl", "test.json", "plan.json", SEAL])
+    _rewrite(run / name, lambda content: changed_tokens(content, chance))
 
 
 @accident
 def no_end(run: Path, _: Path, __: Random) -> None:
-    history = run / "history.jsonl"
-    history.write_bytes(b"".join(history.read_bytes().splitlines(keepends=True)[:-1]))
+    _rewrite(
+        run / "history.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[:-1])
+    )
 
 
 @accident
 def record_changed(run: Path, _: Path, chance: Random) -> None:
-    history = run / "history.jsonl"
-    history.write_bytes(changed_record(history.read_bytes(), chance))
+    _rewrite(run / "history.jsonl", lambda content: changed_record(content, chance))
 
 
 @accident

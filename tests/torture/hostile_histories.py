@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from rumpus.checker.deciders.registry import MODELS
-from rumpus.commands.model_choice import fitting_models
+from rumpus.model_choice import fitting_models
 from rumpus.results.formats.edn_export import edn_history
 from rumpus.results.history_file import read_history
 from tests.torture.bases import Base

@@ -6,20 +6,18 @@ import pytest
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.harness.clients.client_body import Outcome
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.barrier.node_barrier import Barrier
 from rumpus.workloads.barrier import BARRIER, KEEPERS, SHIFT_NS, Opened
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect, perfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
 CLIENTS = 4
 UNTIL = CLIENTS * SHIFT_NS
+DRY = DryRuns(BARRIER, CLIENTS, UNTIL, Barrier)
 
 
 def call(recorded, called, returned, process, f, outcome="ok", key=0, **more):
@@ -99,13 +97,7 @@ def test_without_a_remove_in_the_end_nobody_can_say():
     call(recorded, 220, 900, 2, "wait", "fail")
     found = verdict(over(recorded, 1000))
     assert found.outcome == "unknown"
-    assert any("nobody could remove" in reason for reason in found.reasons)
-
-
-def setting(seed):
-    return WorkloadContext(
-        seed=Seed(seed), recipe=Barrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
-    )
+    assert any("no client could remove" in reason for reason in found.reasons)
 
 
 def keeper_of(dispatched):
@@ -114,14 +106,7 @@ def keeper_of(dispatched):
 
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_clients_take_turns_at_keeping_the_barriers_and_wait_at_those_of_others(behaviour):
-    log = dry_run(
-        on_clients(BARRIER.load_of(setting(1))),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=behaviour,
-        seed=Seed(2),
-    )
-    calls = log.dispatches
+    calls = DRY.load(behaviour).dispatches
     assert all(each.time < UNTIL for each in calls)
     waits = [each for each in calls if each.what.f == "wait"]
     kept = [each for each in calls if each.what.f != "wait"]
@@ -136,14 +121,7 @@ def test_clients_take_turns_at_keeping_the_barriers_and_wait_at_those_of_others(
 
 
 def test_in_the_end_everybody_passes_and_looks_for_who_is_left():
-    log = dry_run(
-        BARRIER.final_of(setting(1)),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=perfect,
-        seed=Seed(2),
-    )
-    calls = [op for op in log.history if isinstance(op.process, int) and op.type == "invoke"]
+    calls = invocations(DRY.final())
     passed = [op.process for op in calls if op.f == "wait"]
     assert sorted(passed) == list(range(CLIENTS))
     assert [op.f for op in calls[-CLIENTS:]] == ["left-over"] * CLIENTS
@@ -169,11 +147,6 @@ def test_a_wait_without_a_timeout_is_left_to_itself_and_counted_until_it_has_pas
     barrier.open.set()
     assert client.invoke("left-over", {"patience": 5.0}).value == {"waiting": 0}
     assert client.invoke("wait", {**endless, "timeout": 5.0}) == Outcome("ok")
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
 
 
 def test_a_sound_barrier_is_valid(simulate):

@@ -2,21 +2,19 @@
 
 import pytest
 
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.counter.receipt_counter import AdditionUnknown, Counter
 from rumpus.recipes.outcomes import NotDone
 from rumpus.workloads.counter import AMOUNTS, COUNTER
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect, perfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
 UNTIL = 5 * SECOND
 CLIENTS = 3
+DRY = DryRuns(COUNTER, CLIENTS, UNTIL, Counter)
 
 
 def add(recorded, called, returned, process, outcome="ok", key=0, total=1, amount=1):
@@ -92,22 +90,9 @@ def test_a_run_in_which_not_everybody_read_in_the_end_says_too_little():
     assert any("read by everybody" in reason for reason in found.reasons)
 
 
-def setting(seed):
-    return WorkloadContext(
-        seed=Seed(seed), recipe=Counter, clients=CLIENTS, session_timeout=2.0, until=UNTIL
-    )
-
-
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
-    done = dry_run(
-        on_clients(COUNTER.load_of(setting(1))),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=behaviour,
-        seed=Seed(2),
-    )
-    calls = [op for op in done.history if op.type == "invoke"]
+    calls = invocations(DRY.load(behaviour))
     assert max(op.time for op in calls) < UNTIL
     assert {op.f for op in calls} == {"add", "read"}
     assert [op.value["key"] for op in calls] == sorted(op.value["key"] for op in calls)
@@ -115,14 +100,7 @@ def test_all_add_and_read_at_the_counter_whose_turn_it_is(behaviour):
 
 
 def test_in_the_end_everybody_reads_every_counter():
-    done = dry_run(
-        COUNTER.final_of(setting(1)),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=perfect,
-        seed=Seed(2),
-    )
-    calls = sorted((op.process, op.value["key"]) for op in done.history if op.type == "invoke")
+    calls = sorted((op.process, op.value["key"]) for op in invocations(DRY.final()))
     assert calls == [(n, key) for n in range(CLIENTS) for key in range(len(AMOUNTS))]
 
 
@@ -157,11 +135,6 @@ def test_outcomes_are_told_as_they_are():
     assert client.invoke("read", {"key": 0, "timeout": 1.0}).type == "fail"
     with pytest.raises(ValueError, match="no operation 'jump'"):
         client.invoke("jump", {"key": 0, "timeout": 1.0})
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
 
 
 def test_a_sound_counter_is_valid(simulate):

@@ -7,22 +7,20 @@ import pytest
 
 from rumpus.checker.clock import WallClock
 from rumpus.checker.servers.server_truth import SessionLife
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 from rumpus.workloads.double_barrier import DOUBLE_BARRIER, Party
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.workload import OpenClient
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect, perfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
 CLOCK = WallClock([(0, 0)])
 UNTIL = 3 * SECOND
 CLIENTS = 3
+DRY = DryRuns(DOUBLE_BARRIER, CLIENTS, UNTIL, DoubleBarrier)
 
 
 class Truth:
@@ -150,22 +148,9 @@ def test_who_does_not_come_in_or_out_in_the_end_is_stuck():
     assert [a.clients for a in found.anomalies if a.kind == "stuck-waiter"] == [[1]]
 
 
-def setting(seed):
-    return WorkloadContext(
-        seed=Seed(seed), recipe=DoubleBarrier, clients=CLIENTS, session_timeout=2.0, until=UNTIL
-    )
-
-
 @pytest.mark.parametrize("behaviour", [perfect, imperfect])
 def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
-    done = dry_run(
-        on_clients(DOUBLE_BARRIER.load_of(setting(1))),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=behaviour,
-        seed=Seed(2),
-    )
-    calls = [op for op in done.history.operations() if op.completion]
+    calls = [op for op in DRY.load(behaviour).history.operations() if op.completion]
     assert max(call.invoke.time for call in calls if call.invoke.f == "enter") < UNTIL
     for process in {call.invoke.process for call in calls}:
         own = [call for call in calls if call.invoke.process == process]
@@ -178,14 +163,7 @@ def test_who_is_let_in_leaves_again_even_when_the_time_is_up(behaviour):
 
 
 def test_in_the_end_all_pass_one_round():
-    done = dry_run(
-        DOUBLE_BARRIER.final_of(setting(1)),
-        clients=CLIENTS,
-        nemesis=False,
-        behaviour=perfect,
-        seed=Seed(2),
-    )
-    calls = [(op.process, op.f) for op in done.history if op.type == "invoke"]
+    calls = [(op.process, op.f) for op in invocations(DRY.final())]
     assert [f for _, f in calls[:CLIENTS]] == ["drain"] * CLIENTS
     expected = [(n, f) for n in range(CLIENTS) for f in ("enter", "leave")]
     assert sorted(calls[CLIENTS:]) == expected
@@ -274,11 +252,6 @@ def test_what_was_given_up_is_waited_for_by_the_next():
     client = driven(Slow(True))
     assert client.invoke("enter", {"timeout": 0.01, "value": "endless"}).type == "info"
     assert client.invoke("enter", {"timeout": 5.0, "value": None}).type == "ok"
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
 
 
 def test_a_sound_double_barrier_is_valid(simulate):

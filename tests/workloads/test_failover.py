@@ -5,33 +5,18 @@ from collections import Counter
 import pytest
 
 from rumpus.harness.clients.client_body import Leaves
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.workloads.failover import FAILOVER_WORKLOAD, FINAL_VALUES
 from rumpus.workloads.framework.workload import OpenClient
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 SECOND = 1_000_000_000
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
-
-
-def calls(generator, behaviour=imperfect):
-    log = dry_run(generator, clients=3, behaviour=behaviour, seed=Seed(2))
-    return [op for op in log.history if op.type == "invoke"]
-
-
-def setting(until=0):
-    return WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=until)
+DRY = DryRuns(FAILOVER_WORKLOAD, clients=3, until=10 * SECOND)
 
 
 def test_no_value_is_written_twice_and_half_of_the_requests_are_others():
-    asked = calls(FAILOVER_WORKLOAD.load_of(setting(10 * SECOND)))
+    asked = invocations(DRY.load(imperfect))
     values = [op.value for op in asked if op.f == "append"]
     assert len(set(values)) == len(values)
     assert max(values) < FINAL_VALUES
@@ -42,7 +27,7 @@ def test_no_value_is_written_twice_and_half_of_the_requests_are_others():
 
 
 def test_in_the_end_everybody_writes_another_value_and_converges():
-    asked = calls(FAILOVER_WORKLOAD.final_of(setting()), perfect)
+    asked = invocations(DRY.final())
     assert [op.f for op in asked] == ["append"] * 3 + ["converge"] * 3
     assert sorted(op.value for op in asked[:3]) == [FINAL_VALUES + number for number in range(3)]
 

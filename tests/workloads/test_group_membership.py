@@ -3,24 +3,18 @@ import pytest
 from rumpus.checker.clock import WallClock
 from rumpus.checker.families.presence import check_discovery, check_lists, check_presence
 from rumpus.checker.servers.server_truth import ZnodeLife
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import RegistrationUnknown
 from rumpus.recipes.requests.session import Unanswered
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.group_membership import REGISTRY
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 CLOCK = WallClock([(0, 0)])
 FOLDER = "/registry"
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("registry"))
+DRY = DryRuns(REGISTRY, clients=3, until=20 * 10**9)
 
 
 class Truth:
@@ -41,7 +35,9 @@ class Truth:
             for number, (address, born, gone, session) in enumerate(lives)
         ]
         self.reasons = list(reasons)
-        self.uncertain = self.forked = ()
+
+    def contested(self):
+        return frozenset()
 
     def znodes(self, _prefix):
         return self._lives
@@ -162,8 +158,8 @@ def test_who_cannot_register_with_every_fault_healed_is_stuck():
     assert kinds(result) == ["stuck-waiter"]
 
 
-def test_ours_keeps_its_promises_under_all_faults(simulated):
-    _, _, verdict = simulated(1, workload="registry", recipe="registry", seconds=12.0)
+def test_ours_keeps_its_promises_under_all_faults(simulate):
+    _, _, verdict = simulate(1, workload="registry", recipe="registry", seconds=12.0)
     assert verdict.outcome == "valid", verdict.reasons
 
 
@@ -176,8 +172,8 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
         ("notified-only", 1, ["client-partition"]),
     ],
 )
-def test_mutants_are_found(simulated, recipe, seed, faults):
-    _, _, verdict = simulated(seed, workload="registry", recipe=recipe, seconds=12.0, kinds=faults)
+def test_mutants_are_found(simulate, recipe, seed, faults):
+    _, _, verdict = simulate(seed, workload="registry", recipe=recipe, seconds=12.0, kinds=faults)
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & REGISTRIES[recipe].expected, verdict.reasons
 
@@ -233,16 +229,8 @@ def test_a_registration_of_unknown_outcome_is_undone_and_a_list_without_answer_f
     assert registry.address is None
 
 
-def setting(until=0):
-    return WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=until)
-
-
 def test_clients_come_and_go_under_addresses_of_their_own():
-    log = dry_run(
-        REGISTRY.load_of(setting(20 * 10**9)), clients=3, behaviour=imperfect, seed=Seed(2),
-        cleanup=REGISTRY.cleanup,
-    )  # fmt: skip
-    calls = [op for op in log.history if op.type == "invoke"]
+    calls = invocations(DRY.load(imperfect, cleanup=REGISTRY.cleanup))
     assert {op.f for op in calls} == REGISTRY.operations.keys() - {"gather"}
     last = {}
     for op in calls:
@@ -255,8 +243,7 @@ def test_clients_come_and_go_under_addresses_of_their_own():
 
 
 def test_in_the_end_all_come_and_after_a_while_all_list_and_half_of_them_leave():
-    log = dry_run(REGISTRY.final_of(setting()), clients=3, behaviour=perfect, seed=Seed(2))
-    calls = [op for op in log.history if op.type == "invoke"]
+    calls = invocations(DRY.final())
     fs = ["register"] * 3 + ["gather"] * 3 + ["deregister"] * 2 + ["gather"] * 3
     assert [op.f for op in calls] == fs
     assert {op.process for op in calls if op.f == "deregister"} == {0, 2}

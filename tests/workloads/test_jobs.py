@@ -3,15 +3,12 @@
 import pytest
 
 from rumpus.checker.families.job_effects import check_job_effects
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, dry_run, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.jobs.catalogue import BOARDS
 from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.workloads.jobs import JOBS
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import MILLISECOND
+from tests.workloads.dry_runs import DryRuns
 
 SECOND = 1000 * MILLISECOND
 
@@ -170,8 +167,7 @@ def test_nothing_is_lost_before_everything_was_healed_or_if_nobody_looked():
 
 
 def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
-    setting = WorkloadContext(Seed(5), Jobs, clients=3, session_timeout=2.0, until=2 * SECOND)
-    run = dry_run(on_clients(JOBS.load_of(setting)), clients=3, nemesis=False, behaviour=perfect)
+    run = DryRuns(JOBS, clients=3, until=2 * SECOND, recipe=Jobs).load()
     calls = [operation.invoke for operation in run.history.operations()]
     for client in range(3):
         own = [call.f for call in calls if call.process % 3 == client]
@@ -184,11 +180,6 @@ def test_the_load_completes_what_it_has_claimed_and_names_jobs_once():
     asked = {(call.process % 3, call.value["key"]) for call in calls if call.f == "ask"}
     assert {key for _, key in asked} <= set(keys)
     assert any(not key.startswith(f"p{client}-") for client, key in asked)
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
 
 
 def test_the_sound_recipe_keeps_its_promises_under_faults(simulate):

@@ -6,7 +6,6 @@ from rumpus.recipes.latch.tally_latch import Latch
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.latch import LATCH
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
 
 
 @pytest.mark.parametrize(("count", "found"), [(0, set()), (1, {"early-entry"})])
@@ -18,14 +17,14 @@ def test_a_wait_that_nobody_had_counted_for_is_early(count, found):
     assert verdict.outcome == ("violation" if found else "inconclusive")
 
 
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("recipe", "outcome"),
-    [("tally", "valid"), ("off-by-one", "violation"), ("halves-timeout", "violation")],
+    [
+        ("tally", "valid"),
+        ("off-by-one", "violation"),
+        ("ephemeral", "violation"),
+        ("halves-timeout", "violation"),
+    ],
 )
 def test_runs_are_judged(simulate, recipe, outcome):
     *_, found = simulate(

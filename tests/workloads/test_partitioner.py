@@ -16,10 +16,7 @@ from rumpus.checker.holds import Words
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.clients.messages import Acted
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
 from rumpus.harness.generators.generator import SECOND
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.partitioner.catalogue import PARTITIONERS
 from rumpus.recipes.partitioner.member_partitioner import Part
@@ -27,16 +24,13 @@ from rumpus.workloads import partitioner
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.partitioner import LATE_S, PARTITIONER, SETTLING_S, Member
 from tests.checker.recorded import MS, Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect, perfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 PARTS = ("a", "b")
 WORDS = Words()
 CLOCK = WallClock([(0, 0)])
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("partitioner"))
+DRY = DryRuns(PARTITIONER, clients=4, until=60 * SECOND)
 
 
 def share(*names, session):
@@ -201,8 +195,8 @@ def test_a_share_is_not_smaller_than_the_members_leave_it(own, members, kinds):
     assert [anomaly.kind for anomaly in result.anomalies] == kinds
 
 
-def test_ours_keeps_its_promises_under_all_faults(simulated):
-    _, _, verdict = simulated(1, workload="partitioner", recipe="partitioner", seconds=18.0)
+def test_ours_keeps_its_promises_under_all_faults(simulate):
+    _, _, verdict = simulate(1, workload="partitioner", recipe="partitioner", seconds=18.0)
     assert verdict.outcome == "valid", verdict.reasons
 
 
@@ -216,8 +210,8 @@ def test_ours_keeps_its_promises_under_all_faults(simulated):
         ("unnoticed-change", 0, 20.0, ("client-kill", "client-pause")),
     ],
 )
-def test_mutants_are_found(simulated, recipe, seed, seconds, kinds):
-    _, _, verdict = simulated(
+def test_mutants_are_found(simulate, recipe, seed, seconds, kinds):
+    _, _, verdict = simulate(
         seed, workload="partitioner", recipe=recipe, seconds=seconds, kinds=kinds
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
@@ -311,18 +305,10 @@ def test_what_is_to_be_shared_out_anew_is_owned_no_more(opened):
     assert client.invoke("own", {"round": 0}).value == {"parts": []}
 
 
-def setting(until=0):
-    return WorkloadContext(Seed(1), None, 4, session_timeout=2.0, until=until)
-
-
 def test_what_is_acquired_is_worked_with_and_released_before_anybody_leaves():
-    log = dry_run(
-        PARTITIONER.load_of(setting(60 * SECOND)), clients=4, behaviour=imperfect, seed=Seed(2)
-    )
     calls = {}
-    for op in log.history:
-        if op.type == "invoke":
-            calls.setdefault(op.process, []).append(op)
+    for op in invocations(DRY.load(imperfect)):
+        calls.setdefault(op.process, []).append(op)
     after = {(a.f, b.f) for each in calls.values() for a, b in pairwise(each)}
     assert after == {
         ("acquire", "acquire"),
@@ -340,8 +326,7 @@ def test_in_the_end_half_of_the_members_come_late_and_leave_first():
     def slow(dispatch, seed):
         return perfect(dispatch, seed)._replace(returned=SECOND // 2)
 
-    log = dry_run(PARTITIONER.final_of(setting()), clients=4, behaviour=slow)
-    calls = [op for op in log.history if op.type == "invoke"]
+    calls = invocations(DRY.final(slow))
     left = [(op.process, op.time) for op in calls if op.f == "leave"]
     leavers = [process for process, _ in left]
     assert [sorted(leavers[at : at + 2]) for at in (0, 2, 4)] == [[1, 3], [1, 3], [0, 2]]

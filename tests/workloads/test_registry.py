@@ -4,10 +4,10 @@ import pytest
 
 from rumpus.checker.verdict import ANOMALIES
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.workloads.registry import WORKLOADS
+from tests.harness.generators.dry_run import dry_run
 
 RECIPES = [
     pytest.param(workload, name, recipe, id=f"{workload.name}-{name}")

@@ -3,18 +3,16 @@
 import pytest
 
 from rumpus.checker.families.commitments import check_commitments
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, dry_run, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.two_phase_commit.catalogue import TWO_PHASE_COMMITS
 from rumpus.recipes.two_phase_commit.transaction_nodes import PeerCommit
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.two_phase_commit import PARTICIPANTS, TWO_PHASE_COMMIT
 from tests.checker.families.transactions import Transactions
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import MILLISECOND, perfect
+from tests.workloads.dry_runs import DryRuns
 
 SECOND = 1000 * MILLISECOND
+DRY = DryRuns(TWO_PHASE_COMMIT, clients=5, until=3 * SECOND, recipe=PeerCommit)
 NAMES = [f"c{client}" for client in range(5)]
 
 
@@ -61,7 +59,7 @@ def test_a_coordinator_that_died_stays_dead():
         return stats["coordinators dead to the end"]
 
     assert (dead(Transactions().begun()), dead(Transactions().begun(site="c0-t"))) == (0, 1)
-    calls = [operation.invoke for operation in dry().history.operations()]
+    calls = [operation.invoke for operation in DRY.load().history.operations()]
     begun = [call.value for call in calls if call.f == "begin"]
     doomed = {value["key"]: value["site"] for value in begun if value["site"] not in NAMES}
     assert {value["key"] for value in begun if value["writes"] is not None} < set(doomed)
@@ -70,7 +68,7 @@ def test_a_coordinator_that_died_stays_dead():
 
 
 def test_some_decisions_are_asked_for_only_once_every_vote_was_answered():
-    recorded = dry().history
+    recorded = DRY.load().history
     votes, decides = {}, {}
     for operation in recorded.operations():
         if operation.invoke.f == "vote":
@@ -86,14 +84,8 @@ def test_an_abort_although_all_had_voted_yes():
     assert kinds(recorded) == {"not-linearizable"}
 
 
-def dry(behaviour=perfect):
-    setting = WorkloadContext(Seed(7), PeerCommit, clients=5, session_timeout=2.0, until=3 * SECOND)
-    load = on_clients(TWO_PHASE_COMMIT.load_of(setting))
-    return dry_run(load, clients=5, nemesis=False, behaviour=behaviour)
-
-
 def test_the_load_asks_every_participant_for_its_vote_and_for_the_decision():
-    calls = [operation.invoke for operation in dry().history.operations()]
+    calls = [operation.invoke for operation in DRY.load().history.operations()]
     begun = {call.value["key"]: call for call in calls if call.f == "begin"}
     assert len(begun) > 20
     for f in ("vote", "decide"):
@@ -111,13 +103,8 @@ def test_a_coordinator_that_is_lost_while_it_begins_is_voted_on_all_the_same():
         outcome = perfect(what, seed)
         return outcome._replace(type="info") if what.f == "begin" else outcome
 
-    calls = [operation.invoke for operation in dry(lost).history.operations()]
+    calls = [operation.invoke for operation in DRY.load(lost).history.operations()]
     assert sum(call.f == "vote" for call in calls) > 20
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["peer", "coordinated"])

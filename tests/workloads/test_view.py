@@ -4,23 +4,17 @@ import pytest
 from kazoo.exceptions import NodeExistsError, NoNodeError, SessionExpiredError
 
 from rumpus.checker.families.convergence import check_convergence, check_view_order
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.view.catalogue import VIEWS
 from rumpus.workloads.framework.workload import OpenClient
 from rumpus.workloads.view import BURST, ROUNDS, VIEW, Follower
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import imperfect
+from tests.workloads.dry_runs import DryRuns, invocations
 
 FAULTS = ["client-pause", "kill"]
 
+DRY = DryRuns(VIEW, clients=3, until=5 * 10**9)
 SECONDS = {"notified": 5.0, "watch": 1.0, "falls": 6.0}
-
-
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("view"))
 
 
 def final(*answers, healed=True):
@@ -93,15 +87,15 @@ def test_a_view_that_goes_back_is_out_of_order():
 
 
 @pytest.mark.parametrize("recipe", ["data", "children"])
-def test_sound_views_converge_under_faults_of_clients_and_servers(simulated, recipe):
-    _, _, verdict = simulated(2, workload="view", recipe=recipe, seconds=12.0, kinds=FAULTS)
+def test_sound_views_converge_under_faults_of_clients_and_servers(simulate, recipe):
+    _, _, verdict = simulate(2, workload="view", recipe=recipe, seconds=12.0, kinds=FAULTS)
     assert verdict.outcome == "valid", verdict.reasons
 
 
 @pytest.mark.parametrize("recipe", [name for name, view in VIEWS.items() if view.faulty])
-def test_mutants_are_found(simulated, recipe):
+def test_mutants_are_found(simulate, recipe):
     faults = [] if recipe.startswith("watch") else ["client-partition"]
-    _, _, verdict = simulated(
+    _, _, verdict = simulate(
         2, workload="view", recipe=recipe, seconds=SECONDS[recipe.split("-")[0]], kinds=faults
     )
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
@@ -172,9 +166,7 @@ def test_a_change_is_refused_for_certain_or_unknown(f, name, outcome):
 
 
 def test_clients_follow_first_and_write_nothing_twice():
-    setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0, until=5 * 10**9)
-    log = dry_run(VIEW.load_of(setting), clients=3, behaviour=imperfect, seed=Seed(2))
-    calls = [op for op in log.history if op.type == "invoke"]
+    calls = invocations(DRY.load(imperfect))
     assert all(next(op.f for op in calls if op.process == n) == "follow" for n in range(3))
     assert {op.f for op in calls} >= {"follow", "look", "write", "remove"}
     written = [op.value["data"] for op in calls if op.f == "write"]
@@ -182,9 +174,7 @@ def test_clients_follow_first_and_write_nothing_twice():
 
 
 def test_in_the_end_every_burst_of_changes_is_waited_for():
-    setting = WorkloadContext(Seed(1), None, 3, session_timeout=2.0)
-    log = dry_run(VIEW.final_of(setting), clients=3, behaviour=perfect, seed=Seed(2))
-    calls = [op.f for op in log.history if op.type == "invoke"]
+    calls = [op.f for op in invocations(DRY.final())]
     assert calls[:3] == ["follow"] * 3
     changes = ["change" if f in ("write", "remove") else f for f in calls[3:]]
     assert changes == (["change"] * 3 * BURST + ["converge"] * 3) * ROUNDS

@@ -12,9 +12,9 @@ from typing import Any, Final, NotRequired, TypedDict
 from rumpus.checker.exclusion.blacklisting import blacklistings, listed_sessions
 from rumpus.checker.exclusion.broken_locks import check_broken_locks
 from rumpus.checker.history import Op
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, until_ok
 from rumpus.recipes.breaking.breakable_lock import BLACKLIST, BlacklistLock, IdentityLock
@@ -24,10 +24,11 @@ from rumpus.recipes.contests.line_view import Stand
 from rumpus.recipes.outcomes import NotDone
 from rumpus.recipes.promises import Line
 from rumpus.workloads.contests.contender import Contender, Work
-from rumpus.workloads.contests.contention import ContentionWorkload
+from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
 from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.judgement import Evidence
-from rumpus.workloads.framework.operation import Failed, operation
+from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_interfaces import OwnBreakableLock
 
 PATIENCE_S: Final = 3.0
 """How long an operator's request may take."""
@@ -37,7 +38,9 @@ LEAST_QUICK: Final = 2
 """How many locks must have passed on before a hung holder woke, or a dead one's session expired."""
 
 HANG_S: Final = (3.0, 3.0, 8.0)
-"""How long a hung holder hangs, drawn at random. Its client keeps the session alive meanwhile."""
+"""How long a hung holder hangs, drawn at random. Its client keeps the session alive meanwhile.
+
+Most hangs are short, so that many locks pass on. Some exceed ``BreakingWorkload.tolerance``."""
 
 HANGS_IN: Final = 8
 DIES_IN: Final = 30
@@ -91,13 +94,14 @@ class Mortal(Contender):
         if hang:
             self.work(1, pause)
             time.sleep(hang)
-        told = {}
-        if isinstance(self.recipe, IdentityLock):
-            told = {"identity": self.recipe.identity}
-        try:
-            return {**self.work(acts, pause), **told}  # type: ignore[typeddict-item]
-        except Failed as error:
-            raise Failed(str(error), {**error.value, **told}) from error
+        return self.work(acts, pause)
+
+    def told(self) -> Work:
+        """The holder's identity, by which others break its lock, if the lock has identities."""
+        identified = isinstance(self.recipe, IdentityLock) or (
+            isinstance(self.recipe, OwnBreakableLock) and not self.recipe.by_blacklist
+        )
+        return {"identity": self.recipe.identity} if identified else {}
 
     def holder(self) -> Stand:
         """Who holds the lock."""
@@ -137,17 +141,19 @@ class BreakingWorkload(ContentionWorkload):
 
     name = "breaking"
     catalogue = BREAKABLE_LOCKS
+    adapter = OwnBreakableLock
     model = "mutex"
     timed_actions = False
-    tolerance = 1_000_000_000
-    """Short: a holder's session is mostly ended by its own client here, which knows of it; and
-    hung holds are over before a follower that is cut off matters (``contention.CUT_OFF_NS``)."""
+    tolerance = CUT_OFF_NS
+    """Hung holds last seconds, and a fault may cut off a holder's follower meanwhile. A holder that
+    is never told of the end of its session is late nevertheless: the operator blacklists it within
+    a second, and the longest hangs (``HANG_S``) go on for more than this tolerance after that."""
     needs = (*ContentionWorkload.needs, counted(LEAST_QUICK, "quick", "removals", QUICK))
 
     def open(self, recipe: Any, context: ClientContext) -> Mortal:
         """A client that makes a new lock object for each of its incarnations."""
         more = {}
-        if issubclass(recipe, BlacklistLock):
+        if _broken_by_blacklist(recipe):
             more["condemned"] = context.look_at_belief
 
         def make() -> Any:
@@ -174,7 +180,7 @@ class BreakingWorkload(ContentionWorkload):
         if now is None or now.czxid != before.czxid:
             raise NotDone("the lock has passed on")
         mortal.recipe.blacklist(now, PATIENCE_S)
-        return {"session": hexadecimal(now.session), "node": now.node, "token": now.czxid}
+        return {"session": session_hex(now.session), "node": now.node, "token": now.czxid}
 
     @operation()
     def die(self, mortal: Mortal) -> Death:
@@ -287,7 +293,12 @@ class BreakingWorkload(ContentionWorkload):
 
 
 def _uses_blacklist(client: Client) -> bool:
-    return issubclass(client.context.recipe, BlacklistLock)
+    return _broken_by_blacklist(client.context.recipe)
+
+
+def _broken_by_blacklist(recipe: Any) -> bool:
+    own = issubclass(recipe, OwnBreakableLock) and recipe.by_blacklist
+    return own or issubclass(recipe, BlacklistLock)
 
 
 BREAKING = BreakingWorkload()

@@ -5,12 +5,13 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from rumpus.checker.every_run.timeouts import TIMED_OUT
 from rumpus.checker.exclusion.grants import sequence_number
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import (
     REQUEST_PATIENCE_S,
     Node,
     children_of,
-    hexadecimal,
+    ephemerals_below,
     nodes_at,
 )
 from rumpus.harness.clients.messages import Acted
@@ -88,6 +89,10 @@ class Contender:
         remaining = getattr(self.recipe, "remaining", None)
         return bool(self.recipe.held) if remaining is None else remaining() or False
 
+    def told(self) -> Work:
+        """What else the value of a ``work`` says, whether it succeeds or fails."""
+        return {}
+
     # Called by the workload.
 
     def acquire(self, timeout: float) -> Grant:
@@ -96,7 +101,7 @@ class Contender:
             raise NotDone(TIMED_OUT)
         session = self.recipe.session
         return {
-            "session": None if session is None else hexadecimal(session),
+            "session": None if session is None else session_hex(session),
             "token": self.recipe.token,
             "node": self.recipe.node,
         }
@@ -110,26 +115,30 @@ class Contender:
         """
         token = self.recipe.token
         done = 0
+
+        def failed(why: str) -> Failed:
+            return Failed(why, {"acts": done, **self.told()})
+
         linger_until: float | None = None
         while done < acts or (linger_until is not None and time.monotonic() < linger_until):
             held = self.held()
             if not held:
                 if not done:  # else such a client would only acquire and release, without a pause
                     time.sleep(acts * pause)
-                raise Failed("no longer held", {"acts": done})
+                raise failed("no longer held")
             if guard and held <= guard:
-                raise Failed("too little of the window is left", {"acts": done})
+                raise failed("too little of the window is left")
             if seconds:
                 time.sleep(seconds)
             if done:
                 time.sleep(pause if linger_until is None else LINGER_PAUSE_S)
             answer = self.act(token)
             if not answer.accepted:
-                raise Failed("refused by the fence", {"acts": done})
+                raise failed("refused by the fence")
             done += 1
             if answer.linger and linger_until is None:
                 linger_until = time.monotonic() + LINGER_S
-        return {"acts": done}
+        return {"acts": done, **self.told()}
 
     def act(self, token: int | None) -> Acted:
         """One action on the protected resource."""
@@ -145,6 +154,8 @@ def contenders_of(kazoo: Any, line: Line) -> list[Node]:
     if line.kind == "single":
         kazoo.sync_async(line.path).get(timeout=REQUEST_PATIENCE_S)
         return nodes_at(kazoo, [line.path])
+    if line.kind == "unknown":
+        return ephemerals_below(kazoo, line.path)
     paths = children_of(kazoo, line.path)
     if line.kind == "sequential":
         paths = [

@@ -4,21 +4,21 @@ Shared by locks, semaphores and elections, which differ mostly in the names of t
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Final, TypedDict
+from typing import Any, ClassVar, Final
 
 from rumpus.checker.exclusion.mutual_exclusion import TOLERANCE_NS
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.clients.leftovers import Node, until_nothing_is_left
-from rumpus.harness.generators.generator import SECOND, Invocation
+from rumpus.harness.clients.leftovers import Leftovers, until_nothing_is_left
+from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, once, only, until_ok
 from rumpus.workloads.contests.contender import LINGER_PAUSE_S, Contender, Grant, Work
 from rumpus.workloads.framework.checks import Need, accepted_actions, counted
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
 from rumpus.workloads.framework.operation import operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
 
 LONG_PATIENCE_S: Final = 5.0
 """How many seconds most attempts to acquire wait."""
@@ -33,9 +33,6 @@ HELD_S: Final = 4.0
 """How long those others hold it: longer than an attempt may last, overrun included."""
 
 HELD_PAUSE_S: Final = 0.1
-
-FINAL_BOUND_S: Final = 15.0
-"""How long a client may take to be granted once more when every fault is healed."""
 
 PART_S: Final = 0.2
 """Seconds of each ``work`` operation in a long hold: short, so that some end in each fault."""
@@ -52,30 +49,28 @@ LEAST_HANDOVERS: Final = 10
 """How many contended handovers a run must have for its verdict to mean anything."""
 
 
-class Left(TypedDict):
-    """The contenders' nodes that are still there."""
-
-    nodes: list[Node]
-
-
 class ContentionWorkload(Workload):
     """Clients acquire one thing, act while they hold it, and release it.
 
     Attributes:
-        contender: the client's side.
-        permits: how many may hold it at once.
-        modes: what attempts to hold it are drawn from, where it can be held in several ways.
+        contender: the class of the client's side.
+        permits: how many clients may hold it at the same time.
+        modes: the modes in which it can be acquired (``read``, ``write``), each as often as
+            attempts are to draw it; empty where there is only one.
         one_long_in: one hold in so many lasts up to ``longest_hold`` seconds.
-        nobody: what it is called when no client at all proceeds.
-        prompt: whether who comes to own on the servers is to be granted soon.
-        decider: the model that holds in which no check finds anything are held against once more;
-            none where they may end before their clients know, though their sessions live.
-        fenced_decider: the same for recipes whose grants have tokens, if it is another one.
+        nobody: the anomaly that is reported if no client can acquire it in the final phase.
+        prompt: whether a client that has come to own it by the servers' logs must be granted it
+            soon.
+        decider: the model by which all holds are checked once more if no other check finds an
+            anomaly; empty where a hold may end while its session lives and its client believes
+            that it holds.
+        fenced_decider: the same for recipes whose grants have tokens, if it is another model.
         tolerance: nanoseconds that a client may take to notice that its session has ended.
     """
 
     main = "acquire"
     holding = Words()
+    contended = True
     cleanup: ClassVar = {"acquire": "release"}
     timed_actions = True
     expired = "expiries while holding"
@@ -125,7 +120,7 @@ class ContentionWorkload(Workload):
         contender.leave()
 
     @operation(changes=False)
-    def inspect(self, contender: Contender, patience: float) -> Left:
+    def inspect(self, contender: Contender, patience: float) -> Leftovers:
         """Look which contenders' nodes are left, once dead clients' sessions had time to expire."""
         return {"nodes": until_nothing_is_left(contender.left, patience)}
 
@@ -203,15 +198,15 @@ class ContentionWorkload(Workload):
             self._granted_once,
             only(range(self.permits), once(self.acquiring(LONG_PATIENCE_S, mode))),
             self._hold_or_lose_patience,
-            only({0}, self._inspect),
+            only({0}, until_ok(lambda client: self.inspect(patience=client.expiry_s), 5)),
         ]
 
     def _granted_once(self, client: Client) -> Steps:
-        deadline = client.time + int(FINAL_BOUND_S * SECOND)
+        end = client.after(FINAL_BOUND_S)
         mode = self.modes[client.number % len(self.modes)] if self.modes else None
-        while client.time < deadline:
-            left = max(0.1, min(LONG_PATIENCE_S, (deadline - client.time) / SECOND))
-            granted = yield self.acquiring(round(left, 3), mode)
+        while client.time < end:
+            left = max(0.1, min(LONG_PATIENCE_S, client.seconds_to(end)))
+            granted = yield self.acquiring(left, mode)
             if granted.type == "ok":
                 yield self.release()
                 return
@@ -225,10 +220,6 @@ class ContentionWorkload(Workload):
         granted = yield self.acquiring(SHORT_PATIENCE_S, "write" if self.modes else None)
         if granted.type == "ok":
             yield self.release()
-
-    def _inspect(self, client: Client) -> Steps:
-        patience = round(client.context.session_timeout + 3.0, 3)
-        return until_ok(self.inspect(patience=patience), 5)(client)
 
     # The judgement.
 

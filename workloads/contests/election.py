@@ -17,13 +17,14 @@ from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
 from rumpus.recipes.election.catalogue import ELECTIONS
-from rumpus.recipes.promises import Line
+from rumpus.recipes.promises import ACKNOWLEDGEMENT, Line
 from rumpus.recipes.znodes.znode_access import ZnodeAccess
 from rumpus.workloads.contests.contender import Contender, Work, contenders_of
 from rumpus.workloads.contests.contention import ContentionWorkload
-from rumpus.workloads.framework.checks import counted, of_history
+from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.judgement import Evidence, view_of_servers
-from rumpus.workloads.framework.operation import Failed, operation
+from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_election import OwnElection
 
 OBSERVATION_PERIOD_S: Final = 0.05
 
@@ -50,6 +51,7 @@ class Candidate(Contender):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.access = ZnodeAccess(self.context.kazoo, self.line.path)
+        self._acknowledged: int | None = None
 
     def enter(self, timeout: float) -> bool:
         """Campaign."""
@@ -65,11 +67,12 @@ class Candidate(Contender):
 
     def work(self, *how: Any) -> Work:
         """Acknowledge that it leads, then act as every contender that holds."""
-        acknowledged = self._acknowledge()
-        try:
-            return {**super().work(*how), "acknowledged": acknowledged}
-        except Failed as error:
-            raise Failed(str(error), {**error.value, "acknowledged": acknowledged}) from error
+        self._acknowledged = self._acknowledge()
+        return super().work(*how)
+
+    def told(self) -> Work:
+        """The epoch that was acknowledged."""
+        return {"acknowledged": self._acknowledged}
 
     def _acknowledge(self) -> int | None:
         """Acknowledge that it leads; returns the epoch if that was confirmed."""
@@ -89,6 +92,13 @@ class Candidate(Contender):
 def acknowledged_path(path: str) -> str:
     """The node below which leaders of an election acknowledge that they lead."""
     return f"{path}-acknowledged"
+
+
+def _observations(evidence: Evidence) -> CheckResult | None:
+    if not evidence.promises.prevents & ACKNOWLEDGEMENT:
+        return None  # a recipe of another repository, whose leaders nobody observes
+    words = {"campaign": "campaign", "lead": "lead", "observe": "observe"}
+    return check_observations(evidence.history, **words)
 
 
 def _acknowledgements(evidence: Evidence) -> CheckResult | None:
@@ -116,6 +126,7 @@ class ElectionWorkload(ContentionWorkload):
 
     name = "election"
     catalogue = ELECTIONS
+    adapter = OwnElection
     model = "leader-election"
     main = "campaign"
     called: ClassVar = {"acquire": "campaign", "work": "lead", "release": "resign"}
@@ -125,7 +136,7 @@ class ElectionWorkload(ContentionWorkload):
     decider = "leader-election"
     nobody = "leaderless"
     checks = (
-        of_history(check_observations, campaign="campaign", lead="lead", observe="observe"),
+        _observations,
         _acknowledgements,
         _sights,
     )
@@ -153,8 +164,9 @@ class ElectionWorkload(ContentionWorkload):
         candidate.access.reconnect()
 
     def load(self, client: Client) -> Steps:
-        """All clients campaign but the last, which observes."""
-        if client.number < max(1, client.clients - 1):
+        """All clients campaign but the last, which observes, if leaders can be observed."""
+        observes = hasattr(client.context.recipe, "leader")  # not all of other repositories have it
+        if not observes or client.number < max(1, client.clients - 1):
             yield from super().load(client)
         while not client.is_over:
             for _ in range(LOOKS_A_CONNECTION - 1):

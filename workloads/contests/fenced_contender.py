@@ -10,8 +10,7 @@ from rumpus.harness.clients.leftovers import REQUEST_PATIENCE_S
 from rumpus.harness.clients.messages import Acted
 from rumpus.recipes.lock.fencing import StaleToken
 from rumpus.recipes.outcomes import OutcomeUnknown
-from rumpus.workloads.contests.contender import Contender
-from rumpus.workloads.framework.operation import Failed
+from rumpus.workloads.contests.contender import Contender, Work
 
 WRITE_PATIENCE_S: Final = 1.5
 BETWEEN_S: Final = 0.05
@@ -37,17 +36,16 @@ class FencedContender(Contender):
         *contender, self._data = arguments
         super().__init__(*contender)
         self._writes: list[tuple[int, int]] = []
-        self._refused: dict[str, int | None] = {}
+        self._refused: Work = {}
 
-    def work(self, *how: Any) -> Any:
-        """Act as every holder; the result also has the writes, and the refused token if any."""
+    def work(self, *how: Any) -> Work:
+        """Act as every holder, with no writes yet."""
         self._writes, self._refused = [], {}
-        try:
-            done = super().work(*how)
-        except Failed as error:
-            told = {**error.value, "writes": self._writes, **self._refused}
-            raise Failed(str(error), told) from error
-        return {**done, "writes": self._writes, **self._refused}
+        return super().work(*how)
+
+    def told(self) -> Work:
+        """The writes, and the refused token if any."""
+        return {"writes": self._writes, **self._refused}
 
     def act(self, token: int | None) -> Acted:
         """Write to the protected znode, then act."""

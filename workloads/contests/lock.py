@@ -26,6 +26,7 @@ from rumpus.workloads.contests.fenced_contender import FencedContender, data_pat
 from rumpus.workloads.framework.checks import counted
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_lock import OwnLock
 
 LEAST_WRITES: Final = 20
 """How many writes through the fence a run must have for its verdict to mean anything."""
@@ -93,6 +94,7 @@ class LockWorkload(ContentionWorkload):
 
     name = "lock"
     catalogue = LOCKS
+    adapter = OwnLock
     model = "mutex"
     decider = "mutex"
     fenced_decider = "fenced-mutex"

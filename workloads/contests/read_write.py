@@ -20,6 +20,7 @@ from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
 from rumpus.workloads.framework.checks import of_history, promised
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Failed, operation
+from rumpus.workloads.own.own_read_write import OwnReadWriteLock
 
 Mode = Literal["read", "write"]
 
@@ -98,6 +99,7 @@ class ReadWriteWorkload(ContentionWorkload):
 
     name = "read-write"
     catalogue = READ_WRITE_LOCKS
+    adapter = OwnReadWriteLock
     model = "read-write-lock"
     contender = Side
     decider = "read-write-lock"

@@ -8,6 +8,7 @@ from rumpus.harness.generators.script import Client
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
 from rumpus.workloads.contests.contender import Contender
 from rumpus.workloads.contests.contention import CUT_OFF_NS, ContentionWorkload
+from rumpus.workloads.own.own_lock import OwnSemaphore
 
 
 class SemaphoreWorkload(ContentionWorkload):
@@ -15,6 +16,7 @@ class SemaphoreWorkload(ContentionWorkload):
 
     name = "semaphore"
     catalogue = SEMAPHORES
+    adapter = OwnSemaphore
     model = "semaphore"
     holding = Words(thing="permit")
     permits: ClassVar = 2

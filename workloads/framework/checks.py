@@ -7,11 +7,15 @@ too, but judges nothing.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rumpus.checker.history import History, final_phase
 from rumpus.checker.verdict import CheckResult, Requirement
 from rumpus.workloads.framework.judgement import Evidence
+from rumpus.workloads.own.own_recipe import referred
+
+if TYPE_CHECKING:
+    from rumpus.checker.models.model import Model
 
 Check = Callable[[Evidence], CheckResult | None]
 Need = Callable[[History, Sequence[CheckResult]], Requirement | None]
@@ -21,7 +25,7 @@ LEAST_ACTIONS = 10
 
 
 def follows(
-    model: str,
+    model: "str | type[Model]",
     anomaly: str,
     *functions: str,
     initial: Hashable = None,
@@ -30,7 +34,7 @@ def follows(
     """A check that the operations follow a model.
 
     Args:
-        model: the model's name (docs/models.md).
+        model: the model's name (docs/models.md), ``package.module:Class``, or the class.
         anomaly: the name of the anomaly that is reported if they do not.
         functions: the operations to check; all that the model knows if none are named.
         initial: the model's initial state.
@@ -38,10 +42,13 @@ def follows(
     """
 
     def check(evidence: Evidence) -> CheckResult:
-        from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415 - see the module
+        from rumpus.checker.deciders.registry import MODELS  # noqa: PLC0415
         from rumpus.checker.every_run.model_check import check_model  # noqa: PLC0415
+        from rumpus.checker.linearizability.own_model import entry_of  # noqa: PLC0415 - see the module
 
-        entry = MODELS[model]
+        entry = MODELS.get(model) if isinstance(model, str) else entry_of(model.__name__, model)
+        if entry is None:
+            entry = entry_of(str(model), referred(str(model)))
         asked = functions or None
         history = evidence.history if seen_as is None else seen_as(evidence.history)
         return check_model(history, entry, anomaly, functions=asked, initial=initial)
@@ -96,17 +103,13 @@ def counted(number: int, stat: str, check: str, what: str) -> Need:
     return need
 
 
-def answered(number: int, *functions: str) -> Need:
-    """This many operations of clients must have ended ok; only these functions, if any, count."""
+def answered(number: int) -> Need:
+    """This many operations of clients must have ended ok."""
 
-    def need(history: History, _: Sequence[CheckResult]) -> Requirement:
-        done = sum(
-            op.type == "ok" and isinstance(op.process, int) and (not functions or op.f in functions)
-            for op in history
-        )
-        return Requirement(name="operations answered", needed=number, observed=done)
+    def count(history: History) -> int:
+        return sum(op.type == "ok" and isinstance(op.process, int) for op in history)
 
-    return need
+    return at_least(number, count, "operations answered")
 
 
 def at_least(number: int, f: str | Callable[[History], int], what: str) -> Need:

@@ -1,10 +1,16 @@
 """What a run left (``Evidence``), and the verdict on it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from rumpus.checker.clock import WallClock
-from rumpus.checker.every_run.exercise import check_exercise, count_elections, count_lost_sessions
+from rumpus.checker.every_run.errors import check_errors
+from rumpus.checker.every_run.exercise import (
+    Effect,
+    check_exercise,
+    count_elections,
+    count_lost_sessions,
+)
 from rumpus.checker.exclusion.mutual_exclusion import ServerView
 from rumpus.checker.exclusion.server_view import server_view
 from rumpus.checker.history import History
@@ -25,6 +31,7 @@ class Evidence:
         clock: converts the servers' times to the run's clock; None when that is not known.
         line: which znodes the recipe's contenders have on the servers.
         kinds: kinds of fault that were asked for.
+        effects: what kinds of other repositories among them must have caused.
         directed: whether the fault plan was given by hand.
         strict: whether hazards are violations.
         path: the znode below which everything happened.
@@ -37,6 +44,7 @@ class Evidence:
     clock: WallClock | None = None
     line: Line | None = None
     kinds: Sequence[str] = ()
+    effects: Collection[Effect] = ()
     directed: bool = False
     strict: bool = False
     path: str = ""
@@ -90,9 +98,10 @@ def judge_exercised(
         expiries=expiries,
         leader_changes=evidence.leader_changes,
         kinds=evidence.kinds,
-        effects=() if evidence.directed else effects(evidence.kinds),
+        effects=() if evidence.directed else {*effects(evidence.kinds), *evidence.effects},
         expired=expired,
     )
+    checks = [*checks, check_errors(evidence.history)]
     return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)
 
 

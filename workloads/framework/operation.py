@@ -38,12 +38,13 @@ from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 T = TypeVar("T")
 Method = Callable[..., Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""The type of a time in seconds among the values of a call."""
 DURATIONS = ("timeout", "patience")
 """Parameters that calls in histories of other tools may lack."""
 
 
-class Failed(NotDone):
-    """The operation did not happen, and its ``fail`` carries a value.
+class _WithValue(Exception):  # noqa: N818 - an outcome, as in recipes.outcomes
+    """An exception whose ``value`` becomes that of the operation's completion.
 
     Args:
         error: why, in words.
@@ -55,17 +56,12 @@ class Failed(NotDone):
         self.value = value
 
 
-class Unknown(OutcomeUnknown):
-    """Nobody knows whether the operation happened, and its ``info`` carries a value.
+class Failed(_WithValue, NotDone):
+    """The operation did not happen: a ``fail`` with a value."""
 
-    Args:
-        error: why, in words.
-        value: the value.
-    """
 
-    def __init__(self, error: str, value: Any = None) -> None:
-        super().__init__(error)
-        self.value = value
+class Unknown(_WithValue, OutcomeUnknown):
+    """Nobody knows whether the operation happened: an ``info`` with a value."""
 
 
 class Refused(NotDone):
@@ -128,6 +124,11 @@ class Operation:
         self.refusals = refusals
         self.parameters = list(inspect.signature(method).parameters.values())[2:]
         self.alone = any(one.kind is one.POSITIONAL_ONLY for one in self.parameters)
+        if overdue is not None and "timeout" not in (one.name for one in self.parameters):
+            raise TypeError(
+                f"operation {self.f}: overdue={overdue} is counted from the call's timeout, so the "
+                "method must take `timeout`"
+            )
         self.answers = method.__annotations__.get("return", Any) is not None
         self.__doc__ = method.__doc__
 
@@ -157,9 +158,9 @@ class Operation:
         except StillRunning:
             return Outcome("info", error="has not returned yet")
         except NotDone as error:
-            return Outcome("fail", getattr(error, "value", None), str(error) or None)
+            return Outcome("fail", _value(error), str(error) or None)
         except OutcomeUnknown as error:
-            return Outcome(unknown, getattr(error, "value", None), str(error))
+            return Outcome(unknown, _value(error), str(error))
         except tuple(self.refusals) as error:
             words = (self.refusals[kind] for kind in self.refusals if isinstance(error, kind))
             return Outcome("fail", error=next(words))
@@ -196,6 +197,10 @@ class Operation:
             answer = msgspec.defstruct("Answer", [("key", hints["key"]), value], kw_only=True)
             answer = answer if self.answers else answer | None
         return asked, answer
+
+
+def _value(error: Exception) -> Any:
+    return error.value if isinstance(error, _WithValue) else None
 
 
 def _is_object(kind: Any) -> bool:

@@ -5,11 +5,12 @@ call. The scripts give the load and the final phase; ``checks`` and ``needs`` gi
 """
 
 import inspect
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
@@ -22,42 +23,62 @@ from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.recipes.promises import Promises
 from rumpus.workloads.framework.checks import Check, Need
 from rumpus.workloads.framework.judgement import Evidence, judge_exercised
 from rumpus.workloads.framework.operation import Bound, Operation
+from rumpus.workloads.own.own_recipe import NotFound, OwnRecipe, is_reference, referred
+from rumpus.workloads.own.promise_names import common
+
+REST_S: Final = 0.01
+"""How long a client rests after a recipe of another repository has failed at once.
+
+One that refuses without waiting would otherwise be asked a hundred thousand times a second.
+"""
+
+FINAL_BOUND_S: Final = 15.0
+"""How long a client may take, once every fault is healed, to get what it waits for."""
 
 
 class Workload(ABC):
     """The base of workloads. The first line of a subclass's docstring is its summary.
 
     Attributes:
-        name: what it is called on the command line.
-        catalogue: the family's recipes by name, sound ones first.
-        model: the specification of its histories, by its name in the literature.
-        main: the operation that gets what clients compete or wait for; measurements are of it.
-        holding: the operations that begin and end a hold, where clients hold something. Faults
-            are aimed at whoever holds.
+        name: the workload's name on the command line.
+        catalogue: recipe name -> the recipe and its promises, sound recipes first; in other
+            repositories just classes, or functions, that make recipes.
+        adapter: makes an object of another repository a recipe of the family.
+        model: the name of the specification that its histories must follow.
+        main: the operation by which clients get what they compete or wait for; the measures are
+            of this operation.
+        holding: the operations that begin and end a hold, where clients hold something for a time.
+            Faults are aimed at holders. If the workload defines ``believes``, the history records
+            from each grant on whether the holder believes that it holds.
+        contended: whether a hold keeps other clients waiting; the measures then include handovers
+            and wake-ups.
         called: operation -> its name in histories, where a subclass renames an inherited one.
-        rate: mean seconds from one operation of the load to the next, all clients together;
+        rate: mean seconds from one operation of the load to the next, over all clients;
             None: as fast as the scripts allow.
-        renewed: whether the load script starts anew when the client's process number is retired
-            (after an ``info``, as in Jepsen); else it goes on.
-        timed_actions: whether the time of holders' actions can be chosen
-            (``WorkloadContext.action``).
-        cleanup: operation of unknown outcome -> the operation that undoes it.
+        renewed: whether a client begins the load script anew after an operation of unknown
+            outcome (``info``), as another process; else it goes on with its script.
+        timed_actions: whether ``WorkloadContext.action`` can set how long holders' actions take.
+        cleanup: operation -> the operation that is called if the outcome of the former is unknown,
+            to undo it.
         requests: kinds of request that clients of every recipe are sure to send under load.
-        plain: whether its sound recipes only pass requests to the servers, so that a broken promise
-            is one of ZooKeeper itself.
+        plain: whether sound recipes only pass requests to the servers, so that a broken promise is
+            the servers' fault.
         checks: the checks of its histories.
-        needs: what must have happened for a verdict to mean anything.
-        expired: what the number from ``expiries`` counts, in words for the report.
+        needs: what a run must have exercised, or its verdict is ``inconclusive``.
+        expired: the name, in the report, of what ``expiries`` counts.
     """
 
     name: ClassVar[str]
-    catalogue: ClassVar[Mapping[str, CatalogueEntry[Any]]]
+    catalogue: ClassVar[Mapping[str, Any]] = {}
+    adapter: ClassVar[type[OwnRecipe]] = OwnRecipe
     model: ClassVar[str]
     main: ClassVar[str] = ""
     holding: ClassVar[Words | None] = None
+    contended: ClassVar[bool] = False
     called: ClassVar[Mapping[str, str]] = {}
     rate: ClassVar[float | None] = None
     renewed: ClassVar[bool] = True
@@ -109,8 +130,11 @@ class Workload(ABC):
         The script itself learns of it later: when its client is asked for the next operation.
         """
 
-    def believes(self, opened: Any) -> bool | float:  # noqa: ARG002 - nobody holds anything
-        """Whether the client believes that it holds, or for how long (``WorkloadClient``)."""
+    def believes(self, opened: Any) -> bool | float:  # noqa: ARG002 - for subclasses
+        """Whether the client believes that it holds; or for how many more seconds.
+
+        See ``harness.clients.client_body.WorkloadClient``.
+        """
         return False
 
     def results(self, evidence: Evidence) -> list[CheckResult]:
@@ -137,7 +161,7 @@ class Workload(ABC):
     @property
     def recipes(self) -> dict[str, type[Recipe]]:
         """The recipes' classes by name."""
-        return {name: entry.recipe for name, entry in self.catalogue.items()}
+        return {name: self.recipe_of(name) for name in self.catalogue}
 
     @property
     def operations(self) -> dict[str, Bound]:
@@ -157,7 +181,7 @@ class Workload(ABC):
 
     @property
     def words(self) -> Words:
-        """The operations that begin a hold, act during it and end it; empty where there is none."""
+        """``holding``, or only the ``main`` operation where clients hold nothing."""
         return self.holding or Words(acquire=self.main, work="", release="")
 
     @property
@@ -165,23 +189,51 @@ class Workload(ABC):
         """Operation -> the types of its call's value and of its answer."""
         return {name: bound.shapes() for name, bound in self.operations.items()}
 
-    @property
-    def contended(self) -> bool:
-        """Whether a grant lasts for a while, and keeps others waiting meanwhile."""
-        return self.holding is not None
+    @classmethod
+    def recipe_of(cls, name: str, promised: Sequence[str] = ()) -> type[Recipe]:
+        """The recipe of this name: one of the catalogue, or ``package.module:Name``.
 
-    def options(self, recipe: str, clients: int) -> dict[str, Any]:
+        Args:
+            name: the name.
+            promised: names of what it promises, where its author does not say; of those of the
+                catalogue it is known.
+
+        Raises:
+            NotFound: there is none, or it has not what the family needs.
+            ValueError: a promise is unknown.
+        """
+        found = cls.catalogue.get(name)
+        if isinstance(found, CatalogueEntry):
+            kind: type[Recipe] = found.recipe
+            return kind
+        if found is None and not is_reference(name):
+            raise NotFound(
+                f"unknown recipe {name!r} of workload {cls.name}; there are "
+                f"{', '.join(cls.catalogue) or 'none'}; or package.module:Name for one of your own"
+            )
+        factory = referred(name) if found is None else found
+        return cls.adapter.of(factory, name, cls._usual_promises(), promised)
+
+    @classmethod
+    def _usual_promises(cls) -> Promises:
+        """What all of the family's own recipes promise that keep their promises."""
+        entries = [each for each in cls.catalogue.values() if isinstance(each, CatalogueEntry)]
+        return common([each.recipe.promises for each in entries if not each.faulty])
+
+    def options(self, recipe: str, clients: int, promised: Sequence[str] = ()) -> dict[str, Any]:
         """The arguments of ``builder`` in a client's process."""
-        return {"recipe": recipe, "clients": clients, "path": self.path}
+        more = {"promised": list(promised)} if promised else {}
+        return {"recipe": recipe, "clients": clients, "path": self.path, **more}
 
     @classmethod
     def builder(
-        cls, *, recipe: str, clients: int, path: str
+        cls, *, recipe: str, clients: int, path: str, promised: Sequence[str] = ()
     ) -> "Callable[[ClientContext], OpenClient]":
         """A function that makes the client's side, for use in the client's process."""
         workload = cls(clients=clients, path=path)
-        kind = cls.catalogue[recipe].recipe
-        return lambda context: OpenClient(workload, workload.open(kind, context))
+        kind = cls.recipe_of(recipe, promised)
+        rest = REST_S if is_reference(recipe) else 0.0
+        return lambda context: OpenClient(workload, workload.open(kind, context), rest)
 
     def load_of(self, context: WorkloadContext) -> Generator:
         """The load as a generator."""
@@ -230,16 +282,23 @@ class Workload(ABC):
 
 
 class OpenClient:
-    """The client's side of a run. Implements ``harness.clients.client_body.WorkloadClient``."""
+    """The client's side of a run. Implements ``harness.clients.client_body.WorkloadClient``.
 
-    def __init__(self, workload: Workload, opened: Any) -> None:
+    Args:
+        workload: what its operations are.
+        opened: what they work on.
+        rest: seconds to rest after an operation that failed in less time than that.
+    """
+
+    def __init__(self, workload: Workload, opened: Any, rest: float = 0.0) -> None:
+        self._rest = rest
         self._workload = workload
         self._opened = opened
         self._operations = workload.operations
         self._prepared = False
-        holding = workload.holding
-        self.grants = holding.acquire if holding is not None else ""
-        self.ends = holding.release if holding is not None else ""
+        believes = type(workload).believes is not Workload.believes
+        self.grants = workload.words.acquire if believes else ""
+        self.ends = workload.words.release if believes else ""
 
     def believes(self) -> bool | float:
         """See ``Workload.believes``."""
@@ -256,4 +315,10 @@ class OpenClient:
             except (NotDone, OutcomeUnknown) as error:
                 return Outcome("fail", error=f"not begun: {error}")
             self._prepared = True
-        return operation.perform(self._opened, value)
+        if not self._rest:
+            return operation.perform(self._opened, value)
+        began = time.monotonic()
+        outcome = operation.perform(self._opened, value)
+        if outcome.type != "ok" and time.monotonic() - began < self._rest:
+            time.sleep(self._rest)
+        return outcome

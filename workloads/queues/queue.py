@@ -28,7 +28,8 @@ from rumpus.recipes.queue.interfaces import Claim, QueueUnknown
 from rumpus.workloads.framework.checks import at_least, counted
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import Unknown, operation
-from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S, Workload
+from rumpus.workloads.own.own_queue import OwnQueue
 from rumpus.workloads.queues.handoffs import PATIENCE_S, Handoffs, element_of
 
 TAKEN_S = (1.0, 2.5, 2.5)
@@ -71,9 +72,6 @@ it has got an element (a feeder: has put enough); at the second, clients that st
 MOST_TRIES = 5
 """How often an acknowledgement (or release) is tried while its outcome is unknown."""
 
-FINAL_BOUND_S = 15.0
-"""How long a client may take to put and take an element when every fault is healed."""
-
 REQUEST_S = 5.0
 
 Value = str | int
@@ -107,17 +105,14 @@ class QueueWorkload(Workload):
 
     name = "queue"
     catalogue = QUEUES
+    adapter = OwnQueue
     model = "fifo-queue"
     main = "dequeue"
+    holding = Words(acquire="dequeue", release="acknowledge", thing="element")
     requests = ("write", "create", "get-children")
     rate = 0.02
     renewed = False  # after an unknown outcome a client still has its claim
     urgency: ClassVar[bool] = False  # whether some elements come out before others
-
-    @property
-    def words(self) -> Words:
-        """A client that has an element and has not acknowledged it counts as the holder."""
-        return Words(acquire="dequeue", release="acknowledge")
 
     def open(self, recipe: Any, context: ClientContext) -> Consumer:
         """The queue."""
@@ -174,15 +169,23 @@ class QueueWorkload(Workload):
     @operation(changes=False)
     def inspect(self, consumer: Consumer, patience: float) -> _Left:
         """Look what is left in the queue, once dead clients' sessions had time to expire."""
-        kazoo, folder = consumer.kazoo, consumer.queue.claims(self.path)
 
         def look() -> _Left | None:
-            paths = children_of(kazoo, consumer.queue.elements(self.path))
-            elements = [kazoo.get_async(path).get(timeout=REQUEST_S)[0].decode() for path in paths]
-            nodes = nodes_at(kazoo, children_of(kazoo, folder)) if folder is not None else []
+            paths, nodes = self._standing(consumer)
+            answers = [consumer.kazoo.get_async(path) for path in paths]
+            elements = [answer.get(timeout=REQUEST_S)[0].decode() for answer in answers]
             return _Left(elements=elements, nodes=nodes) if elements or nodes else None
 
         return until_nothing_is_left(look, patience) or _Left(elements=[], nodes=[])
+
+    def _standing(self, consumer: Consumer) -> tuple[list[str], list[Node]]:
+        """The paths of the elements that are there, and the nodes of claims."""
+        kazoo, queue = consumer.kazoo, consumer.queue
+        if isinstance(queue, OwnQueue):
+            return queue.left()
+        folder = queue.claims(self.path)
+        nodes = nodes_at(kazoo, children_of(kazoo, folder)) if folder is not None else []
+        return children_of(kazoo, queue.elements(self.path)), nodes
 
     def put(self, _: Client, value: str, timeout: float, *, urgent: bool) -> Invocation:  # noqa: ARG002
         """The call that puts an element."""
@@ -266,7 +269,7 @@ class QueueWorkload(Workload):
             came = yield from self.consume(client, REQUEST_S)
 
     def _rest(self, client: Client) -> Steps:
-        end, patience = client.after(FINAL_BOUND_S), client.context.session_timeout + 3.0
+        end, patience = client.after(FINAL_BOUND_S), client.expiry_s
         while client.time < end:
             came = yield from self.consume(client, patience)
             if element_of(came) is None and came.type != "info":

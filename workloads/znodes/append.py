@@ -9,6 +9,7 @@ from rumpus.recipes.znodes.append_log import AppendLog
 from rumpus.recipes.znodes.catalogue import APPEND_LOGS
 from rumpus.workloads.framework.checks import follows
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_interfaces import OwnAppendLog
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 OPERATIONS = 200
@@ -22,6 +23,7 @@ class AppendWorkload(ZnodeWorkload):
 
     name = model = main = "append"
     catalogue = APPEND_LOGS
+    adapter = OwnAppendLog
     requests = ("write", "read")
     checks = (follows("append", "not-linearizable"),)
     at_the_end = (("read", {"key": "l0"}), ("read", {"key": "l1"}))

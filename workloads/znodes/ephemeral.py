@@ -7,12 +7,13 @@ before the call.
 
 from typing import Any, Literal, get_args
 
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.znodes.ephemeral_lives import Looked, Made, check_ephemerals
-from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.znodes.catalogue import EPHEMERALS
 from rumpus.recipes.znodes.ephemeral_nodes import EphemeralNodes
 from rumpus.workloads.framework.operation import operation, unless_refused
+from rumpus.workloads.own.own_interfaces import OwnEphemerals
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 Name = Literal["e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7"]
@@ -23,6 +24,7 @@ class EphemeralWorkload(ZnodeWorkload):
 
     name = model = "ephemeral"
     catalogue = EPHEMERALS
+    adapter = OwnEphemerals
     main = "create"
     checks = (lambda run: check_ephemerals(run.history, run.truth, run.clock),)
     at_the_end = (("look", None),)
@@ -30,7 +32,7 @@ class EphemeralWorkload(ZnodeWorkload):
     @operation()
     def create(self, nodes: EphemeralNodes, name: Name) -> Made[Name]:
         """Create a node; refused if it is there."""
-        return Made(name=name, session=hexadecimal(unless_refused(nodes.create(name))))
+        return Made(name=name, session=session_hex(unless_refused(nodes.create(name))))
 
     @operation()
     def remove(self, nodes: EphemeralNodes, name: Name) -> None:
@@ -41,8 +43,8 @@ class EphemeralWorkload(ZnodeWorkload):
     def look(self, nodes: EphemeralNodes) -> Looked[Name]:
         """Read the owner of every node."""
         owners, session = nodes.owners()
-        told: Any = {name: hexadecimal(own) if own else None for name, own in owners.items()}
-        return Looked(owners=told, session=hexadecimal(session))
+        told: Any = {name: session_hex(own) if own else None for name, own in owners.items()}
+        return Looked(owners=told, session=session_hex(session))
 
     def load(self, client: Client) -> Steps:
         """Create, remove and look; all clients use the same names, so that they conflict."""

@@ -11,6 +11,7 @@ from rumpus.recipes.znodes.catalogue import MULTI_WRITES
 from rumpus.recipes.znodes.multi_write import MultiWrite
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.operation import operation, unless_refused
+from rumpus.workloads.own.own_interfaces import OwnMultiWrite
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 UNWRITTEN = (("value", None), ("version", 0))
@@ -21,6 +22,7 @@ class MultiWorkload(ZnodeWorkload):
 
     name = "multi"
     catalogue = MULTI_WRITES
+    adapter = OwnMultiWrite
     model = "versioned-register"
     main = "write"
     requests = ("multi", "read")

@@ -14,6 +14,7 @@ from rumpus.recipes.znodes.catalogue import REGISTERS
 from rumpus.recipes.znodes.register import ABSENT, LocalRegister
 from rumpus.workloads.framework.checks import follows, of_history, promised
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_interfaces import OwnRegister
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen
 
 Key = Literal["r0", "r1", "r2"]
@@ -24,6 +25,7 @@ class RegisterWorkload(ZnodeWorkload):
 
     name = "register"
     catalogue = REGISTERS
+    adapter = OwnRegister
     model = "versioned-register"
     main = "write"
     requests = ("write", "read")

@@ -6,6 +6,7 @@ from rumpus.recipes.znodes.catalogue import SEQUENCES
 from rumpus.recipes.znodes.sequence import SequentialNodes, VersionNumbers
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_interfaces import OwnSequence
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 
@@ -14,6 +15,7 @@ class SequenceWorkload(ZnodeWorkload):
 
     name = "sequence"
     catalogue = SEQUENCES
+    adapter = OwnSequence
     model = "unique-ids"
     main = "generate"
     requests = ("write",)

@@ -24,6 +24,7 @@ from rumpus.recipes.znodes.watched_znode import WatchedZnode
 from rumpus.workloads.framework.checks import follows, of_history
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.framework.operation import operation, unless_refused
+from rumpus.workloads.own.own_interfaces import OwnWatchedZnodes
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload, seen
 
 Awaited = Literal["a0", "a1", "a2"]
@@ -50,6 +51,7 @@ class WatchWorkload(ZnodeWorkload):
 
     name = "watch"
     catalogue = WATCHED_ZNODES
+    adapter = OwnWatchedZnodes
     model = "session-guarantees"
     main = "await"
     requests = ("write", "read")

@@ -19,6 +19,7 @@ from rumpus.harness.generators.script import Client, Draws, Steps
 from rumpus.recipes.znodes.catalogue import GUARDED_ZNODES
 from rumpus.recipes.znodes.guarded_znodes import Entry, GuardedZnodes, Sight, credential
 from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.own.own_interfaces import OwnGuardedZnodes
 from rumpus.workloads.znodes.znode_workload import ZnodeWorkload
 
 OPERATIONS, ALLOWED_AT = 30, 15
@@ -41,6 +42,7 @@ class GuardedWorkload(ZnodeWorkload):
 
     name = "znode"
     catalogue = GUARDED_ZNODES
+    adapter = OwnGuardedZnodes
     model = "access control and Stats"
     main = "set"
     requests = ("create", "read")

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from rumpus.checker.every_run.final_answers import check_final_answers
 from rumpus.checker.history import Op
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.checker.verdict import CheckResult
 from rumpus.checker.znodes.znode_history import Seen
 from rumpus.harness.clients.client_body import ClientContext
-from rumpus.harness.clients.leftovers import hexadecimal
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import ScriptFunction, until_answered
 from rumpus.recipes.znodes.register import Reading
@@ -65,4 +65,4 @@ class ZnodeWorkload(Workload):
 def seen(key: str, reading: Reading | None) -> Seen:
     """A recipe's answer in the form that histories have."""
     value, version, zxid, session = unless_refused(reading)
-    return Seen(key=key, value=value, version=version, zxid=zxid, session=hexadecimal(session))
+    return Seen(key=key, value=value, version=version, zxid=zxid, session=session_hex(session))

@@ -1,31 +1,30 @@
-"""Atomic commitment: all decide alike, and commit only what everybody voted for.
+"""Atomic commitment: all decisions agree, and commit requires a yes vote of all participants.
 
-A participant votes yes or no, once; whoever wants to know calls ``decide``. The field ``key``
+A participant votes yes or no, once; any client calls ``decide`` for the outcome. The field ``key``
 names the transaction. **Decided**, for each transaction by itself:
 
-- *agreement*: no two acknowledged decisions differ, whoever made them and when: a decision is
-  final;
+- *agreement*: no two acknowledged decisions differ;
 - *commit-validity*: commit only if all participants have voted yes. When a decision to commit is
   returned, as many must have called a yes vote; and there is no acknowledged vote no;
-- *abort-validity*: abort only if not all have voted yes by then, or if something failed. So it
-  is wrong only if every participant's yes was returned before anybody called ``decide``, and no
-  operation of the transaction that was called before the abort returned failed, or is of unknown
-  outcome. A participant that had not voted yet may have been taken for dead: no history tells
-  the slow from the crashed.
+- *abort-validity*: abort only if not all have voted yes by then, or if an operation failed. So it
+  is wrong only if every participant's yes vote returned before the first call of ``decide``, and
+  no operation of the transaction that was called before the abort returned failed or is of unknown
+  outcome. (A participant that had not voted yet may have been suspected: a history does not
+  distinguish slow processes from crashed ones.)
 
 These are the properties of non-blocking atomic commitment (Guerraoui and Rodrigues, Introduction
 to reliable distributed programming, 2006, section 7.3; Gray and Lamport, Consensus on transaction
 commit, TODS 2006, there "stability", "consistency" and "non-triviality"), without termination,
-which no finite history can violate. They are what an object allows whose first ``decide`` fixes
-the outcome by the votes so far and whose later ones repeat it.
+which no finite history can violate. The object that has them is one whose first ``decide`` fixes
+the outcome by the votes so far, and whose later ones return it.
 
-The number of participants is the initial value. Without it they are those whose votes are
-acknowledged: what was never recorded cannot be missed, and if no vote is, then whether the commit
-was right stays unknown. A vote of unknown outcome counts or does not, as is needed.
+The number of participants is the initial value. Without it the participants are the processes whose
+votes are acknowledged; if no vote is, then whether a commit was right is unknown. A vote of unknown
+outcome may count or not, whichever makes the history acceptable.
 
-**Algorithm.** The first decision falls between the first call of ``decide`` and the first return
-with that outcome. For a commit the last moment is best, when most votes can have been cast; for
-an abort the first. So minima and counts for each transaction are enough. **Cost**: O(n).
+**Algorithm.** The first decision lies between the first call of ``decide`` and the first return
+with that outcome. For a commit the last point is best, as most votes can be cast by then; for an
+abort the first point. So minima and counts for each transaction are enough. **Cost**: O(n).
 """
 
 from collections.abc import Hashable, Sequence
@@ -34,15 +33,8 @@ from typing import Any, NamedTuple
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused, undecided
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -60,7 +52,7 @@ _UNTOLD = 3
 
 
 class _Row(NamedTuple):
-    """A vote or a decision of one transaction; ``yes`` says nothing where it is not known."""
+    """A vote or a decision of one transaction; ``yes`` has no meaning if it is unknown."""
 
     row: int
     process: int
@@ -76,15 +68,15 @@ class _Row(NamedTuple):
 
 
 def decide_atomic_commitment(table: OperationTable, number: int | None = None) -> Decision:
-    """Whether all transactions were decided alike, and rightly.
+    """Whether the decisions on all transactions have the three properties.
 
     Args:
         table: the operations.
-        number: how many participants there are; None if that is not known.
+        number: the number of participants; None if unknown.
 
     Raises:
-        WrongOperations: a vote or a decision is none; a participant voted both ways; or more
-            than ``number`` voted.
+        WrongOperations: the value of a vote or a decision is neither yes nor no; a participant
+            voted both; or more than ``number`` voted.
     """
     transactions = _transactions(table)
     for rows in transactions:
@@ -125,7 +117,7 @@ def _transactions(table: OperationTable) -> list[list[_Row]]:
     )
     for at_, (key, vote, outcome, process, call, returned, asked, told) in enumerate(columns):
         said = outcome != FAIL if vote else outcome == OK
-        # Who decides may also say in its call what it decides.
+        # The outcome of a decision may also be in its call.
         meant = asked if vote or told is None else told
         yes = said and _meaning(table, at_, meant, vote=vote)
         row = _Row(at_, process, vote, yes, call, returned, outcome)
@@ -167,7 +159,7 @@ def _on(table: OperationTable, rows: Sequence[_Row]) -> str:
 
 
 def _excused(rows: Sequence[_Row]) -> bool:
-    """Whether an abort is right because something had failed, or may have, when it returned."""
+    """Whether an operation had failed, or may have, when an abort returned."""
     decisions = [row for row in rows if row.certain and not row.vote]
     if any(row.yes for row in decisions):
         return False
@@ -197,7 +189,7 @@ def _refuse(table: OperationTable, rows: Sequence[_Row], number: int | None) -> 
 
 
 def _contradiction(table: OperationTable, rows: Sequence[_Row], number: int | None) -> str | None:
-    """What is wrong with one transaction without failures, in words; None if nothing is."""
+    """The contradiction in one transaction without failures, in words; None if there is none."""
     votes = [row for row in rows if row.vote]
     decisions = [row for row in rows if not row.vote]
     commits = [row for row in decisions if row.certain and row.yes]

@@ -1,22 +1,21 @@
-"""A barrier for N: nobody passes before N have come; then the next N, and so on.
+"""A cyclic barrier for N: no operation returns before N have been called; then the next N.
 
-**Decided**: whether the operations can be put in generations. A generation is N operations, and
-a moment at which all of them had been called and none had returned: the barrier opens, and all
-pass. Every acknowledged operation belongs to exactly one generation. One of unknown outcome
-belongs to one or to none, and counts from its call on for ever.
+**Decided**: whether the operations can be divided into generations. A generation is N operations
+for which there is a time at which all have been called and none has returned: then the barrier
+opens. Every acknowledged operation belongs to exactly one generation. One of unknown outcome
+belongs to one or to none, and never returns.
 
-**Algorithm.** Of the operations that still need a generation take the one that returns first,
-at r. Its barrier opens by r, and may as well open at r: all others return later, so nobody is
-excluded. With it come the N - 1 of those called by r that return soonest. That is right by
-exchange: if a solution takes b in place of a, where a returns no later than b and both were
-called by r, then a's own generation opens between r and a's return, when b is there too, so
-the two can change places (or a needed none, then neither does b). So if fewer than N were
-called by r, nothing else could have worked. It is the rule of the earliest deadline first
-(Jackson, Scheduling a production line to minimize maximum tardiness, 1955), here for cyclic
-barriers. Where the generations do not overlap they are just the operations in order of
-return, N by N: that is tried first.
+**Algorithm.** Of the operations without a generation take the one that returns first, at r. Its
+barrier opens by r, and can open at r, as all others return later. Its generation gets the N - 1
+operations called by r that return soonest. This is optimal by exchange: if a solution takes b
+instead of a, where a returns no later than b and both were called by r, then a's own generation
+opens between r and a's return, when b has been called and has not returned, so the two can be
+exchanged (or a has no generation, then b needs none either). So if fewer than N were called by r
+there is no solution. This is earliest deadline first (Jackson, Scheduling a production line to
+minimize maximum tardiness, 1955). If the generations do not overlap they are the operations in
+order of return, N at a time: that is tried first.
 
-**Cost**: O(n log n) for one sort where generations do not overlap; with a heap otherwise.
+**Cost**: O(n log n): one sort if generations do not overlap, otherwise a heap.
 """
 
 from collections.abc import Hashable
@@ -24,16 +23,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
+from rumpus.checker.deciders.decision import Decision, accepted, refused
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    NEVER,
-    Ints,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OperationTable
+from rumpus.checker.deciders.values import Ints, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -45,10 +39,10 @@ _ALGORITHM = Algorithm(
 
 
 def parties(initial: Hashable, model: str) -> int:
-    """How many must come together.
+    """The number of parties of a barrier, from the initial value.
 
     Raises:
-        WrongOperations: the initial value is no positive integer.
+        WrongOperations: the initial value is not a positive integer.
     """
     if type(initial) is not int or initial < 1:
         raise WrongOperations(
@@ -59,7 +53,7 @@ def parties(initial: Hashable, model: str) -> int:
 
 
 def decide_barrier(table: OperationTable, number: int) -> Decision:
-    """Whether nobody passed before ``number`` had come."""
+    """Whether the operations form generations of ``number``."""
     rows = np.flatnonzero(table.outcome != FAIL)
     call, returned = table.call[rows], table.returned[rows]
     if _in_order_of_return(call, returned, number):
@@ -93,7 +87,7 @@ def decide_barrier(table: OperationTable, number: int) -> Decision:
 
 
 def _in_order_of_return(call: Ints, returned: Ints, number: int) -> bool:
-    """Whether generations are the acknowledged operations in order of return, N by N."""
+    """Whether the acknowledged operations in order of return, N at a time, are generations."""
     known = returned != NEVER
     call, returned = call[known], returned[known]
     if not len(call):
@@ -107,10 +101,10 @@ def _in_order_of_return(call: Ints, returned: Ints, number: int) -> bool:
 
 
 def _early(call: Ints, returned: Ints, number: int) -> tuple[int, list[int]] | None:
-    """The first operation that returned too early, and who had come by then, itself included.
+    """The first operation that returned too early, and those called by then, itself included.
 
     Args:
-        call: in growing order.
+        call: ascending.
         returned: `NEVER` for operations that need not belong to a generation.
         number: the size of a generation.
     """
@@ -135,13 +129,6 @@ def _early(call: Ints, returned: Ints, number: int) -> tuple[int, list[int]] | N
     return None
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    number = parties(initial, "barrier")
-    decision = by_key(table, lambda part: decide_barrier(part, number))
-    decision.algorithm = _ALGORITHM.name
-    return decision
-
-
 BARRIER = ModelEntry(
     name="barrier",
     summary="nobody passes before N have come; then the next N (a cyclic barrier)",
@@ -149,5 +136,7 @@ BARRIER = ModelEntry(
     functions=dict.fromkeys(("enter", "await", "wait"), "() -> anything, once N have come"),
     initial="N, how many must come",
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_key_by_key(
+        lambda part, initial, _: decide_barrier(part, parties(initial, "barrier")), _ALGORITHM
+    ),
 )

@@ -1,22 +1,23 @@
-"""A double barrier for N: nobody is in before N have entered, nobody out before all have left.
+"""A double barrier for N: no ``enter`` returns before N entered, no ``leave`` before all left.
 
-**Decided**: whether the operations can be explained by this object. Entering, a process takes its
-place among the members; when there are N of them the barrier opens, and stays open until no
-member is left. ``enter`` returns to a member once the barrier has opened; ``leave`` gives the
-place back and returns once there is no member. So it can be used again, round after round. Two
-points for each operation, then, and not one: where it comes, and where it goes.
+**Decided**: whether the operations are those of this object. ``enter`` makes a process a member;
+when there are N members the barrier opens, and stays open until there is no member. ``enter`` of a
+member returns once the barrier has opened; ``leave`` ends the membership and returns once there is
+no member. So the barrier can be used in many rounds. Each operation takes effect at two points:
+when it changes the members, and when it returns.
 
-Members vanish with their session. A process whose ``enter`` told its session may vanish at any
-time after the last call of an acknowledged operation of that session, and one whose ``enter`` has
-an unknown outcome at any time (or it never entered at all), unless it is known to leave later.
+A membership ends with its session. If the result of ``enter`` names the session it may end at any
+time after the last call of an acknowledged operation of that session. If ``enter`` has an unknown
+outcome its membership may end at any time (or have never begun), unless the process is known to
+leave later.
 
-**Algorithms.** (1) If there are just N processes, each of which enters and leaves in turn, the
-k-th round is made of the k-th operations of all. Its ``enter`` are in order if and only if all
-have been called when the first of them returns; its ``leave`` if, when the first of them returns,
-all members have called it or may have vanished. The rounds do not disturb each other, as nobody
-calls ``enter`` for the next one before its ``leave`` of this one has returned. O(n log n), for one
-sort. (2) Otherwise the general search decides, over a history in which every operation is
-two, and every vanishing one that may happen or not.
+**Algorithms.** (1) If there are exactly N processes, each of which enters and leaves in turn, round
+k consists of the k-th operations of all. Its ``enter`` are correct if and only if all have been
+called when the first of them returns; its ``leave`` if, when the first of them returns, each member
+has called it or its session may have ended. The rounds are independent, as no process calls
+``enter`` for the next one before its ``leave`` of this one has returned. O(n log n), for one sort.
+(2) Otherwise the general search decides, over a history with two operations for each recorded one,
+and one of unknown outcome for each membership that may end with its session.
 """
 
 from collections.abc import Hashable
@@ -25,22 +26,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumpus.checker.deciders.agreement.barrier import parties
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, dense_sessions, last_evidence
 from rumpus.checker.deciders.minimal_rows import minimise
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    OK,
-    Flags,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Flags, Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import ILLEGAL, Model
@@ -51,7 +42,6 @@ _ROUNDS = Algorithm(
     cost="O(n log n)",
     source="common points of intervals (Helly); ZooKeeper's recipe of a double barrier",
 )
-_SEARCH = searched("otherwise, each operation as two")
 
 _COME, _IN, _GO, _OUT, _VANISH = range(5)
 _STEPS = ("come", "in", "go", "out", "vanish")
@@ -67,7 +57,7 @@ _IN_WORDS = {
 
 
 class Membership(Model):
-    """The members; who was let in; who left and waits; who was let out; whether it is open.
+    """The members; those let in; those that leave and wait; those let out; whether it is open.
 
     Each operation is two: ``enter`` is ``come`` and ``in``, ``leave`` is ``go`` and ``out``.
     """
@@ -117,14 +107,14 @@ class Membership(Model):
 
 @dataclass(frozen=True)
 class _Sequences:
-    """What happened, process by process.
+    """The operations that did not fail, process by process.
 
     Attributes:
-        rows: all that may have happened, each process's in its order.
-        enters: which of them enter.
-        new: where a process begins.
-        gone: of those that enter, until when the member was certainly there, if it called no
-            ``leave`` before; `NEVER` for good.
+        rows: the operations of each process in its order, one process after the other.
+        enters: mask of those that enter.
+        new: mask of the first operation of each process.
+        gone: for those that enter, the time until which the process was certainly a member if it
+            did not leave before; `NEVER` if the membership cannot end by itself.
     """
 
     rows: Ints
@@ -134,13 +124,13 @@ class _Sequences:
 
 
 def decide_double_barrier(table: OperationTable, number: int, budget: Budget) -> Decision:
-    """Whether nobody was in before ``number`` had entered, or out before all had left.
+    """Whether no ``enter`` returned before ``number`` entered, and no ``leave`` before all left.
 
-    What is known of sessions is not forgotten with the operations that tell it (in the sense of
-    `checker.deciders.decision.Witness`).
+    Witnesses keep what is known of sessions, also from operations that are forgotten (in the sense
+    of `checker.deciders.decision.Witness`).
 
     Raises:
-        WrongOperations: somebody leaves without having entered.
+        WrongOperations: a process leaves without having entered.
     """
     sequences = _sequences(table)
     if not len(sequences.rows):
@@ -167,17 +157,17 @@ def _sequences(table: OperationTable) -> _Sequences:
     at_ = np.flatnonzero(enters)
     entered = rows[at_]
     gone = np.full(len(rows), NEVER)
-    gone[at_] = _last_signs(table, entered)
+    gone[at_] = _certainly_alive(table, entered)
     gone[at_[table.outcome[entered] == INFO]] = MISSING
-    # Who is known to leave later has not vanished before.
+    # A process that is known to leave later was a member until then.
     stays = at_[:-1] if len(at_) and at_[-1] == len(rows) - 1 else at_
     stays = stays[~new[stays + 1] & ~enters[stays + 1]]
     gone[stays[table.outcome[rows[stays + 1]] == OK]] = NEVER
     return _Sequences(rows, enters, new, gone)
 
 
-def _last_signs(table: OperationTable, entered: Ints) -> Ints:
-    """Until when the sessions of some rows certainly lived; `NEVER` for those of none."""
+def _certainly_alive(table: OperationTable, entered: Ints) -> Ints:
+    """Until when the sessions of some rows certainly lived; `NEVER` for rows without one."""
     session = dense_sessions(table)
     until = np.full(len(entered), NEVER)
     if session is not NO_SESSIONS:
@@ -198,11 +188,11 @@ def _is_in_rounds(table: OperationTable, sequences: _Sequences, number: int) -> 
 
 
 def _decide_rounds(table: OperationTable, sequences: _Sequences, number: int) -> Decision:
-    """By the k-th operations of all: even places enter, and odd ones leave."""
+    """Decide by the k-th operations of all processes: for even k they enter, for odd k leave."""
     rows, gone = sequences.rows, sequences.gone
     begins = np.flatnonzero(sequences.new)
     place = np.arange(len(rows)) - begins[np.cumsum(sequences.new) - 1]
-    # A member is there until it leaves, if it does.
+    # A membership ends at the latest with the call of leave.
     leaves = np.flatnonzero(~sequences.enters)
     gone = gone.copy()
     gone[leaves - 1] = np.minimum(gone[leaves - 1], table.call[rows[leaves]])
@@ -229,13 +219,13 @@ def _decide_rounds(table: OperationTable, sequences: _Sequences, number: int) ->
         told, words = _too_few(table, early, part, number)
     if step < 2:
         return refused(told, words)
-    # In earlier rounds, forgotten, who is missing here might have come.
+    # With earlier rounds forgotten, their operations could belong to this round.
     around = np.concatenate(parts[(step // 2 - 1) * 2 : step // 2 * 2 + 2])
     return refused([int(row) for row in rows[around]], words, minimal=False)
 
 
 def _too_few(table: OperationTable, early: int, part: Ints, number: int) -> tuple[list[int], str]:
-    """Somebody was in before all of a round had called ``enter``."""
+    """An ``enter`` returned before all of its round had called ``enter``."""
     end = int(table.returned[early])
     came = int(np.count_nonzero(table.call[part] <= end))
     words = (
@@ -253,14 +243,14 @@ def _too_few(table: OperationTable, early: int, part: Ints, number: int) -> tupl
 def _still_in(
     table: OperationTable, early: int, member: int, leaves: Ints
 ) -> tuple[list[int], str]:
-    """Somebody was out before all of a round had called ``leave``."""
+    """A ``leave`` returned before all of its round had called ``leave``."""
     end, began = int(table.returned[early]), int(table.call[early])
     own = leaves[table.process[leaves] == table.process[member]]
     told = [early, *own.tolist()]
     if table.returned[member] < began:
         told.append(member)
     else:
-        # That it had entered by then is shown by who was in before.
+        # That it had entered by then follows from an earlier enter that returned.
         entered = np.flatnonzero(table.is_f("enter") & (table.process == table.process[early]))
         told.append(int(entered[np.searchsorted(entered, early) - 1]))
     words = f"{who(table, early)} was out by {at(table, end)}, when {who(table, member)} was in"
@@ -271,12 +261,11 @@ def _still_in(
 
 
 def _search(table: OperationTable, sequences: _Sequences, number: int, budget: Budget) -> Decision:
-    """By the general search, over the points of the operations."""
+    """Decide by the general search, over the points of the operations."""
     model = Membership(number)
     everything = np.ones(len(table), dtype=np.bool_)
     steps, of = _steps(table, sequences, everything)
     decision = check_linearizable(model, steps, budget)
-    decision.algorithm = _SEARCH.name
     witness = decision.witness
     if witness is None:
         return decision
@@ -288,7 +277,7 @@ def _search(table: OperationTable, sequences: _Sequences, number: int, budget: B
         valid = check_linearizable(model, steps, budget, explain=False).valid
         return None if valid == "unknown" else not valid
 
-    # Of the points that contradict each other no operation is whole.
+    # The witness of the search has points; operations are minimised instead.
     rows = np.unique(of[witness.operations])
     witness.operations, doubtful = minimise(rows[::-1].tolist(), refuses)
     witness.operations.sort()
@@ -301,16 +290,16 @@ def _search(table: OperationTable, sequences: _Sequences, number: int, budget: B
 def _steps(
     table: OperationTable, sequences: _Sequences, kept: Flags
 ) -> tuple[OperationTable, Ints]:
-    """Two points for each operation, and one at which a member may vanish.
+    """Two points for each operation, and one at which a membership may end with its session.
 
     Args:
         table: the operations.
         sequences: the same, process by process.
-        kept: which rows are not forgotten: of the others only the first point is left, at any
-            time or never.
+        kept: mask of the rows that are not forgotten; the others have only their first point, at
+            any time or never.
 
     Returns:
-        The points, and of which row each is.
+        The points, and the row of each.
     """
     rows = np.sort(sequences.rows)
     known = rows[(table.outcome[rows] == OK) & kept[rows]]
@@ -346,11 +335,6 @@ def _steps(
     return steps, of
 
 
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-    number = parties(initial, "double-barrier")
-    return in_turns(table, lambda part, share: decide_double_barrier(part, number, share), budget)
-
-
 DOUBLE_BARRIER = ModelEntry(
     name="double-barrier",
     summary="nobody is in before N have entered, and nobody out before all have left",
@@ -360,6 +344,10 @@ DOUBLE_BARRIER = ModelEntry(
         "leave": "() -> anything, once nobody is in",
     },
     initial="N, how many must enter",
-    algorithms=(_ROUNDS, _SEARCH),
-    decide=_decide,
+    algorithms=(_ROUNDS, searched("otherwise, each operation as two")),
+    decide=decided_key_by_key(
+        lambda part, initial, budget: decide_double_barrier(
+            part, parties(initial, "double-barrier"), budget
+        )
+    ),
 )

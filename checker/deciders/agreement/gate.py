@@ -1,16 +1,15 @@
-"""A gate: a barrier that one client sets up, and that holds everybody until it is removed.
+"""A gate: a barrier that one client creates, and at which clients wait until it is removed.
 
-``create`` sets it up (or finds it set up), ``remove`` takes it away, ``wait`` returns when it is
-not there. It is the barrier of ZooKeeper's recipes, as kazoo's ``Barrier`` has it: a znode that
-exists or not. **Decided**: whether all operations can be put in one order that respects time, in
-which every ``wait`` comes at a moment without gate, and every ``remove`` that says it removed
-something at a moment with one. A ``remove`` that says it found nothing leaves none behind, but may
-have removed it itself and lost the answer: clients try again. A ``wait`` that ran out of time
-says nothing.
+``create`` creates it (or finds it there), ``remove`` removes it, ``wait`` returns when it is not
+there. It is the barrier of ZooKeeper's recipes and of kazoo's ``Barrier``: a znode that exists or
+not. **Decided**: whether there is a linearization in which every ``wait`` comes while the gate is
+not there, and every ``remove`` that answers true while it is there. After a ``remove`` that answers
+false the gate is not there either; but it may have been this ``remove`` that removed it, whose
+first answer was lost before the client tried again. A ``wait`` that timed out is ignored.
 
-**Algorithm.** As long as ``create`` and ``remove`` do not overlap, their order is known, and the
-gate was certainly there from the return of a ``create`` to the call of the next ``remove``: all
-may be chosen as short at once. A ``wait`` is wrong if and only if it lies within such a span.
+**Algorithm.** If no ``create`` or ``remove`` overlaps another their order is known. The gate was
+certainly there from the return of a ``create`` to the call of the next ``remove``, and all these
+spans can be this short at once. A ``wait`` is wrong if and only if it lies within such a span.
 **Cost**: O(n log n), by binary search. Otherwise the general search decides, over two states.
 """
 
@@ -19,19 +18,11 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.minimal_rows import MOST
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
@@ -42,11 +33,10 @@ _SPANS = Algorithm(
     cost="O(n log n)",
     source="reads within a forced span of a register (Gibbons and Korach, SIAM J. Comput. 1997)",
 )
-_SEARCH = searched("otherwise")
 
 
 class Gate(Model):
-    """Whether the gate is there. A result of None says nothing."""
+    """Whether the gate is there. A ``wait`` that answers False timed out."""
 
     name = "gate"
     functions = frozenset({"create", "remove", "wait"})
@@ -68,7 +58,7 @@ class Gate(Model):
 
 
 def decide_gate(table: OperationTable, *, there: bool, budget: Budget) -> Decision:
-    """Whether nobody passed a gate that was there.
+    """Whether no ``wait`` returned while the gate was there.
 
     Args:
         table: the operations of one gate.
@@ -78,13 +68,11 @@ def decide_gate(table: OperationTable, *, there: bool, budget: Budget) -> Decisi
     writes = np.flatnonzero(~table.is_f("wait") & (table.outcome != FAIL))
     overlap = table.returned[writes[:-1]] >= table.call[writes[1:]]
     if overlap.any() or (table.outcome[writes] == INFO).any():
-        decision = check_linearizable(Gate(there), table, budget)
-        decision.algorithm = _SEARCH.name
-        return decision
+        return check_linearizable(Gate(there), table, budget)
     rows, words = _within_spans(table, writes, there=there)
     decision = refused(rows, words, minimal=False) if rows else accepted()
     if rows and len(table) <= MOST:
-        # What else may have removed it is found by search.
+        # The search knows which other operations may have removed it.
         found = check_linearizable(Gate(there), table, budget)
         if found.witness is not None:
             decision = found
@@ -94,7 +82,7 @@ def decide_gate(table: OperationTable, *, there: bool, budget: Budget) -> Decisi
 
 
 def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[list[int], str]:
-    """What is wrong by the spans in which the gate was certainly there; empty if nothing is.
+    """A contradiction to the spans in which the gate was certainly there; empty if none.
 
     Args:
         table: the operations.
@@ -135,7 +123,7 @@ def _within_spans(table: OperationTable, writes: Ints, *, there: bool) -> tuple[
 
 
 def _last(table: OperationTable, writes: Ints, number: int) -> str:
-    """The last of the first so many writes, in words."""
+    """The last of the first ``number`` writes, in words."""
     if not number:
         return "nobody had created or removed it before"
     row = int(writes[number - 1])
@@ -146,7 +134,7 @@ def _last(table: OperationTable, writes: Ints, number: int) -> str:
 
 
 def _answers(values: Values, rows: Ints, answer: bool) -> NDArray[np.bool_]:
-    """Which rows answered true, or false."""
+    """Mask of the rows that answered true (or false)."""
     if values.objects is None:
         return np.zeros(len(rows), dtype=np.bool_)
     places = [number for number, value in enumerate(values.objects) if value is answer]
@@ -160,9 +148,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
             "gate takes as initial value whether it is there at first, true or false, and "
             f"{initial!r} is neither"
         )
-    return in_turns(
-        table, lambda part, share: decide_gate(part, there=bool(initial), budget=share), budget
-    )
+    return decide_gate(table, there=bool(initial), budget=budget)
 
 
 GATE = ModelEntry(
@@ -175,6 +161,6 @@ GATE = ModelEntry(
         "wait": "() -> anything once it is not there; false if time ran out",
     },
     initial="whether the gate is there at first; false if not given",
-    algorithms=(_SPANS, _SEARCH),
-    decide=_decide,
+    algorithms=(_SPANS, searched("otherwise")),
+    decide=decided_key_by_key(_decide),
 )

@@ -1,19 +1,19 @@
-"""Leader election: one leader at a time, one an epoch, and epochs only grow.
+"""Leader election: one leader at a time, one in each epoch, and epochs only increase.
 
 A process leads from a point in its ``campaign`` to a point in its ``resign``. **Decided** as a
 fenced mutex over these spans whose tokens are the epochs (`checker.deciders.locks.fenced_mutex`:
 the algorithm and why it is right). Without any epoch it is a mutex.
 
-``lost``, if a history has it, says that a leader learned that it leads no more. It ends its
-leadership at a point in that operation, like ``resign``, but is no mistake where the process led
-nobody, and no sign that its session lived. So without sessions two leaders exclude each other
-from elected to lost; where the result of ``campaign`` names a session, the leader may have been
-deposed by its expiry at any time after the last sign of life, and have learned it later.
+``lost``, if a history has it, means that a leader learned that it no longer leads. It ends the
+leadership at a point in that operation, like ``resign``, but it is allowed if the process was not
+the leader, and does not show that its session lived. So without sessions the leaderships, from
+``campaign`` to ``lost``, must not overlap. If the result of ``campaign`` names a session, the
+leadership may have ended with the session, at any time after the last operation that shows that it
+lived, and the leader may have learned it later.
 
-**Algorithm for ``lost``.** It is a release of unknown outcome, after which the process goes on
-as another: whatever it does later has nothing to do with what it held before. That a release of
-unknown outcome may never take effect does not matter: its hold is then in the way for longer,
-which can make nothing acceptable.
+**Algorithm for ``lost``.** It is treated as a release of unknown outcome, after which the process
+gets a new number: its later operations are independent of what it held before. A release of unknown
+outcome may never take effect, but that only makes the hold longer, which allows nothing new.
 
 **Cost**: that of the fenced mutex, O(n log n).
 """
@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
 from rumpus.checker.deciders.decision import Decision, Witness
 from rumpus.checker.deciders.locks.fenced_mutex import decide_fenced_mutex
 from rumpus.checker.deciders.locks.granted_tokens import GRANTS, LOST, own_operations
@@ -50,7 +50,7 @@ def decide_leader_election(table: OperationTable) -> Decision:
     lost = np.flatnonzero(table.is_f(LOST) & (table.outcome == OK))
     if not len(lost):
         return decide_fenced_mutex(table, "epoch", "token", without_tokens=True)
-    names = _lives(table, lost)
+    names = _numbers_by_leadership(table, lost)
     decision = decide_fenced_mutex(
         _with_releases(table, names), "epoch", "token", without_tokens=True
     )
@@ -62,15 +62,16 @@ def decide_leader_election(table: OperationTable) -> Decision:
     if decision.witness is not None:
         told = decision.witness.description
         decision.witness.description = re.sub(r"process (\d+)", own_name, told)
-        _join_lives(table, decision.witness)
+        _add_operations_between(table, decision.witness)
     decision.unknown = [re.sub(r"process (\d+)", own_name, each) for each in decision.unknown]
     return decision
 
 
-def _join_lives(table: OperationTable, witness: Witness) -> None:
-    """Takes in what else a process did that went on after it had lost.
+def _add_operations_between(table: OperationTable, witness: Witness) -> None:
+    """Add the operations of a process that continued after ``lost`` to a witness.
 
-    Forgotten, two of its grants might be one, and what it resigned might be an earlier grant.
+    If they were forgotten its two grants could be one, and it could have resigned from an earlier
+    grant.
     """
     rows = np.array(witness.operations)
     lost = table.is_f(LOST) & (table.outcome == OK)
@@ -87,7 +88,7 @@ def _join_lives(table: OperationTable, witness: Witness) -> None:
             witness.minimal = False
 
 
-def _lives(table: OperationTable, lost: np.ndarray) -> list[int]:
+def _numbers_by_leadership(table: OperationTable, lost: np.ndarray) -> list[int]:
     """For each row a number of its process that changes with every ``lost``."""
     is_lost = np.zeros(len(table), dtype=np.bool_)
     is_lost[lost] = True
@@ -126,5 +127,5 @@ LEADER_ELECTION = ModelEntry(
         LOST: "the leader learned that it leads no more",
     },
     algorithms=(_ALGORITHM,),
-    decide=decided_by(_ALGORITHM, decide_leader_election),
+    decide=decided_key_by_key(lambda part, _, __: decide_leader_election(part), _ALGORITHM),
 )

@@ -1,21 +1,22 @@
 """Unique ids: no id is generated twice.
 
 **Decided**: whether all acknowledged `generate` operations answered different ids. Values of
-different types are different ids (1 and "1"). Time does not matter, and an operation of unknown
-outcome has shown nobody its id.
+different types are different ids (1 and "1"). Times do not matter, and operations of unknown
+outcome returned no id.
 
-**Algorithm.** The generator is an object whose state is the set of ids that it has given away.
-Any order of operations with different results is legal, so distinct results are all there is to
-look at; equal ids come next to each other when sorted.
+**Algorithm.** The generator is an object whose state is the set of ids that it has generated. Any
+order of operations with distinct results is legal, so it is enough to check that the results are
+distinct: equal ids are adjacent when sorted.
 
 **Cost**: O(n log n) for one sort. It is Jepsen's ``unique-ids`` checker.
 """
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
 from rumpus.checker.deciders.decision import Decision, accepted, refused
-from rumpus.checker.deciders.operation_table import MISSING, OK, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -58,5 +59,5 @@ UNIQUE_IDS = ModelEntry(
     runs="`sequence`",
     functions={"generate": "() -> id, any value"},
     algorithms=(_ALGORITHM,),
-    decide=decided_by(_ALGORITHM, decide_unique_ids),
+    decide=decided_key_by_key(lambda part, _, __: decide_unique_ids(part), _ALGORITHM),
 )

@@ -1,32 +1,25 @@
-"""Which release ended what was acquired, for all processes at once.
+"""Pair acquires and releases, for all processes at once.
 
-Nearly all of them acquire and release in turns: those are paired by comparing columns. The
-others are gone through one operation at a time (`checker.deciders.locks.process_walk`).
+Most processes acquire and release in turns: these are paired by comparing columns. The operations
+of the others are paired one at a time (`checker.deciders.locks.process_walk`).
 """
 
 import numpy as np
 
 from rumpus.checker.deciders.locks.process_walk import Nesting, Pairs, Walk
-from rumpus.checker.deciders.operation_table import (
-    INFO,
-    NEVER,
-    OK,
-    Flags,
-    Ints,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import Flags, Ints, WrongOperations
 from rumpus.checker.deciders.wording import who
 
 
 def by_process(process: Ints) -> tuple[Ints, Flags]:
-    """Stable order by process, and where in it (but for the end) a process has its last place."""
+    """Stable order by process, and a mask of the last places of processes (without the end)."""
     if not len(process):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
     low, high = int(process.min()), int(process.max())
     if high - low < 1 << 16:
-        # numpy sorts 16 bits by radix, and 64 by merging, five times as long. They wrap around,
-        # which changes the order of the processes, but not which are the same.
+        # numpy sorts 16 bits by radix, five times as fast as 64 bits. The numbers wrap around,
+        # which changes the order of the processes, but equal ones stay equal.
         short = process.astype(np.uint16)
         order = np.argsort(short, kind="stable")
         sorted_ = short[order]
@@ -41,11 +34,7 @@ def by_process(process: Ints) -> tuple[Ints, Flags]:
 
 
 class Sequences:
-    """The operations of each process in their order, one process after the other.
-
-    Nearly all processes acquire and release in turns: those are paired at once. The others are
-    gone through one operation at a time.
-    """
+    """The operations of each process in their order, one process after the other."""
 
     def __init__(
         self,
@@ -63,7 +52,7 @@ class Sequences:
         """
         self.table = table
         self.rows = rows
-        # Looked up once: to gather from all over a long table is what takes the time.
+        # Gathered once, as random access to a long table is slow.
         self.call, self.returned = table.call[rows], table.returned[rows]
         self._must_be_sequential(changes)
         self.acquires = acquires
@@ -87,7 +76,7 @@ class Sequences:
             )
 
     def leave_inner(self, session: Ints) -> None:
-        """Leave out what a process acquires and releases within a hold of its own."""
+        """Drop the acquires and releases of a process within a hold of its own."""
         steps = np.where(self.acquires, 1, -1)
         steps[self.unknown] = 0
         depth = np.cumsum(steps)
@@ -117,7 +106,7 @@ class Sequences:
 
     @staticmethod
     def _one(acquires: Flags) -> Ints:
-        """How deep one may be in: an unknown acquire not at all, an unknown release once."""
+        """The most holds at an unknown outcome: none for an acquire, one for a release."""
         return np.where(acquires, 0, 1)
 
     def _whole_groups(self, odd: Flags) -> Flags:
@@ -143,7 +132,7 @@ class Sequences:
         if not len(self.rows):
             return self.pairs
         second = np.concatenate(([False], self.acquires[:-1] & ~self.acquires[1:])) & ~self.first
-        # Whoever acquires follows a release or begins; whoever releases follows an acquire.
+        # An acquire must be first or follow a release; a release must follow an acquire.
         odd = self.acquires != (self.first | ~np.concatenate(([False], self.acquires[:-1])))
         odd |= ~self.acquires & ~second
         if self.unknown.any():

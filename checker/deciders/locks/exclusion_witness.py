@@ -1,15 +1,15 @@
-"""Why a lock's history is refused: the few operations that contradict each other, and in words.
+"""The witness of a lock's history that is refused, and its description.
 
-What is forgotten keeps its place in the order of its process, but may have happened at any time
-or never (`checker.deciders.locks.process_levels`). The conflict that the decider found names some
-holds; of their operations one after the other is forgotten for good if a contradiction is left.
-There are four shapes of it, and what is kept is minimal because none of them is left in less:
+A forgotten operation keeps its place in the order of its process, but may have taken effect at any
+time, or never (`checker.deciders.locks.process_levels`). The conflict that the decider found names
+some holds. Their operations are forgotten one after the other as long as a contradiction is left. A
+contradiction has one of four shapes, and the witness is minimal because a smaller one has none:
 
-- too much is held at a moment between the last begin and the first end of some cores;
-- all that time around one acquire (or release), when it must have taken effect, others hold
-  so much that there is no room for it;
-- a hold that need not have lasted, known by both its ends, finds no room between them;
-- one process's operations contradict each other whatever the others do.
+- too much is held at a time between the last beginning and the first end of some cores;
+- from the call to the return of an acquire (or release) other processes hold so much that there is
+  no room for it;
+- a hold whose core may be empty has no room between its acquire and its end;
+- the operations of one process contradict each other whatever the other processes do.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,33 +20,34 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.locks.hold_loads import Loads, Pulse
-from rumpus.checker.deciders.locks.holds_table import HoldsTable
+from rumpus.checker.deciders.locks.holds_table import HoldsTable, LockRows
 from rumpus.checker.deciders.locks.process_levels import Levels, Moment, Step
 from rumpus.checker.deciders.locks.process_walk import Nesting
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
-from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.deciders.operation_table import NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints
 from rumpus.checker.deciders.wording import at, between, who
 
 FEW = 40
-"""Of so many operations each may be the one for which there is no room."""
+"""In witnesses of up to so many operations each is tested for whether there is room for it."""
 
 TOLD = 6
-"""So many holds are told one by one."""
+"""The most holds that a description lists."""
 
 _LONG_AGO = -(2**62)
 
 
 @dataclass(frozen=True)
 class Lock:
-    """What kind of lock it is.
+    """A kind of lock.
 
     Attributes:
-        capacity: how much may be held at once.
+        capacity: the total weight that may be held at once.
         nesting: what one process can hold at a time.
-        weight: how much each row acquires or releases; None for 1.
-        share: what a hold of some weight holds, in words: ``2 permits``; "" for all of it.
-        crowd: what is wrong when so much is held at once: ``6 of 5 permits were held``; None
-            if the holders are named.
+        weight: the weight that each row acquires or releases; None for 1.
+        share: a weight in words: ``2 permits``; "" for all of the lock.
+        crowd: an excess of weight in words: ``6 of 5 permits were held``; None to name the
+            holders instead.
     """
 
     capacity: int
@@ -57,14 +58,14 @@ class Lock:
 
 
 class Conflict(NamedTuple):
-    """The violation that a decider found, one of five.
+    """The violation that a decider found; one of the fields is set.
 
     Attributes:
-        orphan: row of an acknowledged release by who did not hold so much.
+        orphan: row of an acknowledged release by a process that did not hold as much.
         again: two acquires of one process that did not release in between.
         overload: a time just after which too much was held.
-        together: acquires in one session that nobody released.
-        pulse: a hold that finds no room.
+        together: acquires in one session that were not released.
+        pulse: a hold for which there is no room.
     """
 
     orphan: int | None = None
@@ -75,12 +76,12 @@ class Conflict(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """One way to contradict: at each of some moments too much is held.
+    """A shape of contradiction: at each of some times too much is held.
 
     Attributes:
-        moments: where each process stands at each of them.
-        pivots: rows that must be known for it to apply.
-        evidence: sessions, and from when on they must be known to have lived.
+        moments: for each time, its place in the order of each process.
+        pivots: rows that must not be forgotten for it to apply.
+        evidence: sessions, each with a time at which it must be known to have lived.
     """
 
     moments: Sequence[dict[int, Moment]]
@@ -91,7 +92,7 @@ class _Shape(NamedTuple):
 def explain(
     table: OperationTable,
     lock: Lock,
-    operations: tuple[Flags, Flags],
+    lock_rows: LockRows,
     holds: HoldsTable,
     conflict: Conflict,
 ) -> Decision:
@@ -100,24 +101,20 @@ def explain(
     Args:
         table: the operations of one lock.
         lock: its kind.
-        operations: rows that acquire, and that release, or may have.
-        holds: what the decider made of them.
-        conflict: what it found.
+        lock_rows: which of them acquire and release.
+        holds: the holds of the lock.
+        conflict: the violation that the decider found.
     """
-    return _Explanation(table, lock, operations, holds).of(conflict)
+    return _Explanation(table, lock, lock_rows, holds).of(conflict)
 
 
 class _Explanation:
     def __init__(
-        self,
-        table: OperationTable,
-        lock: Lock,
-        operations: tuple[Flags, Flags],
-        holds: HoldsTable,
+        self, table: OperationTable, lock: Lock, lock_rows: LockRows, holds: HoldsTable
     ) -> None:
         self.table = table
         self.lock = lock
-        self.acquires, self.releases = operations
+        self.acquires, self.releases, _ = lock_rows
         self.holds = holds
         self.levels: dict[int, Levels] = {}
         self.shapes: list[_Shape] = []
@@ -138,20 +135,20 @@ class _Explanation:
         else:
             words = self._together(conflict.together)
         if self.shapes:
-            self._guards_themselves()
+            self._add_shapes_of_guards()
         rows = sorted(set(self.candidates))
         self.exact &= self.holds.doubtful.isdisjoint(self.table.process[rows].tolist())
         self.exact &= not self._share_a_session(rows) or not self.shapes
         minimal = self.exact and len(rows) <= MOST
         if minimal and self.shapes:
-            # There are contradictions that none of the shapes describes.
+            # A contradiction may have none of the four shapes.
             minimal = self._contradicts(rows)
             if minimal:
                 rows, _ = minimise(rows[::-1], self._contradicts)
         return refused(rows, words, minimal=minimal)
 
-    def _guards_themselves(self) -> None:
-        """What shows that a hold was not over may itself find no room among the others."""
+    def _add_shapes_of_guards(self) -> None:
+        """Add shapes for operations that show that a hold had not ended: they may have no room."""
         processes = self.table.process[self.holds.acquire[self.involved]]
         rows = set(self.guards)
         if len(self.candidates) <= FEW:
@@ -163,7 +160,7 @@ class _Explanation:
                 others = self.involved[processes != self.table.process[row]]
                 self._around(row, self._sessions(others), acquires=bool(self.acquires[row]))
 
-    # What contradicts.
+    # Contradictions.
 
     def _contradicts(self, rows: Iterable[int]) -> bool:
         known = set(rows)
@@ -187,7 +184,7 @@ class _Explanation:
         return total > self.lock.capacity
 
     def _lived(self, known: set[int], session: int, time: int) -> bool:
-        """Whether known operations show that a session lived at a time."""
+        """Whether operations that are not forgotten show that a session lived at a time."""
         return any(
             self.table.outcome[row] == OK
             and self.table.call[row] >= time
@@ -206,7 +203,7 @@ class _Explanation:
         return int(self.table.field("session").numbers[row])
 
     def _share_a_session(self, rows: Sequence[int]) -> bool:
-        """Whether a hold's session is known from other holds, which may be needed or not."""
+        """Whether several holds share a session, so that one may show that it lived."""
         nests = self.holds.nesting.intersection(self.table.process[rows].tolist())
         if nests and any(self._session(row) != MISSING for row in rows):
             return True
@@ -215,7 +212,7 @@ class _Explanation:
         return len(sessions) > len(set(sessions))
 
     def _ends_holds_of(self, row: int) -> list[tuple[int, list[int]]]:
-        """The acquires of the holds that a release ended, and all that show that it did."""
+        """The acquires of the holds that a release ended, each with the rows that show it."""
         levels = self.levels.get(int(self.table.process[row]))
         steps = levels.steps if levels else ()
         return [
@@ -223,7 +220,7 @@ class _Explanation:
             for acquire in self.holds.acquire[self.holds.release == row].tolist()
         ]
 
-    # What the decider found.
+    # The five conflicts.
 
     def _overload(self, time: int) -> str:
         holds = self.holds
@@ -256,7 +253,7 @@ class _Explanation:
         return f"{' and '.join(names)} both held it {when}: {told}"
 
     def _outlived(self, crowd: Ints) -> str:
-        """A process acquired anew, and the session of its first hold lived on."""
+        """A process acquired again while the session of its first hold still lived."""
         first, second = (int(self.holds.acquire[each]) for each in crowd)
         table = self.table
         time = int(self.holds.end[crowd[0]])
@@ -273,7 +270,7 @@ class _Explanation:
         )
 
     def _again(self, first: int, second: int) -> str:
-        # Nothing else is needed: whatever its process released later came after both.
+        # No other row is needed: later releases of the process came after both.
         self.candidates += [first, second]
         table = self.table
         times = [int(table.returned[row]) for row in (first, second)]
@@ -329,7 +326,7 @@ class _Explanation:
         self.levels[process] = self._levels(recent, earlier=earlier)
         self.shapes.append(_Shape([{process: Moment(_LONG_AGO, NEVER)}]))
         if len(self._sessions_of(recent)) > 1:
-            # A forgotten acquire might be of any of its sessions.
+            # A forgotten acquire could belong to any of the sessions.
             self.exact = False
             self.candidates += recent.tolist()
         else:
@@ -376,7 +373,7 @@ class _Explanation:
     # Holds and their operations.
 
     def _needed(self, places: Ints, load: Callable[[Ints], int]) -> Ints:
-        """Of some holds as few as exceed the capacity, those that end first left out first."""
+        """A minimal set of holds that exceed the capacity; the first to end are dropped first."""
         if len(places) > MOST:
             self.exact = False
             return places
@@ -392,13 +389,13 @@ class _Explanation:
         return int(Loads(start, end, weight, self.lock.capacity).at(times).min())
 
     def _edges(self, low: int, high: int, places: Ints) -> Ints:
-        """Moments from low to high at which the load of some holds can be least."""
+        """Times from low to high at which the load of some holds can be lowest."""
         ends = self.holds.end[places]
         inside = ends[(ends > low) & (ends < high)]
         return np.unique(np.concatenate(([low, high], inside)))
 
     def _take(self, places: Ints, until: int = MISSING) -> None:
-        """Their operations, as far as to some time, are what the witness is made of."""
+        """Add the operations of holds, up to some time, to the candidates for the witness."""
         table = self.table
         self.involved = places
         self.candidates += [int(row) for row in self.holds.acquire[places]]
@@ -414,7 +411,7 @@ class _Explanation:
                     self._take_all(process, places, until)
 
     def _take_all(self, process: int, places: Ints, until: int) -> None:
-        """All operations of a process that holds several at once, as long as some hold lasts."""
+        """Add all operations of a process that has several holds at once, while they last."""
         last = max(until, int(self.holds.start[places].max()))
         first = int(self.holds.acquire[places].min())
         steps = [step for step in self.levels[process].steps if step.row >= first]
@@ -425,7 +422,7 @@ class _Explanation:
         self.guards += rows
 
     def _steps_of(self, process: int, first: int) -> None:
-        """The operations of a process from a row on, or from where they are known already."""
+        """Collect the operations of a process from a row on."""
         if process in self.levels:
             first = min(first, self.levels[process].steps[0].row)
         own = (self.table.process == process) & (self.acquires | self.releases)
@@ -434,7 +431,7 @@ class _Explanation:
         earlier = rows[:begin]
         rows = rows[begin : begin + 2 * MOST]
         if self.lock.nesting is Nesting.COUNTED and self.lock.weight is not None and begin:
-            # What it can have held before is only known in steps of what it acquired.
+            # What it held before can only be a multiple of what it acquires.
             self.exact &= len(np.unique(self.lock.weight[rows])) == 1
         self.levels[process] = self._levels(rows, earlier=bool(self.acquires[earlier].any()))
 
@@ -456,7 +453,7 @@ class _Explanation:
         return Levels(steps, self.lock.nesting, self.lock.capacity, earlier=earlier)
 
     def _begin_of(self, row: int) -> int:
-        """From which row on the operations of a row's process matter for it."""
+        """The first row of its process that matters for a row."""
         if self.acquires[row]:
             return row
         own = (self.table.process[:row] == self.table.process[row]) & self.acquires[:row]
@@ -464,7 +461,7 @@ class _Explanation:
         return int(rows[-1]) if len(rows) else row
 
     def _guard(self, place: int) -> None:
-        """What shows that a hold was not over: its release, or what its process did next."""
+        """Add what shows that a hold had not ended: its release, or its process's next rows."""
         row = int(self.holds.acquire[place])
         following = [s.row for s in self.levels[int(self.table.process[row])].steps if s.row > row]
         release = int(self.holds.release[place])
@@ -502,10 +499,10 @@ class _Explanation:
                 self.candidates += [int(holds.acquire[place]), int(holds.release[place])]
             if not len(released):
                 self.candidates += np.flatnonzero(named)[-1:].tolist()
-            # Another process of the session holds something itself: a conflict more, maybe.
+            # Another process has a hold in this session, which may be a further conflict.
             self.exact = False
 
-    # Shapes.
+    # The shapes of contradictions.
 
     def _around(self, row: int, sessions: Sequence[int], *, acquires: bool) -> None:
         """There is no room for one operation from its call to its return."""
@@ -527,7 +524,7 @@ class _Explanation:
         lived: tuple[tuple[int, int], ...] | None = None,
         pivots: tuple[int, ...] = (),
     ) -> None:
-        """From low to high others hold so much that one process cannot hold what it does."""
+        """From low to high other processes hold so much that there is no room for one hold."""
         ends = sorted(
             {low, high}
             | {
@@ -545,14 +542,14 @@ class _Explanation:
         others = lived if lived is not None else tuple((session, high + 1) for session in sessions)
         self.shapes.append(_Shape(moments, pivots, (*mine, *others)))
 
-    # Words.
+    # Descriptions.
 
     def _share(self, weight: int) -> str:
         share = self.lock.share(weight)
         return f" ({share})" if share else ""
 
     def _tell(self, places: Ints, low: int, high: int) -> str:
-        """Who held what from when to when."""
+        """The holders, what they held, and from when to when."""
         table, holds = self.table, self.holds
         parts = []
         for place in places[:TOLD]:

@@ -1,18 +1,18 @@
-"""A fenced mutex: a lock that one process holds at a time, whose tokens grow from hold to hold.
+"""A fenced mutex: a lock that one process holds at a time, with increasing tokens.
 
-**Decided**, exactly: whether acquires and releases can be put in one order that respects time and
-the order of each process, in which nobody is granted what another holds, and each grant has a
-larger token than all before it. A re-entrant acquire (by the process that holds, given the same
-token) is no grant of its own. A grant of unknown outcome has no token to be held against others.
+**Decided**, exactly: whether acquires and releases have a linearization that keeps the order of
+each process, in which one process holds the lock at a time, and each grant has a larger token than
+all before it. A re-entrant acquire (by the holder, with the same token) is not a grant of its own.
+A grant of unknown outcome has no token.
 
 **Algorithm.** Two conditions, each necessary:
 
 1. without the tokens it is a mutex (`checker.deciders.locks.mutex`);
 2. holds can follow each other in the order of their tokens. Of the k-th hold let a1 and a2 be the
    call and the return of its acquire, and e the time until which it was certainly held (of the
-   call of its release; of the last sign of life of its session; at least a1). It begins at the
-   earliest at x_k, the maximum of a1_k and of e_j over all j < k, and must by a2_k. So a running
-   maximum must never exceed a return.
+   call of its release; of the last operation that shows that its session lived; at least a1). It
+   begins at the earliest at x_k, the maximum of a1_k and of e_j over all j < k, and at the latest
+   at a2_k. So a running maximum must never exceed a return.
 
 Together they are enough. Let every hold begin at the earliest by 2., or, if e_k > a2_k, at a2_k,
 and end at max(begin, e_k): then holds follow each other in the order of the tokens. What is left
@@ -26,7 +26,7 @@ so only the others are in the way, and for these 1. says that there is such a mo
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
 from rumpus.checker.deciders.decision import Decision, refused, undecided
 from rumpus.checker.deciders.locks.fencing_tokens import refuse_order
 from rumpus.checker.deciders.locks.granted_tokens import (
@@ -38,18 +38,17 @@ from rumpus.checker.deciders.locks.granted_tokens import (
     tokens,
     with_reentries,
 )
-from rumpus.checker.deciders.locks.holds_table import TRY, HoldsTable, extract_holds, granted
+from rumpus.checker.deciders.locks.holds_table import (
+    TRY,
+    HoldsTable,
+    LockRows,
+    extract_holds,
+    granted,
+)
 from rumpus.checker.deciders.locks.mutex import FUNCTIONS, LOCK
 from rumpus.checker.deciders.locks.weighted_holds import decide_holds
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    MISSING,
-    NEVER,
-    OK,
-    Flags,
-    Ints,
-    OperationTable,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints
 from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -71,27 +70,28 @@ def decide_fenced_mutex(
     Args:
         table: the operations.
         fields: of results, in which the token is; the first that is there counts.
-        without_tokens: whether a history in which no grant has a token may be called valid if it
-            is one of a mutex; it is unknown otherwise.
+        without_tokens: whether a history without tokens is decided as one of a mutex; otherwise
+            it is unknown.
 
     Raises:
         WrongOperations: a token is no integer; or a process calls something while its last
             operation is still open.
     """
-    acquires, releases, _ = granted(table)
+    lock_rows = granted(table)
+    acquires, releases, _ = lock_rows
     releases |= (table.outcome != FAIL) & table.is_f(LOST)
     rows = np.flatnonzero(acquires & (table.outcome == OK))
     token = np.full(len(table), MISSING)
     token[rows] = tokens(table, rows, *fields)
     noun = next((name for name in fields if name in table.fields), fields[0])
-    holds, decision = _judge(table, acquires, releases, token, noun)
+    holds, decision = _judge(table, lock_rows, token, noun)
     if decision.valid is False:
         present = rows[token[rows] != MISSING]
         found = reentries(table, present, token[present])
         if not len(found.again):
             return decision
         acquires[found.again] = releases[found.inner] = False
-        holds, decision = _judge(table, acquires, releases, token, noun)
+        holds, decision = _judge(table, lock_rows, token, noun)
         if decision.valid is False:
             return with_reentries(decision, table, found)
     if not len(rows):
@@ -105,17 +105,17 @@ def decide_fenced_mutex(
 
 
 def _judge(
-    table: OperationTable, acquires: Flags, releases: Flags, token: Ints, noun: str
+    table: OperationTable, lock_rows: LockRows, token: Ints, noun: str
 ) -> tuple[HoldsTable, Decision]:
     """The holds, and whether they exclude each other and are in the order of their tokens."""
-    holds = extract_holds(table, acquires, releases, LOCK.nesting)
+    holds = extract_holds(table, lock_rows, LOCK.nesting)
     if not len(holds.orphans) and not holds.again:
         fenced = np.flatnonzero(token[holds.acquire] != MISSING)
         # With the tokens fewer operations contradict each other than without.
         wrong = _refuse_order(table, holds, fenced, token[holds.acquire[fenced]], noun)
         if wrong is not None:
             return holds, wrong
-    return holds, decide_holds(table, LOCK, (acquires, releases), holds)
+    return holds, decide_holds(table, LOCK, lock_rows, holds)
 
 
 def _refuse_order(
@@ -149,7 +149,7 @@ def _refuse_order(
 def _overtaken(
     table: OperationTable, holds: HoldsTable, places: tuple[int, int], names: tuple[str, str]
 ) -> Decision:
-    """The refusal of a hold that still stood when one with a higher token was granted."""
+    """The refusal of a hold that had not ended when one with a higher token was granted."""
     lower, higher = places
     one, other = int(holds.acquire[lower]), int(holds.acquire[higher])
     end, granted_by = int(holds.end[lower]), int(holds.start[higher])
@@ -170,7 +170,7 @@ def _overtaken(
         rows += evidence
         minimal = minimal and plain
     if holds.released[lower] and holds.end[higher] == NEVER and holds.release[higher] < 0:
-        # Whoever never lets go is in the way of the release as well, whatever it releases.
+        # The higher hold never ends, and so it also excludes what the release ends.
         rows.remove(one)
     if release >= 0 and end == table.call[release]:
         until = f"it called {table.function(release)} at {at(table, end, granted_by)} only"
@@ -189,7 +189,7 @@ def _overtaken(
 
 
 def _evidence(table: OperationTable, holds: HoldsTable, place: int) -> tuple[list[int], bool]:
-    """What shows that a hold's session lived so long; and whether it shows nothing else."""
+    """Rows that show that a hold's session lived so long; and whether they show nothing else."""
     end = holds.end[place]
     session = table.field("session").numbers
     own = session == session[holds.acquire[place]]
@@ -213,5 +213,7 @@ FENCED_MUTEX = ModelEntry(
         TRY: "as acquire; what was refused, or answered false, is no part of the model",
     },
     algorithms=(_ALGORITHM,),
-    decide=decided_by(_ALGORITHM, lambda part: decide_fenced_mutex(part, "token", "epoch")),
+    decide=decided_key_by_key(
+        lambda part, _, __: decide_fenced_mutex(part, "token", "epoch"), _ALGORITHM
+    ),
 )

@@ -1,25 +1,24 @@
-"""Fencing tokens only grow: the n-th grant has a larger token than all before it.
+"""Fencing tokens only increase: each grant has a larger token than all before it.
 
-**Decided**: whether grants can be put in one order that respects time, in which each token is
-larger than the one before. Nothing is asked of releases, nor of who holds when (that is the
-fenced mutex). Acquires without a token, and those of unknown outcome, say nothing: one of the
-latter may have taken any token at any time, or none. A re-entrant acquire is given the token
-that its process holds already, and is no grant of its own.
+**Decided**: whether grants have a linearization in which each token is larger than the one before.
+Releases and overlapping holds are ignored (the fenced mutex checks them). So are acquires without a
+token and those of unknown outcome, which may have taken any token or none. A re-entrant acquire
+gets the token that its process holds already, and is not a grant of its own.
 
-**Algorithm.** Tokens must be distinct, and then there is one order to try: that of the tokens.
-An order can be had in time if and only if nobody in it was called after somebody later in it
-had returned (give every operation the latest call up to its place for its point: it is not
-before its own call, and not after its own return). So in the order of tokens the running
-maximum of the calls must never exceed a return. It is the decision for registers whose values
-are written once (Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997), where the
-versions give the order. If the tokens grow from call to call nothing else need be looked at.
+**Algorithm.** Tokens must be distinct, and then the only possible order is that of the tokens. It
+is a linearization if and only if no operation was called after a later one in the order had
+returned (let every operation take effect at the latest call up to its place: that is not before its
+own call, and not after its own return). So in the order of tokens the running maximum of the calls
+must never exceed a return. This is the algorithm for registers whose values are written once
+(Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997), where the versions give the
+order. If the tokens increase from call to call there is nothing else to check.
 
 **Cost**: O(n) then, else O(n log n) for one sort.
 """
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry, decided_by
+from rumpus.checker.deciders.decide import NO_PART, Algorithm, ModelEntry, decided_key_by_key
 from rumpus.checker.deciders.decision import Decision, accepted, refused, undecided
 from rumpus.checker.deciders.locks.granted_tokens import (
     GRANTS,
@@ -29,7 +28,8 @@ from rumpus.checker.deciders.locks.granted_tokens import (
     with_reentries,
 )
 from rumpus.checker.deciders.locks.holds_table import IGNORED, RELEASES
-from rumpus.checker.deciders.operation_table import MISSING, OK, Ints, OperationTable
+from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints
 from rumpus.checker.deciders.wording import at, who
 
 _ALGORITHM = Algorithm(
@@ -41,7 +41,7 @@ _ALGORITHM = Algorithm(
 
 
 def decide_fencing_tokens(table: OperationTable) -> Decision:
-    """Whether the tokens of one lock only grow. Unknown if no grant has a token.
+    """Whether the tokens of one lock only increase. Unknown if no grant has a token.
 
     Raises:
         WrongOperations: a token is no integer.
@@ -65,7 +65,7 @@ def refuse_token_order(table: OperationTable, rows: Ints, token: Ints) -> Decisi
 
     Args:
         table: the operations.
-        rows: grants, growing.
+        rows: grants, ascending.
         token: theirs.
     """
     if bool((token[1:] > token[:-1]).all()):
@@ -143,7 +143,7 @@ def _shared(table: OperationTable, rows: Ints, numbers: Ints, noun: str) -> Deci
     rows, numbers = rows[order], numbers[order]
     same = numbers[1:] == numbers[:-1]
     own = same & (table.process[rows[1:]] == table.process[rows[:-1]])
-    # By one process first: there it matters that it had let go in between.
+    # First those of one process: its release in between belongs to the witness.
     place = int(np.argmax(own if own.any() else same))
     one, other = sorted((int(rows[place]), int(rows[place + 1])))
     number = numbers[place]
@@ -168,5 +168,5 @@ FENCING_TOKENS = ModelEntry(
         **dict.fromkeys(IGNORED, NO_PART),
     },
     algorithms=(_ALGORITHM,),
-    decide=decided_by(_ALGORITHM, decide_fencing_tokens),
+    decide=decided_key_by_key(lambda part, _, __: decide_fencing_tokens(part), _ALGORITHM),
 )

@@ -1,7 +1,7 @@
-"""The tokens of grants, and which acquires are no grants of their own.
+"""The tokens of grants, and the re-entrant acquires, which are not grants of their own.
 
 A fencing token is a number that a lock or an election gives with each grant, so that the
-protected resource can refuse whoever comes with a lower one than it has seen (Burrows, The
+protected resource can refuse requests with a lower one than it has seen (Burrows, The
 Chubby lock service for loosely-coupled distributed systems, OSDI 2006, "sequencers"; an
 election's epoch is the same thing).
 """
@@ -12,21 +12,14 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Decision
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, RELEASES, TRY
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    MISSING,
-    NEVER,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints, Values, WrongOperations
 
 GRANTS = (*ACQUIRES, TRY)
 """Functions that are granted, under all their names."""
 
 LOST = "lost"
-"""What a leader calls when it learns that it leads no more."""
+"""The function that records that a leader learned that it no longer leads."""
 
 ENDS = (*RELEASES, LOST)
 """Functions after which a process holds nothing of its last grant."""
@@ -42,7 +35,7 @@ def tokens(table: OperationTable, rows: Ints, *fields: str) -> Ints:
         fields: names of fields; the first that a row has counts.
 
     Raises:
-        WrongOperations: a token is no integer, or one beyond 64 bits.
+        WrongOperations: a token is not an integer of 64 bits.
     """
     found = _integers(table.result, rows, "token")
     for name in reversed(fields):
@@ -68,7 +61,7 @@ def _integers(values: Values, rows: Ints, what: str) -> Ints:
 
 
 class Reentries(NamedTuple):
-    """What a re-entrant lock's holders do within a hold of their own.
+    """Acquires and releases of a process within a hold of its own.
 
     Attributes:
         again: rows of acquires by a process that holds already, and is given the same token in
@@ -81,14 +74,14 @@ class Reentries(NamedTuple):
 
 
 def reentries(table: OperationTable, granted: Ints, token: Ints) -> Reentries:
-    """What belongs to holds that are there already.
+    """Find the re-entrant acquires, and the releases that belong to them.
 
-    Every release undoes one acquire, also one of unknown outcome, for that retires its process.
+    Every release undoes one acquire, also a release of unknown outcome, as its process ends then.
     One pass in plain Python: only called when tokens look wrong.
 
     Args:
         table: the operations.
-        granted: rows of acknowledged grants, growing.
+        granted: rows of acknowledged grants, ascending.
         token: theirs.
     """
     again: list[int] = []
@@ -115,10 +108,9 @@ def reentries(table: OperationTable, granted: Ints, token: Ints) -> Reentries:
 
 
 def with_reentries(decision: Decision, table: OperationTable, found: Reentries) -> Decision:
-    """A refusal whose witness has the operations within the holds that it is made of.
+    """A refusal, with the operations inside the holds of its witness added to the witness.
 
-    Without them an inner release might have been the outermost one. That they are all needed
-    is not known.
+    Without them an inner release could be the outermost one. They may not all be needed.
     """
     witness = decision.witness
     if witness is None:

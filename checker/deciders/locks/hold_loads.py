@@ -1,15 +1,14 @@
-"""How much of a lock is held at once, at the least: the overlap of cores, in O(n log n).
+"""The least load of a lock at each time: the overlap of cores, in O(n log n).
 
-Give every acquire its return for its point, and every release its call: then each hold is its
-core, and all are so at once. What overlaps then overlaps in every linearization; and if nothing
-exceeds the capacity then, it is one. So a history of holds follows the model **if and only if**
-the greatest weighted overlap of cores is at most the capacity. Ties are concurrent: at one and
-the same time releases go first.
+Let every acquire take effect at its return, and every release at its call: then each hold is its
+core. Cores that overlap do so in every linearization; and if no overlap exceeds the capacity, this
+is a linearization. So a history of holds follows the model **if and only if** the greatest weighted
+overlap of cores is at most the capacity. Ties are concurrent: at equal times releases come first.
 
-A hold that need not have lasted (`Pulse`) takes one moment of its window. There it meets the
-cores that strictly contain that moment, and no other pulse: of those at the same time each can
-be over before the next begins. So each by itself needs a moment with room. (A writer of a
-read-write lock weighs as much as all readers together, and the capacity is that.)
+A hold with an empty core (`Pulse`) needs one point of its window. There it overlaps the cores that
+strictly contain the point, and no other pulse: of those at the same time each can end before the
+next begins. So each pulse needs a point with room, independently of the others. (A writer of a
+read-write lock has the weight of all readers together, which is the capacity.)
 """
 
 from dataclasses import dataclass
@@ -18,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import Ints
+from rumpus.checker.deciders.values import Ints
 
 SCAN = 4096
+"""Points that are checked at once for room."""
 
 
 class Pulse(NamedTuple):
-    """A hold that stood for at least one moment between ``low`` and ``high`` (inclusive)."""
+    """A hold that lasted at least one point between ``low`` and ``high`` (inclusive)."""
 
     row: int
     low: int
@@ -34,7 +34,7 @@ class Pulse(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pulses:
-    """Such holds in columns."""
+    """Pulses as columns."""
 
     row: Ints
     low: Ints
@@ -48,7 +48,7 @@ class Pulses:
 
 
 class Loads:
-    """The load of cores over time.
+    """The total weight of cores over time.
 
     Args:
         start: of cores, exclusive; each before its end.
@@ -73,7 +73,7 @@ class Loads:
 
     @cached_property
     def _begun(self) -> Ints:
-        """How much began up to each place in the order of beginnings."""
+        """The weight that began up to each place in the order of beginnings."""
         return _sums(self._begins, self._weight)
 
     @cached_property
@@ -83,7 +83,7 @@ class Loads:
     def first_overload(self) -> int | None:
         """The first time just after which more is held than can be; None if there is none."""
         if self._each is not None:
-            # The k-th to begin needs that all but so many of those before it have ended.
+            # When the k-th begins, all but capacity / weight - 1 before it must have ended.
             later = self._start[self.capacity // self._each :]
             over = later < self._end[: len(later)]
         elif self._only_by_the_whole():
@@ -95,7 +95,7 @@ class Loads:
         return int(later[int(np.argmax(over))]) if over.any() else None
 
     def _only_by_the_whole(self) -> bool:
-        """Whether only cores that take all can be in the way of others, and none of them is."""
+        """Whether only cores of the whole capacity could exclude others, and none does."""
         whole = self._weight >= self.capacity
         if int(self._weight[~whole].sum()) > self.capacity:
             return False
@@ -115,14 +115,14 @@ class Loads:
         return load
 
     def without_room(self, pulses: Pulses) -> Pulse | None:
-        """The first pulse that finds no room in its window."""
+        """The first pulse without room in its window."""
         free = self.capacity - pulses.weight
         tight = (self.at(pulses.low) > free) & (self.at(pulses.high) > free)
         found = (pulses.at(place) for place in np.flatnonzero(tight).tolist())
         return next((pulse for pulse in found if not self._has_room(pulse)), None)
 
     def _has_room(self, pulse: Pulse) -> bool:
-        """Whether there is room when some core has just ended: the load is least then."""
+        """Whether there is room where a core has just ended: the load is lowest there."""
         first = int(np.searchsorted(self._end, pulse.low, side="left"))
         last = int(np.searchsorted(self._end, pulse.high, side="right"))
         return any(

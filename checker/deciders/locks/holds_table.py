@@ -1,26 +1,28 @@
-"""Holds of a lock in columns: every acquire with the release that ended it, in O(n).
+"""The holds of a lock as columns: each acquire with the release that ended it, in O(n).
 
-A hold is known from its acquire's return on, at the latest, and until its release is called, at
-least: this is its **core**. A release ends what its process acquired last and still holds
-(operations of a process take effect in their order). Holds and releases of unknown outcome:
+A hold certainly lasts from the return of its acquire to the call of its release: this is its
+**core**. A release ends the last hold of its process (operations of a process take effect in their
+order). Operations of unknown outcome:
 
-- a release of unknown outcome may have taken effect from its call on: the core is the same;
-- an acquire of unknown outcome may never have happened, and is left out (``maybe``), unless an
-  acknowledged release followed: that proves a hold that stood when the release took effect, and
-  need not have lasted (``cleanups``);
-- an operation of unknown outcome retires its process, but for one clean-up release after an
-  acquire. Of a process that goes on all the same only what it held until then is certain; why is
-  said in ``doubts``, and who finds no violation must not conclude that there is none.
+- a release of unknown outcome may have taken effect at any time after its call: the core is the
+  same;
+- an acquire of unknown outcome may never have taken effect, and is left out (``maybe``), unless an
+  acknowledged release followed. That release proves a hold, but its core may be empty
+  (``cleanups``);
+- a process ends with an operation of unknown outcome, except for one clean-up release after an
+  acquire. If a process continues nevertheless, only its holds until then are certain; ``doubts``
+  says why, and then the absence of a violation proves nothing.
 
-**Sessions** expire for good. A hold whose acquire tells its session can have ended at any time
-after the last call of an acknowledged operation of that session: one that tells the session
-itself, or the release of a hold of that session. If that is before the acquire's return, the
-hold need not have lasted either. A process works in one session at a time: what it releases is
-of the session in which it acquired last.
+**Sessions** do not come back after they expire. A hold whose acquire names its session can have
+ended at any time after the last call of an acknowledged operation of that session: one that names
+the session, or the release of a hold of that session. If that is before the acquire's return, the
+core is empty too. A process uses one session at a time: its releases belong to the session in which
+it acquired last.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,15 +31,8 @@ from rumpus.checker.deciders.locks.acquire_release_pairs import (
     by_process,
 )
 from rumpus.checker.deciders.locks.process_walk import Nesting, Pairs
-from rumpus.checker.deciders.operation_table import (
-    INFO,
-    MISSING,
-    OK,
-    Flags,
-    Ints,
-    OperationTable,
-    Values,
-)
+from rumpus.checker.deciders.operation_table import INFO, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Flags, Ints, Values
 from rumpus.checker.deciders.wording import who
 
 ACQUIRES = ("acquire", "lock", "campaign")
@@ -50,7 +45,21 @@ TRY = "try_acquire"
 """An acquire that does not wait."""
 
 IGNORED = ("work", "lead", "inspect")
-"""What else recorded runs do: it tells nothing but that a session lived, where it names one."""
+"""Other functions of recorded runs. If they name a session they show that it lived."""
+
+
+class LockRows(NamedTuple):
+    """The rows of a table that concern a lock.
+
+    Attributes:
+        acquires: mask of the rows that acquired it, or may have.
+        releases: mask of the rows that released it, or may have.
+        refused_tries: rows of tries that were refused, in ascending order.
+    """
+
+    acquires: Flags
+    releases: Flags
+    refused_tries: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,23 +68,23 @@ class HoldsTable:
 
     Attributes:
         acquire: row of the acknowledged acquire.
-        release: row of the release that ended it or may have; -1 if there is none.
+        release: row of the release that ended it, or may have; -1 if there is none.
         released: whether that release was acknowledged.
         weight: how much is held.
         session: number of its session; -1 if it cannot expire.
         start: when its acquire returned.
-        end: until when it was certainly held: the core is what lies between, and empty unless
-            ``start < end``. `NEVER` for one that lasts to the end.
-        earliest: when an empty core can have been held first.
+        end: until when it was certainly held; the core is empty unless ``start < end``. `NEVER`
+            for one that lasts to the end.
+        earliest: the earliest time of a hold with an empty core.
         cleanups: rows of acknowledged releases after an acquire of unknown outcome.
         cleanup_acquires: rows of these acquires.
         cleanup_weight: how much they prove to have been held.
-        maybe: rows of acquires of unknown outcome that nothing proves.
-        orphans: rows of acknowledged releases by who held nothing, or less.
+        maybe: rows of acquires of unknown outcome without such a release.
+        orphans: rows of acknowledged releases by a process that held nothing, or less.
         again: pairs of acquires in one process that cannot both have been granted: it had not
             released, nor can the hold have expired.
-        nesting: processes that held more than once at a time.
-        doubtful: processes of which not everything is known that can be.
+        nesting: processes that had several holds at a time.
+        doubtful: processes whose holds are not known completely.
         doubts: why the absence of a violation would prove nothing.
     """
 
@@ -100,8 +109,7 @@ class HoldsTable:
 
 def extract_holds(
     table: OperationTable,
-    acquires: Flags,
-    releases: Flags,
+    lock_rows: LockRows,
     nesting: Nesting = Nesting.NONE,
     weight: Ints | None = None,
 ) -> HoldsTable:
@@ -109,14 +117,14 @@ def extract_holds(
 
     Args:
         table: the operations of one lock.
-        acquires: rows that acquire, or may have.
-        releases: rows that release, or may have.
+        lock_rows: which of them acquire and release.
         nesting: what a process can hold at a time.
         weight: how much a row acquires or releases; 1 if not given.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
     """
+    acquires, releases, _ = lock_rows
     concerned = acquires | releases
     if concerned.all():
         rows, changes = by_process(table.process)
@@ -154,7 +162,7 @@ def _with_times(table: OperationTable, pairs: Pairs, session: Ints) -> HoldsTabl
         )
         end[expiring] = np.minimum(end[expiring], alive[own[expiring]])
         for held, row in pairs.superseded:
-            # It can enter again what it holds in an old session, and that ends nothing.
+            # The hold in the old session did not end with the acquire in the new one.
             if alive[session[held]] > table.call[row]:
                 end[acquire == held] = np.minimum(end[acquire == held], table.call[row])
                 pairs.doubtful.add(int(table.process[row]))
@@ -187,7 +195,7 @@ NONE = np.int64(-1)
 """The session of a hold that has none."""
 
 NO_SESSIONS = np.zeros(0, dtype=np.int64)
-"""What `dense_sessions` gives for a table that tells of none."""
+"""The result of `dense_sessions` for a table without sessions."""
 
 
 def dense_sessions(table: OperationTable) -> Ints:
@@ -213,7 +221,7 @@ def last_evidence(table: OperationTable, session: Ints, own: Ints, release: Ints
     """
     alive = np.full(int(session.max()) + 1, MISSING)
     rows = np.flatnonzero((session >= 0) & (table.outcome == OK))
-    # Rows are in order of call, and of several that are assigned the last one stays.
+    # Rows are in order of call, and the last assignment counts.
     alive[session[rows]] = table.call[rows]
     known = own >= 0
     np.maximum.at(alive, own[known], table.call[release[known]])
@@ -222,11 +230,11 @@ def last_evidence(table: OperationTable, session: Ints, own: Ints, release: Ints
 
 def granted(
     table: OperationTable, acquire: Sequence[str] = (), release: Sequence[str] = ()
-) -> tuple[Flags, Flags, Ints]:
-    """Rows that acquire or may have, that release or may have, and refused tries.
+) -> LockRows:
+    """Find the rows that acquire and release.
 
-    A `TRY` that failed without an error, or answered False, found the lock held; an acquire
-    that answered False did nothing.
+    A `TRY` that failed without an error, or answered False, was refused: the lock was held. An
+    acquire that answered False has no effect.
 
     Args:
         table: the operations of one lock.
@@ -241,7 +249,8 @@ def granted(
     if no is not None:
         busy |= tries & (table.outcome == OK) & no
         acquires &= ~no
-    return acquires, happened & table.is_f(*RELEASES, *release), np.flatnonzero(busy)
+    releases = happened & table.is_f(*RELEASES, *release)
+    return LockRows(acquires, releases, np.flatnonzero(busy))
 
 
 def _is_false(values: Values) -> Flags:

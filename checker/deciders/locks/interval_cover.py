@@ -1,15 +1,14 @@
-"""Points of time that no interval covers.
+"""Which points of time intervals cover.
 
-Intervals are open at both ends: what surely began by ``start`` and surely lasted until ``end``
-leaves room at either of them, since what happens at the same moment is concurrent. Times are
-integers, and so it is enough to look at integers: if a point between two is uncovered, so is each
-of the two.
+Intervals are open: what certainly began by ``start`` and certainly lasted until ``end`` does not
+cover these two points, since operations at the same time are concurrent. Times are integers, so it
+is enough to check integers: if a point between two integers is uncovered, so are both.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rumpus.checker.deciders.operation_table import Ints
+from rumpus.checker.deciders.values import Ints
 
 
 def covered(starts: Ints, ends: Ints, points: Ints) -> Ints:
@@ -31,8 +30,8 @@ def any_within(points: Ints, chosen: NDArray[np.bool_], low: Ints, high: Ints) -
 def chain(starts: Ints, ends: Ints, low: int, high: int) -> list[int] | None:
     """The fewest intervals that together cover all points of a span, ends included.
 
-    Always the one that lasts longest among those that cover the first point still bare: the
-    greedy choice, which no other can outlast. None if some point stays bare.
+    The greedy choice is optimal: of the intervals that cover the first uncovered point, always the
+    one that ends last. None if some point is not covered.
     """
     order = np.argsort(starts, kind="stable")
     begin, longest, chosen = 0, -1, []

@@ -1,10 +1,10 @@
-"""Locks of any kind by the general search, where the overlap of holds leaves the answer open.
+"""Locks of any kind by the general search, where the overlap of holds does not decide.
 
-`checker.deciders.locks.weighted_holds` decides locks without a search. It says "unknown" where the
-order is truly open to it: a session with several holds that nobody released, a process that goes on
-after an operation of unknown outcome, a process that acquires and releases several at the same
-moment, a refused try beside a hold that need not have lasted. Here such histories are searched, if
-they are short (`MOST_ROWS`) and the answer comes soon (`LONGEST_S`). Else they stay unknown.
+`checker.deciders.locks.weighted_holds` decides locks without a search. Its answer is "unknown" for
+a session with several holds that were not released, a process that continues after an operation of
+unknown outcome, a process that acquires and releases several times at the same time, and a refused
+try that overlaps a hold that may have been empty. Such histories are searched here, if they are
+short (`MOST_ROWS`) and the answer comes soon (`LONGEST_S`). Otherwise they stay unknown.
 
 **The object.** Each process holds a stack of shares, each in a session or in none.
 
@@ -17,7 +17,7 @@ they are short (`MOST_ROWS`) and the answer comes soon (`LONGEST_S`). Else they 
   operations takes effect. It cannot have expired before the last call of an acknowledged operation
   that names it. An acquire of unknown outcome has a session of its own, if there are sessions.
 
-An expiry that takes no share with it changes nothing that anybody sees, so there are none.
+An expiry that removes no share would have no visible effect, so it is not legal.
 
 **Cost**: exponential in the operations that are open at once, else linear.
 
@@ -33,38 +33,31 @@ from rumpus.checker.deciders.decide import searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.forgetting import forgetting, minimal_witness
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
+from rumpus.checker.deciders.locks.holds_table import LockRows
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    OK,
-    Flags,
-    Ints,
-    OperationTable,
-    Values,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.linearizability.search_steps import SearchStep, table_of_steps
 from rumpus.checker.models.model import ILLEGAL, REFUSED, Model
 
 MOST_ROWS = 1_000
-"""So many operations on one lock are searched at most."""
+"""The most operations on one lock that are searched."""
 LONGEST_S = 2.0
-"""How long a lock is searched, and how long for a minimal witness."""
+"""Seconds for the search of a lock, and seconds for a minimal witness."""
 
 LOCK_SEARCH = searched(
     f"up to {MOST_ROWS:,} operations that overlap leaves open, for {LONGEST_S:g} s"
 )
-"""How locks are decided where holds alone do not tell, for the table of algorithms."""
+"""The row of this search in the table of algorithms."""
 
 Share = tuple[int, Hashable]
 """How much is held, and in which session; None if it cannot expire."""
 
 
 class _State(NamedTuple):
-    """Of each process the last row in effect, its shares and its session; the expired sessions."""
+    """For each process its last row in effect, its shares, its session; all expired sessions."""
 
     done: tuple[int, ...]
     stacks: tuple[tuple[Share, ...], ...]
@@ -96,7 +89,7 @@ class ExpiringLock(Model):
         super().__init__(empty)
 
     def step(self, state: Any, f: str, argument: Any, result: Hashable) -> Hashable:
-        """The state next."""
+        """The state after the operation."""
         assert result is not REFUSED
         assert isinstance(state, _State)
         if f == "expire":
@@ -146,7 +139,7 @@ class ExpiringLock(Model):
     def _released(
         self, stack: tuple[Share, ...], amount: int, current: Hashable
     ) -> tuple[Share, ...] | None:
-        """What is left of a process's shares after a release; None if it has not so much."""
+        """A process's shares after a release; None if it does not hold enough."""
         usable = [s for s in stack if s[1] not in self._sessions or s[1] == current]
         kept = [s for s in stack if s not in usable]
         if self._lock.nesting is Nesting.WHOLE:
@@ -174,22 +167,10 @@ def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
-class _Act(NamedTuple):
-    """What may take effect; row -1 for an expiry."""
-
-    row: int
-    f: str
-    argument: tuple[Any, ...]
-    call: int
-    returned: int
-    certain: bool
-
-
 def settle_by_search(
     table: OperationTable,
     lock: Lock,
-    operations: tuple[Flags, Flags],
-    tries: Ints,
+    lock_rows: LockRows,
     decision: Decision,
     budget: Budget,
 ) -> Decision:
@@ -198,30 +179,23 @@ def settle_by_search(
     Args:
         table: the operations of one lock.
         lock: its kind.
-        operations: rows that acquire, and that release, or may have.
-        tries: rows of tries that were refused.
-        decision: what the overlap of holds says.
+        lock_rows: which of them acquire and release.
+        decision: the decision by the overlap of holds.
         budget: of the search.
     """
     if decision.valid != "unknown" or len(table) > MOST_ROWS:
         return decision
-    search = _LockSearch(table, lock, operations, tries, budget)
-    return search.decide() or decision
+    return _LockSearch(table, lock, lock_rows, budget).decide() or decision
 
 
 class _LockSearch:
     """One lock's history, and how to decide it with some of its operations forgotten."""
 
     def __init__(
-        self,
-        table: OperationTable,
-        lock: Lock,
-        operations: tuple[Flags, Flags],
-        tries: Ints,
-        budget: Budget,
+        self, table: OperationTable, lock: Lock, lock_rows: LockRows, budget: Budget
     ) -> None:
         self.table = table
-        self.acquires, self.releases = operations
+        self.acquires, self.releases, tries = lock_rows
         self.tries = frozenset(tries.tolist())
         self.weight = np.ones(len(table), dtype=np.int64) if lock.weight is None else lock.weight
         self.budget = budget
@@ -232,7 +206,7 @@ class _LockSearch:
         self.last = {int(table.process[row]): row for row in np.flatnonzero(self.releases).tolist()}
 
     def decide(self) -> Decision | None:
-        """The decision; None if it does not come soon."""
+        """The decision; None if the search takes too long."""
         found, _ = self._searched(self.table)
         if found.valid is True:
             return _by_search(accepted())
@@ -257,27 +231,16 @@ class _LockSearch:
         return _by_search(refused(rows, words, minimal=not doubtful))
 
     def _searched(self, table: OperationTable) -> tuple[Decision, int]:
-        """The decision of a table of the same rows; and of a refusal the row that cannot follow."""
-        acts = sorted(self._acts(table), key=lambda act: act.call)
-        functions = ("acquire", "release", "busy", "work", "expire")
-        part = OperationTable(
-            functions=functions,
-            f=np.array([functions.index(act.f) for act in acts], dtype=np.int16),
-            outcome=np.array([OK if act.certain else INFO for act in acts], dtype=np.int8),
-            process=np.array([act.row for act in acts], dtype=np.int64),
-            call=np.array([act.call for act in acts], dtype=np.int64),
-            returned=np.array([act.returned for act in acts], dtype=np.int64),
-            argument=Values.of(act.argument for act in acts),
-            result=Values.of(None for _ in acts),
-        )
+        """The decision of a table of the same rows; if refused, also the row that cannot follow."""
+        part = table_of_steps(self._steps(table))
         seconds = min(LONGEST_S, self.budget.deadline - self.budget.clock())
         budget = Budget(seconds, self.budget.bytes, self.budget.clock)
         decision = check_linearizable(self.model, part, budget, explain=False)
         stuck = decision.witness.stuck if decision.witness else None
-        return decision, -1 if stuck is None else acts[stuck].row
+        return decision, -1 if stuck is None else int(part.process[stuck])
 
-    def _acts(self, table: OperationTable) -> Iterator[_Act]:
-        """All that may take effect, with what is forgotten (called at `MISSING`) at any time."""
+    def _steps(self, table: OperationTable) -> Iterator[SearchStep]:
+        """All that may take effect. What is forgotten (called at `MISSING`) may do so anytime."""
         sessions = table.field("session").tolist()
         alive: dict[Hashable, int] = {}
         for row in range(len(table)):
@@ -296,7 +259,9 @@ class _LockSearch:
                 alive[session] = max(alive.get(session, MISSING), call)
             if busy:
                 if not forgotten:
-                    yield _Act(row, "busy", (place, amount, session), call, returned, certain=True)
+                    yield SearchStep(
+                        row, "busy", (place, amount, session), None, call, returned, certain=True
+                    )
                 continue
             late = outcome == INFO and not forgotten
             if self.acquires[row]:
@@ -305,20 +270,19 @@ class _LockSearch:
                 if session is not None:
                     alive.setdefault(session, MISSING)
                 argument = (place, row, late, amount, session)
-                yield _Act(row, "acquire", argument, call, returned, certain)
+                yield SearchStep(row, "acquire", argument, None, call, returned, certain)
             elif self.releases[row]:
                 argument = (place, row, late, amount, session if certain else None)
-                yield _Act(row, "release", argument, call, returned, certain)
+                yield SearchStep(row, "release", argument, None, call, returned, certain)
             elif certain and session is not None:
-                yield _Act(row, "work", (session,), call, returned, certain=True)
+                yield SearchStep(row, "work", (session,), None, call, returned, certain=True)
         for session, call in alive.items():
-            yield _Act(-1, "expire", (session,), call, NEVER, certain=False)
+            yield SearchStep(-1, "expire", (session,), None, call, NEVER, certain=False)
 
     def _matters(self, row: int) -> bool:
-        """Whether it can help that a forgotten row takes effect.
+        """Whether a forgotten row can make the history acceptable by taking effect.
 
-        An acquire helps a refused try, or a later release of its process; a release only where
-        something was acquired.
+        An acquire can, for a refused try or a later release of its process. So can a release.
         """
         if self.releases[row]:
             return True

@@ -1,19 +1,20 @@
-"""How much one process held at a moment, at the least, if only some of its operations are known.
+"""The least that a process held at a time, with some of its operations forgotten.
 
-All other operations are *forgotten*: they keep their place in the order of their process, but
-may have happened at any time, or never. Over the positions of the moment among the operations of
-the process, and over which of the optional ones happened, the least load is found by going
-through them once with the set of states that are possible (dynamic programming, exact).
+A *forgotten* operation keeps its place in the order of its process, but may have taken effect at
+any time, or never. The minimum is over all positions of the time among the operations of the
+process, and over all choices of the operations that took effect. It is computed in one pass with
+the set of possible states (dynamic programming, exact).
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.operation_table import INFO, MISSING
+from rumpus.checker.deciders.operation_table import INFO
+from rumpus.checker.deciders.values import MISSING
 
 State = tuple[int, ...]
-"""What a process holds: weights, the last one last. Where only their sum counts, that."""
+"""What a process holds: the weights in order of acquire, or one weight if only the sum counts."""
 
 
 class Step(NamedTuple):
@@ -29,10 +30,10 @@ class Step(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """Where a moment lies: after all that returned until then, before all called from then on.
+    """A time: after all operations that returned by then, before all called from then on.
 
-    Up to the row ``since`` all came before. If ``after`` or ``before`` is a row, the moment is
-    right there in the process's order.
+    All rows up to ``since`` precede it. If ``after`` or ``before`` is a row, the time is directly
+    after or before it in the order of its process.
     """
 
     returned_by: int
@@ -46,10 +47,10 @@ class Levels:
     """One process's operations, in its order.
 
     Args:
-        steps: all of them from some point on.
+        steps: its operations from some point on.
         nesting: what the process can hold at a time.
-        capacity: how much can be held at all.
-        earlier: whether it may hold something before the first of them.
+        capacity: the capacity of the lock.
+        earlier: whether it may hold something before the first step.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Levels:
             self._initial += [(1,), (capacity,)]
 
     def least(self, known: Collection[int], moment: Moment) -> int | None:
-        """The least that it held at a moment; None if the known operations contradict already."""
+        """The least that it held at a time; None if the known operations contradict themselves."""
         before: dict[State, None] = dict.fromkeys(self._initial)
         after: dict[State, int] = {}
         must = [
@@ -97,7 +98,7 @@ class Levels:
                 break
             fixed = late or moment.after >= 0 or moment.before >= 0
             if at > last and (fixed or not min(after.values(), default=1)):
-                # What is forgotten may as well not have happened: it can only make it less.
+                # The rest is forgotten, and so can be taken to have had no effect.
                 break
             sure = step.row in known and step.outcome != INFO
             follows = step.row in known and step.call >= moment.called_from
@@ -135,7 +136,7 @@ class Levels:
 
     def _next(self, state: State, step: Step, *, anew: bool) -> Iterable[State]:
         if anew:
-            # In a new session: at the least, all that it held in the old one has expired.
+            # In a new session: at the least, its holds in the old one have expired.
             return self._acquired((), step.weight)
         if step.acquires:
             return self._acquired(state, step.weight)

@@ -1,7 +1,7 @@
-"""Which release ended what was acquired, one operation of a process after the other.
+"""Pair acquires and releases, one operation of a process after the other.
 
-Slower than comparing columns (`checker.deciders.locks.acquire_release_pairs`), and for processes
-that hold several at a time, whose operations have unknown outcomes, or that do what they must not.
+This is slower than comparing columns (`checker.deciders.locks.acquire_release_pairs`). It is for
+processes with several holds at a time, with operations of unknown outcome, or with violations.
 """
 
 from dataclasses import dataclass, field
@@ -9,16 +9,17 @@ from enum import Enum
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import INFO, MISSING, NEVER, OK, Ints, OperationTable
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints
 from rumpus.checker.deciders.wording import who
 
 
 class Nesting(Enum):
     """What a process can hold at a time, and what its release ends.
 
-    ``NONE``: one hold. ``COUNTED``: several, and a release ends as much as it says of the last
-    ones. ``WHOLE``: several, and a release ends the last one of its weight (of any, if that is
-    0). ``OUTERMOST``: one, which it may enter again, and must release as often.
+    ``NONE``: one hold. ``COUNTED``: several; a release takes its weight from the last ones.
+    ``WHOLE``: several; a release ends the last one of its weight (of any weight, if its own is 0).
+    ``OUTERMOST``: one, which it may acquire again, and must release as often.
     """
 
     NONE = "none"
@@ -29,24 +30,24 @@ class Nesting(Enum):
 
 @dataclass
 class Pairs:
-    """Acquires with their releases as they are found, in pieces.
+    """Acquires with their releases, in batches.
 
     Attributes:
         acquire: rows of acquires.
         release: of the release that ended each, or may have; -1 if there is none.
         weight: how much of the acquire that release ended.
         start: when the acquire returned.
-        end: when the release was called, or until when the hold is certain all the same; `NEVER`
+        end: when the release was called, or until when the hold is certain without one; `NEVER`
             for one that lasts to the end.
         cleanups: acknowledged releases after an acquire of unknown outcome; ``cleanup_acquires``
             these acquires, and ``cleanup_weight`` how much they acquired.
-        maybe: acquires of unknown outcome that nothing proves.
+        maybe: acquires of unknown outcome without such a release.
         orphans: acknowledged releases without a hold, or of more than was held.
         inner: acknowledged releases within a hold, after that hold's acquire.
         superseded: re-entrant holds after which their process acquired in a new session.
         again: pairs of acquires of a process that cannot both have been granted.
         nesting: processes that held several at a time.
-        doubtful: processes of which not everything is known that can be; ``doubts`` why.
+        doubtful: processes whose holds are not known completely; ``doubts`` says why.
     """
 
     acquire: list[Ints] = field(default_factory=list)
@@ -68,7 +69,7 @@ class Pairs:
 
 
 class Walk:
-    """Goes through the operations of a process one at a time, with a stack of what it holds."""
+    """Pairs the operations of a process one at a time, with a stack of its holds."""
 
     def __init__(self, table: OperationTable, pairs: Pairs, nesting: Nesting) -> None:
         self.table = table
@@ -83,7 +84,7 @@ class Walk:
     def process(
         self, rows: list[int], acquires: list[bool], unknown: list[bool], weights: list[int]
     ) -> None:
-        """One process, from its first operation to its last."""
+        """Pair all operations of one process."""
         self.stack = []
         operations = list(zip(rows, acquires, unknown, weights, strict=True))
         for at, (row, acquire, open_, weight) in enumerate(operations):
@@ -100,7 +101,7 @@ class Walk:
         self._end(-1, NEVER)
 
     def finish(self) -> None:
-        """Hand over what was found."""
+        """Add the pairs found to ``pairs``."""
         found = np.array(self.found, dtype=np.int64).reshape(-1, 4)
         acquire, release, weight, until = found.T
         self.pairs.acquire.append(acquire)
@@ -115,7 +116,7 @@ class Walk:
         self.pairs.maybe.append(np.array(self.maybe, dtype=np.int64))
 
     def _acquires_within(self, row: int) -> bool:
-        """Acquire within a hold; False if it cannot be told what that means."""
+        """Acquire within a hold; False if its effect is not known."""
         held = self.stack[-1][0]
         before, now = (int(self.sessions.numbers[each]) for each in (held, row))
         if MISSING not in (before, now) and before != now:
@@ -143,7 +144,7 @@ class Walk:
         *,
         acquire: bool,
     ) -> None:
-        """An unknown acquire, or an unknown release after which its process goes on."""
+        """An unknown acquire, or an unknown release after which its process continues."""
         cleans_up = acquire and len(after) == 1 and not after[0][1]
         if acquire and not after:
             self.maybe.append(row)
@@ -166,7 +167,7 @@ class Walk:
                 self.cleanups.append((release, row, weight))
 
     def _release(self, row: int, weight: int) -> bool:
-        """Take it off the stack; False, and nothing is taken, if there is not enough."""
+        """Remove the weight from the stack; False, without effect, if there is not enough."""
         if self.nesting is Nesting.OUTERMOST:
             if not self.stack:
                 return False
@@ -195,12 +196,12 @@ class Walk:
         return True
 
     def _end(self, release: int, until: int) -> None:
-        """What still stands at the end stands on."""
+        """End the holds still on the stack."""
         for acquire, weight in self.stack[:1] if self.nesting is Nesting.OUTERMOST else self.stack:
             self.found.append((acquire, release, weight, until))
 
     def _doubt(self, row: int, what: str) -> None:
-        """From a row on nothing is certain of this process."""
+        """Record that from a row on the holds of this process are not known."""
         self._end(-1, int(self.table.call[row]))
         unknown = " after its outcome stayed unknown" if self.table.outcome[row] == INFO else ""
         self.pairs.doubtful.add(int(self.table.process[row]))

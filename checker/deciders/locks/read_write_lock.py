@@ -1,28 +1,22 @@
 """A read-write lock: many readers hold it at once, or one writer.
 
-**Decided** as a lock whose capacity is all its holds, of which a writer takes all and a reader
-one (`checker.deciders.locks.weighted_holds`: the algorithm and why it is right): so a writer
-excludes everybody, and readers exclude writers only. No process can turn what it holds from the one
-into the other: that is a violation like any other.
+**Decided** as a lock of which a writer takes the whole capacity and a reader one unit
+(`checker.deciders.locks.weighted_holds`: the algorithm and why it is right): so a writer excludes
+all others, and readers exclude writers only. A process cannot upgrade or downgrade what it holds:
+that is a violation like any other.
 
-**Cost**: O(n log n) by sorting. A search only where
-that leaves the answer open.
+**Cost**: O(n log n) by sorting. A search only where that does not decide.
 """
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import NO_PART, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
 from rumpus.checker.deciders.locks.holds_table import ACQUIRES, IGNORED, RELEASES, granted
-from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.locks.weighted_holds import (
-    OVERLAP,
-    decide_exclusion,
-    decided_lock_by_lock,
-)
-from rumpus.checker.deciders.operation_table import Ints, OperationTable, WrongOperations
+from rumpus.checker.deciders.locks.weighted_holds import decide_exclusion, lock_model
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import Ints, WrongOperations
 
 MODES = ("read", "write")
 ACQUIRE_MODES = tuple(f"acquire_{mode}" for mode in MODES)
@@ -34,17 +28,18 @@ def decide_read_write_lock(table: OperationTable, budget: Budget) -> Decision:
 
     Args:
         table: the operations.
-        budget: of a search where the holds leave the answer open.
+        budget: of the search where the holds do not decide it.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open, or
             an acquire does not say whether to read or to write.
     """
-    acquires, releases, _ = granted(table, ACQUIRE_MODES, RELEASE_MODES)
+    lock_rows = granted(table, ACQUIRE_MODES, RELEASE_MODES)
     everybody = len(table) + 1
     mode = _modes(table)
-    if (mode[acquires] < 0).any():
-        row = int(np.flatnonzero(acquires & (mode < 0))[0])
+    unsaid = lock_rows.acquires & (mode < 0)
+    if unsaid.any():
+        row = int(np.argmax(unsaid))
         raise WrongOperations(
             f"{table.function(row)} (operation {int(table.index[row])}) does not say whether to "
             "read or to write"
@@ -55,11 +50,11 @@ def decide_read_write_lock(table: OperationTable, budget: Budget) -> Decision:
         weight=np.array([1, everybody, 0])[mode],
         share=lambda weight: "to read" if weight == 1 else "to write",
     )
-    return decide_exclusion(table, lock, acquires, releases, budget)
+    return decide_exclusion(table, lock, lock_rows, budget)
 
 
 def _modes(table: OperationTable) -> Ints:
-    """Of each row the position in `MODES`; -1 where it says nothing."""
+    """The position of each row's mode in `MODES`; -1 if it names none."""
     named = [
         next((at for at, m in enumerate(MODES) if f.endswith(f"_{m}")), -1) for f in table.functions
     ]
@@ -82,7 +77,7 @@ def _modes(table: OperationTable) -> Ints:
     return np.where(mode < 0, said[numbers], mode)
 
 
-READ_WRITE_LOCK = ModelEntry(
+READ_WRITE_LOCK = lock_model(
     name="read-write-lock",
     summary="a lock that many readers or one writer hold",
     runs="`read-write`",
@@ -91,8 +86,6 @@ READ_WRITE_LOCK = ModelEntry(
         **dict.fromkeys(RELEASES, '"read" or "write"; whatever the process holds without'),
         **dict.fromkeys(ACQUIRE_MODES, "as acquire"),
         **dict.fromkeys(RELEASE_MODES, "as release"),
-        **dict.fromkeys(IGNORED, NO_PART),
     },
-    algorithms=(OVERLAP, LOCK_SEARCH),
-    decide=decided_lock_by_lock(decide_read_write_lock),
+    decide_lock=lambda table, _, budget: decide_read_write_lock(table, budget),
 )

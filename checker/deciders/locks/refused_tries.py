@@ -1,18 +1,18 @@
-"""Tries to acquire a mutex that were refused: each must have found it held.
+"""Refused tries to acquire a mutex: each must overlap a hold.
 
-**Decided**, exactly but for the case below: whether holds can be placed so that every refused
-try meets one. The cores of holds (`checker.deciders.locks.holds_table`) give their order. Between
-two neighbours the first can last until its release returned, and the second begin when its
-acquire was called, and each pair can do so whatever the others do (an acquire's point is before
-its core, a release's after it). If the two meet, no time between them is certainly free. If not,
-the gap between is, and a refused try that lies in it is wrong, unless an acquire of unknown
-outcome took effect there. Such a one fits into one gap only, and into all gaps that end after it
-was called (if its hold can end: by its release, or with its session), so it is enough to serve
-the gaps in order of time.
+**Decided**, exactly except in the case below: whether holds can be placed so that every refused try
+overlaps one. The cores of holds (`checker.deciders.locks.holds_table`) give their order. Of two
+adjacent holds the first can last until its release returned, and the second can begin when its
+acquire was called, independently of all others (an acquire takes effect before the core, a release
+after it). If the two meet, the lock is not certainly free at any time between. If not, the lock is
+free in the gap between them, and a refused try inside it is a violation, unless an acquire of
+unknown outcome took effect there. Such an acquire can be used for one gap, which must end after its
+call (and its hold must be able to end: by its release, or with its session). So it is enough to
+assign them to gaps in order of time.
 
-Holds that need not have lasted have their place in the order too, unless more than one is
-possible. Then a try is only refused for certain if no such hold can have been near it, and
-otherwise the answer is unknown.
+Holds with an empty core also have a place in the order, unless several places are possible. In that
+case a try is a violation only if no such hold can have overlapped it; otherwise the answer is
+unknown.
 
 **Cost**: O(n log n).
 """
@@ -24,8 +24,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rumpus.checker.deciders.decision import Decision, refused, undecided
-from rumpus.checker.deciders.locks.holds_table import NO_SESSIONS, HoldsTable, dense_sessions
-from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, Flags, Ints, OperationTable
+from rumpus.checker.deciders.locks.holds_table import (
+    NO_SESSIONS,
+    HoldsTable,
+    LockRows,
+    dense_sessions,
+)
+from rumpus.checker.deciders.operation_table import NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Flags, Ints
 from rumpus.checker.deciders.wording import at, between, who
 
 
@@ -45,16 +51,16 @@ class _Spans(NamedTuple):
 
 
 def decide_refused_tries(
-    table: OperationTable, operations: tuple[Flags, Flags], holds: HoldsTable, tries: Ints
+    table: OperationTable, lock_rows: LockRows, holds: HoldsTable
 ) -> Decision | None:
-    """What refused tries say about a mutex whose holds exclude each other; None if nothing.
+    """The violation by refused tries of a mutex whose holds do not overlap; None if there is none.
 
     Args:
         table: the operations of one mutex.
-        operations: rows that acquire, and that release, or may have.
+        lock_rows: which of them acquire and release, and which tries were refused.
         holds: its holds.
-        tries: rows of tries that were refused.
     """
+    tries = lock_rows.refused_tries
     if not len(tries):
         return None
     sure, floating = _in_order(table, holds)
@@ -71,7 +77,7 @@ def decide_refused_tries(
     lonely = np.flatnonzero(alone & ~_near(floating, call, returned))
     if uncertain:
         if bool(_near(sure._replace(called=sure.begun, returned=sure.over), call, returned).all()):
-            # Each of them met a core, which is there however the others are placed.
+            # Each of them overlaps a core, wherever the other holds are placed.
             return None
         maybe = table.call[holds.maybe]
         lonely = lonely[returned[lonely] < (int(maybe.min()) if len(maybe) else NEVER)]
@@ -80,7 +86,7 @@ def decide_refused_tries(
         place, helped = 0, False
     else:
         found, helped = _unserved(
-            table, holds, operations[1], sure.begun, gap[lonely], returned[lonely]
+            table, holds, lock_rows.releases, sure.begun, gap[lonely], returned[lonely]
         )
         if found is None:
             return None
@@ -88,11 +94,11 @@ def decide_refused_tries(
     at_gap = int(gap[lonely[place]])
     free = (int(free_from[at_gap]), int(free_until[at_gap]))
     among = tries if uncertain or helped else None
-    return _refuse(table, operations, holds, int(tries[lonely[place]]), free, among=among)
+    return _refuse(table, lock_rows, holds, int(tries[lonely[place]]), free, among=among)
 
 
 def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]:
-    """Holds that have one place in the order, in order; and those that may have several."""
+    """Holds with one possible place, in order; and those with several possible places."""
     until = np.where(holds.released, table.returned[holds.release], NEVER)
     spans = _Spans(table.call[holds.acquire], holds.start, holds.end, until)
     core = holds.start < holds.end
@@ -126,7 +132,7 @@ def _in_order(table: OperationTable, holds: HoldsTable) -> tuple[_Spans, _Spans]
 
 
 def _between_cores(cores: _Spans, short: _Spans) -> _Spans:
-    """The windows of holds that need not have lasted, without what cores cover at their ends."""
+    """The windows of holds with an empty core, without the parts at their ends inside cores."""
     if not len(cores.called):
         return short
     low, high = short.over.copy(), short.begun.copy()
@@ -141,7 +147,7 @@ def _between_cores(cores: _Spans, short: _Spans) -> _Spans:
 
 
 def _near(spans: _Spans, call: Ints, returned: Ints) -> Flags:
-    """Which tries some hold may have met, from its acquire's call to its release's return."""
+    """Mask of the tries that overlap a hold from its acquire's call to its release's return."""
     by_call = np.sort(spans.called)
     by_end = np.sort(spans.returned)
     begun = np.searchsorted(by_call, returned, side="right")
@@ -158,14 +164,14 @@ def _unserved(
     gap: Ints,
     returned: Ints,
 ) -> tuple[int | None, bool]:
-    """The first try in a gap that no acquire of unknown outcome is left for; and if any helped.
+    """The first try without an acquire of unknown outcome for its gap; and whether any was used.
 
     Args:
         table: the operations.
         holds: its holds.
         releases: rows that release, or may have.
         begun: when each hold had begun at the latest, in order.
-        gap: the gap in which each try lies, growing.
+        gap: the gap in which each try lies, ascending.
         returned: when each try returned.
     """
     order = np.lexsort((returned, gap))
@@ -188,7 +194,7 @@ def _unserved(
 def _available(
     table: OperationTable, holds: HoldsTable, releases: Flags
 ) -> Iterable[tuple[int, int]]:
-    """Acquires of unknown outcome: when called, and from when on what they got can be over."""
+    """Acquires of unknown outcome: the call, and from when on the hold can have ended."""
     expire = dense_sessions(table) is not NO_SESSIONS
     rows = np.flatnonzero(releases)
     last = dict(zip(table.process[rows].tolist(), rows.tolist(), strict=True))
@@ -200,21 +206,21 @@ def _available(
 
 def _refuse(
     table: OperationTable,
-    operations: tuple[Flags, Flags],
+    lock_rows: LockRows,
     holds: HoldsTable,
     row: int,
     free: tuple[int, int],
     *,
     among: Ints | None = None,
 ) -> Decision:
-    """The try, and of every process what shows that it did not hold the mutex then.
+    """The refusal: the try, and the rows that show for each process that it did not hold the mutex.
 
-    That is its last release before, and its next acquire: what it did before the one and after
-    the other cannot be moved to the time of the try, for it keeps its order. If the last hold
-    before was not released, it was over when the next one began that was. Where acquires of
-    unknown outcome had to serve several tries, or places are not certain, it is everything.
+    Those are its last release before the try, and its next acquire: earlier and later holds of the
+    process cannot be moved to the time of the try. If its last hold before was not released, it had
+    ended when the next hold that was released began. If acquires of unknown outcome were used for
+    several tries, or the places of holds are not certain, the witness has all operations.
     """
-    acquires, releases = operations
+    acquires, releases, _ = lock_rows
     low, high = int(table.call[row]), int(table.returned[row])
     acts = np.flatnonzero(acquires | releases)
     witness = {row}
@@ -236,7 +242,7 @@ def _refuse(
         late = late[::-1]
         following = dict(zip(table.process[late].tolist(), late.tolist(), strict=True))
         witness.update(following.values())
-        # What is never released may be impossible before all that came later: not needed then.
+        # A hold that is never released may contradict later ones by itself.
         final = dict(zip(table.process[acts].tolist(), acts.tolist(), strict=True))
         ends = dense_sessions(table) is not NO_SESSIONS
         minimal = ends or all(releases[final[process]] for process in following)
@@ -260,7 +266,7 @@ def _refuse(
 def _over_by(
     table: OperationTable, holds: HoldsTable, early: Ints, last: int, acquires: Flags
 ) -> list[int]:
-    """What shows that a hold of which no release is known was over: the next that was released."""
+    """Rows that show that a hold without a known release had ended: the next one released."""
     own = early[table.process[early] == table.process[last]]
     acquire = int(own[acquires[own]][-1]) if acquires[own].any() else last
     later = np.flatnonzero(holds.released & (holds.end >= table.returned[acquire]))

@@ -1,26 +1,25 @@
-"""A semaphore: so many permits can be held at once, by whomever.
+"""A semaphore: a number of permits that can be held at once.
 
 **Decided** as a lock of that capacity (`checker.deciders.locks.weighted_holds`: the algorithm and
 why it is right). A process may hold several permits, and releases those that it acquired last.
 
-**Cost**: O(n log n) by sorting. A search only where that leaves the answer open.
+**Cost**: O(n log n) by sorting. A search only where that does not decide.
 """
 
 from collections.abc import Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import NO_PART, ModelEntry
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.locks.exclusion_witness import Lock
-from rumpus.checker.deciders.locks.holds_table import ACQUIRES, IGNORED, RELEASES, granted
-from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH
+from rumpus.checker.deciders.locks.holds_table import ACQUIRES, RELEASES, granted
 from rumpus.checker.deciders.locks.process_walk import Nesting
-from rumpus.checker.deciders.locks.weighted_holds import OVERLAP, decide_exclusion, decide_locks
-from rumpus.checker.deciders.operation_table import Ints, OperationTable, WrongOperations
+from rumpus.checker.deciders.locks.weighted_holds import decide_exclusion, lock_model
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import Ints, WrongOperations
 
 MOST = 2**31 - 1
-"""So many permits a semaphore has at most."""
+"""The most permits that a semaphore can have."""
 
 
 def decide_semaphore(table: OperationTable, permits: int, budget: Budget) -> Decision:
@@ -29,13 +28,12 @@ def decide_semaphore(table: OperationTable, permits: int, budget: Budget) -> Dec
     Args:
         table: the operations.
         permits: how many there are.
-        budget: of a search where the holds leave the answer open.
+        budget: of the search where the holds do not decide it.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open, or
-            a number of permits is no positive integer.
+            a number of permits is not a positive integer.
     """
-    acquires, releases, _ = granted(table)
     lock = Lock(
         capacity=permits,
         nesting=Nesting.COUNTED,
@@ -43,7 +41,7 @@ def decide_semaphore(table: OperationTable, permits: int, budget: Budget) -> Dec
         share=lambda weight: f"{weight} permit{'s' if weight > 1 else ''}",
         crowd=lambda held: f"{held} permits were held of {permits}",
     )
-    return decide_exclusion(table, lock, acquires, releases, budget)
+    return decide_exclusion(table, lock, granted(table), budget)
 
 
 def _weights(table: OperationTable) -> Ints | None:
@@ -56,7 +54,7 @@ def _weights(table: OperationTable) -> Ints | None:
         if (numbers[values.present] < 1).any():
             wrong = int(numbers[values.present].min())
             raise WrongOperations(f"a number of permits must be positive, and {wrong} is not")
-        # More than there can be is too much in any case, and sums must not overflow.
+        # Larger numbers exceed every capacity anyway, and sums must not overflow.
         numbers = np.minimum(numbers, MOST + 1)
         weight = np.where(values.present, numbers, 1 if weight is None else weight)
     return weight
@@ -68,19 +66,17 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
             "a semaphore needs its number of permits as the initial value, a positive integer "
             f"up to {MOST}, and {initial!r} is none"
         )
-    return decide_locks(table, lambda part, share: decide_semaphore(part, initial, share), budget)
+    return decide_semaphore(table, initial, budget)
 
 
-SEMAPHORE = ModelEntry(
+SEMAPHORE = lock_model(
     name="semaphore",
     summary="a number of permits that can be held at once",
     runs="`semaphore`",
     functions={
         **dict.fromkeys(ACQUIRES, "number of permits, as argument or field permits; else 1"),
         **dict.fromkeys(RELEASES, "number of permits, as above, of those that the process holds"),
-        **dict.fromkeys(IGNORED, NO_PART),
     },
+    decide_lock=_decide,
     initial="the number of permits",
-    algorithms=(OVERLAP, LOCK_SEARCH),
-    decide=_decide,
 )

@@ -1,38 +1,44 @@
-"""Locks of any kind are decided alike: as holds with weights, of which so much may stand at once.
+"""The decider of all locks: holds have weights, and their sum must not exceed a capacity.
 
-**Decided**, exactly: whether acquires and releases can be put in one order that respects time and
-the order of each process, in which nobody is granted what is not free, and nobody releases what
-it does not hold (or holds no more, its session having expired). In these steps:
+**Decided**, exactly: whether acquires and releases have a linearization that keeps the order of
+each process, in which no acquire exceeds the capacity, and no process releases what it does not
+hold (or no longer holds, because its session expired). The steps:
 
 1. Acquires and releases are paired (`checker.deciders.locks.holds_table`); an acknowledged release
-   by who holds nothing is a violation.
-2. The overlap of cores must never exceed the capacity, and holds that need not have lasted must
-   find a moment with room (`checker.deciders.locks.hold_loads`, with the proof).
-3. Two holds of one session, neither of which was released by anybody, stood together when the
-   later one was acquired, for the session lived then.
+   by a process that holds nothing is a violation.
+2. The overlap of cores must never exceed the capacity, and for each hold with an empty core there
+   must be a time with room (`checker.deciders.locks.hold_loads`, with the proof).
+3. Two holds of one session that were not released were both held when the later one was acquired,
+   for the session lived then.
 
-Expiry changes nothing else: a session may be taken to expire right after the last call that
-proves it alive, and a hold's end is then as early as can be, independently of all others. That
-needs that no other hold of the session has to be placed later than that. Where a session has
-several holds that are not known to be released the answer "no violation" would be a guess, and
-is not given; nor is it if a process goes on after an operation of unknown outcome. Such a history
-is searched if it is short (`checker.deciders.locks.lock_search`), and else unknown.
+Expiry has no other effect: let each session expire right after the last call that shows that it
+lived. Then each hold ends as early as possible, independently of all others. This requires that no
+other hold of the session comes later. If a session has several holds that are not known to be
+released, or if a process continues after an operation of unknown outcome, "no violation" would be a
+guess. Such a history is searched if it is short (`checker.deciders.locks.lock_search`), and
+otherwise unknown.
 
 **Cost**: O(n log n), by sorting; a search only where that leaves the answer open.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, in_turns
+from rumpus.checker.deciders.decide import (
+    NO_PART,
+    Algorithm,
+    Decider,
+    ModelEntry,
+    decided_key_by_key,
+)
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, undecided
 from rumpus.checker.deciders.locks.exclusion_witness import Conflict, Lock, explain
 from rumpus.checker.deciders.locks.hold_loads import Loads, Pulses
-from rumpus.checker.deciders.locks.holds_table import HoldsTable, extract_holds
-from rumpus.checker.deciders.locks.lock_search import settle_by_search
-from rumpus.checker.deciders.operation_table import Flags, OperationTable
+from rumpus.checker.deciders.locks.holds_table import IGNORED, HoldsTable, LockRows, extract_holds
+from rumpus.checker.deciders.locks.lock_search import LOCK_SEARCH, settle_by_search
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import Flags
 from rumpus.checker.deciders.wording import who
 
 OVERLAP = Algorithm(
@@ -41,69 +47,63 @@ OVERLAP = Algorithm(
     cost="O(n log n)",
     source="intervals common to all linearizations (Herlihy and Wing, TOPLAS 1990)",
 )
-"""How locks are decided, for the table of algorithms."""
+"""The row of this algorithm in the table of algorithms."""
+
+
+def lock_model(
+    name: str,
+    summary: str,
+    runs: str,
+    functions: dict[str, str],
+    decide_lock: Decider,
+    initial: str | None = None,
+) -> ModelEntry:
+    """The entry of a lock that is decided by the overlap of its holds.
+
+    ``decide_lock`` decides the operations of one lock. The rest is as in `ModelEntry`; functions
+    are those that acquire and release.
+    """
+    return ModelEntry(
+        name=name,
+        summary=summary,
+        runs=runs,
+        functions={**functions, **dict.fromkeys(IGNORED, NO_PART)},
+        initial=initial,
+        algorithms=(OVERLAP, LOCK_SEARCH),
+        decide=decided_key_by_key(decide_lock, OVERLAP),
+    )
 
 
 def decide_exclusion(
-    table: OperationTable, lock: Lock, acquires: Flags, releases: Flags, budget: Budget
+    table: OperationTable, lock: Lock, lock_rows: LockRows, budget: Budget
 ) -> Decision:
-    """Whether a lock's holds exclude each other as they should.
+    """Whether a lock's holds never exceed its capacity. Refused tries are ignored.
 
     Args:
         table: the operations of one lock.
         lock: its kind.
-        acquires: rows that acquire, or may have.
-        releases: rows that release, or may have.
-        budget: of a search where the holds leave the answer open.
+        lock_rows: which of them acquire and release.
+        budget: of the search where the holds do not decide it.
 
     Raises:
         WrongOperations: a process calls something while its last operation is still open.
     """
-    holds = extract_holds(table, acquires, releases, lock.nesting, lock.weight)
-    operations = acquires, releases
-    decision = decide_holds(table, lock, operations, holds)
-    return settle_by_search(table, lock, operations, NO_TRIES, decision, budget)
+    lock_rows = lock_rows._replace(refused_tries=_NO_TRIES)
+    holds = extract_holds(table, lock_rows, lock.nesting, lock.weight)
+    decision = decide_holds(table, lock, lock_rows, holds)
+    return settle_by_search(table, lock, lock_rows, decision, budget)
 
 
-NO_TRIES = np.zeros(0, dtype=np.int64)
-
-
-def decide_locks(
-    table: OperationTable,
-    decide_part: Callable[[OperationTable, Budget], Decision],
-    budget: Budget,
-) -> Decision:
-    """Each lock judged by itself (`checker.deciders.decide.in_turns`)."""
-
-    def named(part: OperationTable, share: Budget) -> Decision:
-        decision = decide_part(part, share)
-        decision.algorithm = decision.algorithm or OVERLAP.name
-        return decision
-
-    return in_turns(table, named, budget)
-
-
-def decided_lock_by_lock(
-    decide_part: Callable[[OperationTable, Budget], Decision],
-) -> Callable[[OperationTable, Hashable, Budget], Decision]:
-    """``decide`` of a lock's model without an initial value."""
-    return lambda table, _initial, budget: decide_locks(table, decide_part, budget)
+_NO_TRIES = np.zeros(0, dtype=np.int64)
 
 
 def decide_holds(
-    table: OperationTable, lock: Lock, operations: tuple[Flags, Flags], holds: HoldsTable
+    table: OperationTable, lock: Lock, lock_rows: LockRows, holds: HoldsTable
 ) -> Decision:
-    """The same, of holds that are known already.
-
-    Args:
-        table: the operations of one lock.
-        lock: its kind.
-        operations: rows that acquire, and that release, or may have.
-        holds: what `extract_holds` makes of them.
-    """
+    """As `decide_exclusion`, but of holds that are extracted already, and without a search."""
     conflict = _first_conflict(table, lock, holds)
     if conflict is not None:
-        return explain(table, lock, operations, holds, conflict)
+        return explain(table, lock, lock_rows, holds, conflict)
     doubts = [*holds.doubts, *_crowded_sessions(table, holds), *_touching(table, holds)]
     return undecided(*doubts) if doubts else accepted()
 
@@ -129,7 +129,7 @@ def _first_conflict(table: OperationTable, lock: Lock, holds: HoldsTable) -> Con
 
 
 def _pulses(table: OperationTable, holds: HoldsTable, core: Flags) -> Pulses:
-    """Holds that need not have lasted, by the row of their acquire, or of the release."""
+    """Holds with an empty core, by the row of their acquire, or of the clean-up release."""
     short = np.flatnonzero(~core)
     cleanups = holds.cleanups
     return Pulses(
@@ -141,7 +141,7 @@ def _pulses(table: OperationTable, holds: HoldsTable, core: Flags) -> Pulses:
 
 
 def _shared(holds: HoldsTable, which: Flags) -> dict[int, list[int]]:
-    """Those of some holds that are of one session, by session, where it has several of them."""
+    """Of some holds those that share a session with another of them, by session."""
     found: dict[int, list[int]] = defaultdict(list)
     expiring = np.flatnonzero((holds.session >= 0) & which)
     for at, session in zip(expiring.tolist(), holds.session[expiring].tolist(), strict=True):
@@ -150,7 +150,7 @@ def _shared(holds: HoldsTable, which: Flags) -> dict[int, list[int]]:
 
 
 def _unreleased_together(lock: Lock, holds: HoldsTable) -> list[int]:
-    """Acquires of one session that nobody released and that weigh too much together."""
+    """Acquires of one session that were not released and exceed the capacity together."""
     if holds.doubts:
         return []
     for places in _shared(holds, ~holds.released).values():
@@ -166,7 +166,7 @@ def _unreleased_together(lock: Lock, holds: HoldsTable) -> list[int]:
 
 
 def _crowded_sessions(table: OperationTable, holds: HoldsTable) -> list[str]:
-    """Where one hold may have to end before another of its session begins."""
+    """Doubts: sessions in which one hold may have to end before another begins."""
     names = table.field("session")
     cleaned = set(names.numbers[holds.cleanups].tolist())
     short = holds.start >= holds.end
@@ -184,7 +184,7 @@ def _crowded_sessions(table: OperationTable, holds: HoldsTable) -> list[str]:
 
 
 def _touching(table: OperationTable, holds: HoldsTable) -> list[str]:
-    """Where a process holds several, and one need not have lasted at the edge of another."""
+    """Doubts: processes with several holds, one with an empty core at the edge of another."""
     empty = holds.start >= holds.end
     if not empty.any():
         return []

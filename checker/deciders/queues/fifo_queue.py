@@ -1,4 +1,4 @@
-"""FIFO queue: elements come out in the order in which they went in.
+"""FIFO queue: elements are dequeued in the order in which they were enqueued.
 
 **What is decided.** Linearizability of enqueues and dequeues, with any number of operations of
 unknown outcome, where each value is enqueued once (or the enqueues of a value, and its dequeues,
@@ -6,24 +6,24 @@ do not overlap each other: then the k-th dequeue took what the k-th enqueue put)
 Other histories with repeated values are accepted if that pairing explains them, refused if more
 of a value came out than went in, and searched otherwise.
 
-**The algorithm.** A complete history of distinct values is linearizable iff (1) nothing comes
-out that was not put in before, or twice; (2) no x was enqueued before y whose dequeue came back
-before that of x was called (or x never came out); (3) each dequeue that found it empty has a
-moment at which no element was surely inside: Henzinger, Sezgin and Vafeiadis, Aspect-oriented
-linearizability proofs, CONCUR 2013, theorem 3; Bouajjani, Emmi, Enea and Hamza, On reducing
-linearizability to state reachability, ICALP 2015. For (2) let T(x) be the least return of a
-dequeue among all elements whose enqueue was called after that of x returned: by then x has to be
-out, so the dequeue of x must be called by T(x). With the elements in order of their calls T is a
-minimum over a suffix.
+**The algorithm.** A complete history of distinct values is linearizable iff (1) no value is
+dequeued that was not enqueued before, or twice; (2) there are no x and y such that the enqueue of x
+returned before that of y was called, and the dequeue of y returned before that of x was called (or
+x was not dequeued); (3) during each dequeue that found the queue empty there is a time at which no
+element was certainly inside: Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability
+proofs, CONCUR 2013, theorem 3; Bouajjani, Emmi, Enea and Hamza, On reducing linearizability to
+state reachability, ICALP 2015. For (2) let T(x) be the least return of a dequeue among all elements
+whose enqueue was called after that of x returned: x has to be dequeued by then, so the dequeue of x
+must be called by T(x). With the elements in order of their calls T is a minimum over a suffix.
 
-**Unknown outcomes.** An enqueue whose value came out has happened; its interval ends where that
-of the dequeue does, and that adds no order which is not there already. Other unknown
-enqueues may never have happened. A dequeue of unknown outcome takes any element, from its call on,
-or none. It returns never, so what it takes constrains no other element. An element that no
-acknowledged dequeue took and that has a finite T(x) needs one called by T(x). As only deadlines
-matter, there is such a matching iff by each t no more elements are due than unknown dequeues were
-called (Hall). Elements without a deadline stay: that breaks (2) for nobody, for whoever
-was put in surely before them has a deadline no later than theirs.
+**Unknown outcomes.** An enqueue whose value was dequeued took effect; its interval ends with that
+of the dequeue, which adds no new constraint. Other unknown enqueues may never have taken effect. A
+dequeue of unknown outcome takes any element, after its call, or none. It never returns, so the
+element that it takes constrains no other one. An element that no acknowledged dequeue took and that
+has a finite T(x) needs an unknown dequeue called by T(x). As only deadlines matter, such a matching
+exists iff for each t at most as many elements are due by t as unknown dequeues were called by t
+(Hall). Elements without a deadline stay. That does not violate (2): an element that certainly came
+after them was not dequeued, as it would give them a deadline.
 
 O(n log n), and nearly linear on tables in order of call.
 """
@@ -34,16 +34,21 @@ import numpy as np
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, Ints, OperationTable
+from rumpus.checker.deciders.operation_table import NEVER, OperationTable
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
-from rumpus.checker.deciders.queues.queue_elements import Elements, elements, with_their_like
+from rumpus.checker.deciders.queues.queue_elements import (
+    Elements,
+    elements_by_dequeue,
+    with_their_like,
+)
+from rumpus.checker.deciders.values import Ints
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.fifo_queue import FifoQueue
 
 ALGORITHM = "order of entry"
 SHRINKING_S = 5.0
-"""So long the search may look for a minimal witness where values repeat."""
+"""Seconds for the search of a minimal witness if values repeat."""
 
 
 def decide_fifo_queue(
@@ -58,23 +63,11 @@ def decide_fifo_queue(
 
 
 def _decide(table: OperationTable, budget: Budget) -> Decision:
-    enqueue, dequeue = table.is_f("enqueue"), table.is_f("dequeue")
-    answered = dequeue & (table.outcome == OK)
-    present = table.result.present
-    takes = np.flatnonzero(answered & present)
-    unknown = np.flatnonzero(dequeue & (table.outcome == INFO))
-    queue = elements(
-        table,
-        np.flatnonzero(enqueue & (table.outcome != FAIL)),
-        takes,
-        table.result[takes],
-        unknown_takes=len(unknown) > 0,
-    )
+    queue, empty, unknown = elements_by_dequeue(table)
     if isinstance(queue, Decision):
         decision = queue
     else:
-        late = UnknownTakes(unknown, table.call[unknown], np.ones(len(unknown), dtype=np.int64))
-        empty = np.flatnonzero(answered & ~present)
+        late = UnknownTakes.of_dequeues(table, unknown)
         decision = (
             _overtaken(table, queue)
             or _left_behind(table, queue, late)
@@ -88,7 +81,7 @@ def _decide(table: OperationTable, budget: Budget) -> Decision:
 
 
 def _search(table: OperationTable, budget: Budget, queue: Elements, found: Decision) -> Decision:
-    """What the pairing of repeated values refused: the search knows, or shows it with less."""
+    """A history refused by one pairing of repeated values: the search decides or explains it."""
     if not queue.paired:
         return check_linearizable(FifoQueue(), table, budget)
     left = max(0.0, min(SHRINKING_S, budget.deadline - budget.clock()))
@@ -101,7 +94,7 @@ def _search(table: OperationTable, budget: Budget, queue: Elements, found: Decis
 
 
 def _deadlines(queue: Elements) -> tuple[Elements, Ints, Ints]:
-    """By when each element must have come out, and where its successors begin among the taken."""
+    """The deadline of each element, and where its successors begin among those taken."""
     taken = queue.choose(~queue.stayed) if queue.stayed.any() else queue
     behind = np.searchsorted(taken.born, queue.inside, side="right")
     soonest = np.append(np.minimum.accumulate(taken.gone[::-1])[::-1], NEVER)
@@ -109,7 +102,7 @@ def _deadlines(queue: Elements) -> tuple[Elements, Ints, Ints]:
 
 
 def _overtaken(table: OperationTable, queue: Elements) -> Decision | None:
-    """An element that came out although one that was put in before it was still inside."""
+    """The refusal of an element dequeued while one enqueued before it was still inside."""
     taken, behind, deadline = _deadlines(queue)
     wrong = (deadline < queue.leaving) & ~queue.stayed
     if not wrong.any():
@@ -129,13 +122,13 @@ def _overtaken(table: OperationTable, queue: Elements) -> Decision | None:
 
 
 def _left_behind(table: OperationTable, queue: Elements, unknown: UnknownTakes) -> Decision | None:
-    """Elements that never came out although later ones did, too many for unknown dequeues."""
+    """The refusal of elements that stayed while later ones were dequeued."""
     if not queue.stayed.any():
         return None
     taken, behind, deadline = _deadlines(queue)
     due = np.flatnonzero(queue.stayed & (deadline < NEVER))
     due = due[np.argsort(queue.inside[due], kind="stable")]
-    # Deadlines grow with the time of entry, so the k-th that is due is the k-th that went in.
+    # Deadlines increase with the time of entry, so the k-th due is the k-th enqueued.
     enough = unknown.by(deadline[due]) > np.arange(len(due))
     if enough.all():
         return None
@@ -161,7 +154,7 @@ def _left_behind(table: OperationTable, queue: Elements, unknown: UnknownTakes) 
 
 
 def _before(table: OperationTable, first: int, second: int) -> str:
-    """That one enqueue was over when another was called."""
+    """In words: one enqueue had returned when another was called."""
     end, begin = int(table.returned[first]), int(table.call[second])
     return (
         f"{who(table, first)}'s enqueue of {table.argument[first]!r} had returned at "

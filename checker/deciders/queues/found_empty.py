@@ -1,23 +1,24 @@
-"""Dequeues that found the queue empty: was there a moment at which it can have been?
+"""Dequeues that found the queue empty: whether it can have been empty during each.
 
-An element is surely inside from when it was in (`Elements.inside`) to when it was leaving; both
-ends excluded. An element that no acknowledged dequeue took is surely inside from then on for
-good, unless a dequeue of unknown outcome took it: one each, none before its own call. So the
-queue can have been empty at a point p iff
+An element is certainly inside between `Elements.inside` and `Elements.leaving`, both excluded. An
+element that no acknowledged dequeue took is certainly inside from then on, unless a dequeue of
+unknown outcome took it: each takes one element, after its own call. So the queue can have been
+empty at a point p iff
 
-* no element that was taken is surely inside at p, and
-* of those that stayed, no more were in before p than unknown dequeues were called by p.
+* no element that was taken is certainly inside at p, and
+* of the elements that stayed, at most as many were inside before p as unknown dequeues were called
+  by p.
 
-The first part is the pattern VWit of Henzinger, Sezgin and Vafeiadis (Aspect-oriented
-linearizability proofs, CONCUR 2013). For the second: those in before p have to be taken by p,
-each by an unknown dequeue called by p. Points chosen for several such answers do not disturb each
-other, for what has to be out by one of them has to be out by all later ones, and there is
-room for it at the one as at the other (Hall's condition for deadlines only). And elements that
-other constraints want out by a deadline T (first in, first out) are always those that were in
-first, so both demands are for nested sets, and the larger one of the two is met by itself.
+The first condition is the pattern VWit of Henzinger, Sezgin and Vafeiadis (Aspect-oriented
+linearizability proofs, CONCUR 2013). The second: those inside before p have to be taken by p, each
+by an unknown dequeue called by p. The points chosen for several such dequeues are independent of
+each other: an element that has to be taken by one of them has to be taken by all later ones, and
+Hall's condition for deadlines holds for each. Other constraints (first in, first out) may require
+that elements are taken by a deadline T. Those are always the elements that came first, so both sets
+are nested, and the condition of the larger one is enough.
 
-Both sides change only where an element leaves or an unknown dequeue is called: looking at those
-points and at the calls is enough. O(n log n).
+Both sides change only where an element leaves or an unknown dequeue is called, so it is enough to
+check those points and the calls. O(n log n).
 """
 
 from collections.abc import Sequence
@@ -29,18 +30,24 @@ from numpy.typing import NDArray
 from rumpus.checker.deciders.decision import Decision, refused
 from rumpus.checker.deciders.locks.interval_cover import any_within, chain, covered
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
-from rumpus.checker.deciders.operation_table import Ints, OperationTable
+from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.queues.queue_elements import Elements
+from rumpus.checker.deciders.values import Ints
 from rumpus.checker.deciders.wording import at, between, who
 
 
 @dataclass(frozen=True, eq=False)
 class UnknownTakes:
-    """Dequeues of unknown outcome, in order of call, and how many elements each may have taken."""
+    """Dequeues of unknown outcome in order of call, with the most elements that each took."""
 
     rows: Ints
     calls: Ints
     most: Ints
+
+    @classmethod
+    def of_dequeues(cls, table: OperationTable, rows: Ints) -> "UnknownTakes":
+        """Dequeues each of which may have taken one element; rows in order of call."""
+        return cls(rows, table.call[rows], np.ones(len(rows), dtype=np.int64))
 
     def by(self, points: Ints) -> Ints:
         """How many elements they may have taken by each point."""
@@ -55,17 +62,17 @@ def refute_empty(
     unknown: UnknownTakes,
     claim: str = "found the queue empty",
 ) -> Decision | None:
-    """Look for an answer "empty" that is wrong.
+    """Find a dequeue that cannot have found the queue empty.
 
     Args:
         table: the whole history.
         queue: its elements.
         empty: rows that found the queue empty.
-        unknown: what may have been taken besides.
-        claim: what those rows say, in words: that none of the elements was inside.
+        unknown: dequeues that may have taken other elements.
+        claim: the claim of those rows in words: that none of the elements was inside.
 
     Returns:
-        A refusal; None if there was a moment for each of the answers.
+        A refusal; None if the queue can have been empty during each.
     """
     if not len(empty) or not len(queue):
         return None
@@ -87,7 +94,7 @@ def refute_empty(
 def _refuse(
     table: OperationTable, queue: Elements, row: int, unknown: UnknownTakes, claim: str
 ) -> Decision:
-    """Show that one answer is wrong: by elements that were taken, else with those that stayed."""
+    """The refusal of one row: by elements that were taken, else also by those that stayed."""
     low, high = int(table.call[row]), int(table.returned[row])
     near = queue.choose(
         (queue.inside < high) & (queue.leaving > low) & (queue.inside < queue.leaving)
@@ -115,7 +122,7 @@ def _mixed(
     unknown: UnknownTakes,
     found: str,
 ) -> Decision:
-    """A contradiction of elements that were taken, that stayed, and of unknown dequeues.
+    """A refusal by elements that were taken, elements that stayed, and unknown dequeues.
 
     An unknown dequeue that is forgotten may have taken something at any time.
     """
@@ -149,7 +156,7 @@ def _mixed(
 
 
 def _in_words(table: OperationTable, link: Elements) -> str:
-    """That elements which were taken were inside all the time."""
+    """In words: elements that were taken were inside all the time."""
     told = [
         f"{table.argument[put]!r} was in it from {at(table, start, end)} "
         f"({who(table, put)}'s enqueue had returned) to {at(table, end, start)} "
@@ -167,7 +174,7 @@ def _in_words(table: OperationTable, link: Elements) -> str:
 
 
 def _lost(table: OperationTable, lost: Elements, may: int) -> str:
-    """That elements which were taken by nobody must still have been there."""
+    """In words: elements that no dequeue took must still have been inside."""
     if not len(lost):
         return ""
     told = ", ".join(

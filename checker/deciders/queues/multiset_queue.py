@@ -1,23 +1,23 @@
-"""Queue without an order: nothing is lost, nothing comes out twice, nothing out of thin air.
+"""Queue without an order: no value is lost, duplicated, or dequeued without an enqueue.
 
 **What is decided.** Linearizability with regard to a multiset. A ``drain`` that answered a list
-says two things, as Jepsen's does: each of the values was taken at some moment of it, and at some
-moment of it the queue was empty. So once everything has come to rest and a drain (or a dequeue
-that found it empty) is done, every acknowledged value must have come out: the checks
-``queue`` and ``total-queue`` of Jepsen (lost, duplicated, unexpected), and exact also while
-operations overlap. A value whose enqueue is unknown may come out or not. A dequeue of unknown
-outcome may have taken one value, an unknown drain any number: only what none of them can have
-taken is lost.
+means two things, as in Jepsen: each of the values was taken at some time during it, and at some
+time during it the queue was empty. So after a drain (or a dequeue that found the queue empty) that
+overlaps no other operation, every acknowledged value must have been dequeued. These are Jepsen's
+checks ``queue`` and ``total-queue`` (lost, duplicated, unexpected), and here they are exact also
+while operations overlap. A value whose enqueue is unknown may be dequeued or not. A dequeue of
+unknown outcome may have taken one value, an unknown drain any number: a value is lost only if none
+of them can have taken it.
 
-**The algorithm.** A value comes out at most as often as it was put in, and not sooner
-(`queue_elements`); for every answer "empty" there must be a moment at which it
-can have been (`found_empty`). Nothing else is demanded, and where each
-value is put in once the two together are exact: the demands on different values are for different
-operations but for the moments of emptiness, and those do not disturb each other.
+**The algorithm.** A value is dequeued at most as often as it was enqueued, and not before
+(`queue_elements`); during every dequeue that answered "empty" the queue must have been empty at
+some time (`found_empty`). If each value is enqueued once the two together are exact: conditions on
+different values concern different operations, except for the times at which the queue is empty,
+and those are independent of each other.
 
-Where values repeat, the k-th dequeue of a value is taken for that of the k-th enqueue. That loses
-nothing if none of the value's operations overlap, or no answer "empty" has to be explained. Else
-a history so explained is accepted, and others are searched.
+If values repeat, the k-th dequeue of a value is paired with its k-th enqueue. That is exact if none
+of the value's operations overlap, or if no dequeue answered "empty". Otherwise a history that this
+pairing explains is accepted, and others are searched.
 
 O(n log n).
 """
@@ -30,18 +30,10 @@ import numpy as np
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, Witness, accepted, undecided
 from rumpus.checker.deciders.minimal_rows import MOST, minimise
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
 from rumpus.checker.deciders.queues.queue_elements import Elements, elements, with_their_like
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.multiset_queue import MultisetQueue
 
@@ -61,7 +53,7 @@ def decide_multiset_queue(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Claims:
-    """What the rows say: who put, who took what, who found it empty, who may have taken more."""
+    """Rows by what they claim: enqueues, dequeues and their values, "empty", unknown dequeues."""
 
     puts: Ints
     takes: Ints
@@ -123,9 +115,9 @@ def _claims(table: OperationTable) -> _Claims:
 
 
 def _shrink(table: OperationTable, claims: _Claims, witness: Witness) -> None:
-    """Leave out operations that others make superfluous: a drain claims many things at once.
+    """Make a witness minimal that has a drain, which claims several things at once.
 
-    Only where no value is put in twice; else it stays as it is, and is not said to be minimal.
+    Only if no value is enqueued twice; otherwise the witness is left and not called minimal.
     """
     rows = witness.operations
     put = [table.argument[row] for row in claims.puts.tolist()]
@@ -142,7 +134,7 @@ def _refuted(table: OperationTable, claims: _Claims, rows: list[int]) -> bool:
     takes = kept[claims.takes]
     used = {_named(claims.taken[at]) for at in np.flatnonzero(takes).tolist()}
     forgotten = {_named(claims.taken[at]) for at in np.flatnonzero(~takes).tolist()} - used
-    # What a forgotten dequeue took may have been taken at once: it is in nobody's way.
+    # A value that a forgotten dequeue took may have been taken at once: it is left out.
     puts = [row for row in claims.puts.tolist() if _named(table.argument[row]) not in forgotten]
     early = np.where(kept, table.call, np.iinfo(np.int64).min + 1)
     vague = dataclasses.replace(
@@ -166,7 +158,7 @@ def _named(value: Hashable) -> tuple[type, Hashable]:
 
 
 def _search(table: OperationTable, claims: _Claims, budget: Budget) -> Decision:
-    """The general search over what the rows say, a row for each value of a drain."""
+    """The general search, with a row for each value of a drain."""
     if len(claims.unknown):
         return undecided(
             "values repeat while their operations overlap, and dequeues of unknown outcome may "

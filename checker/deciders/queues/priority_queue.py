@@ -1,28 +1,29 @@
-"""Priority queue: the most urgent element comes out first, of equals the one that came first.
+"""Priority queue: the lowest priority is dequeued first, equal ones in order of arrival.
 
-**What is decided.** Linearizability, lower priorities being sooner, as in ZooKeeper's recipe.
-Exact where each value is put in once and no dequeue of unknown outcome matters (there is none, or
-every acknowledged element came out, or it makes no difference whether they took something). Else
-what is impossible even if every unknown dequeue took what stayed, is refused; what some tried
-assignment of unknown dequeues explains is accepted; the general search decides the rest.
+**What is decided.** Linearizability; a lower priority is more urgent, as in ZooKeeper's recipe.
+Exact if each value is enqueued once and dequeues of unknown outcome do not matter (there are none,
+or every acknowledged element was dequeued, or the answer is the same whatever they took).
+Otherwise a history is refused if it is impossible even if the unknown dequeues took every element
+that stayed; it is accepted if one of the tried assignments of unknown dequeues explains it; and the
+general search decides the rest.
 
-**The algorithm.** An element is surely inside from when it was in to when it was leaving
-(`queue_elements`), ends excluded. Take the elements from the most urgent on.
-An element can be dequeued only at a point of its dequeue at which no more urgent one is surely
-inside; let the first of them be its *turn*. And as equals are served in order of arrival, none of
-the same priority that surely came later may surely be gone before the turn: the same
-condition as in a FIFO queue, with the turn in place of the dequeue's call. Both are necessary.
-They are sufficient: the least urgent element may be taken away, the rest put in order, and it
-be put back at any moment of its dequeue that is free; that the others may have to wait for
-their turns makes none of them stay longer in a way that is not already covered: between
-the call of a dequeue and its turn something more urgent is surely inside, which is just as much
-in the way of all that is less urgent. (Decrease and conquer: Lee and Mathur, Efficient
-decrease-and-conquer linearizability monitoring, OOPSLA 2025, arXiv 2410.04581; the patterns for
-equals: Bouajjani, Enea and Wang, Checking linearizability of concurrent priority queues,
-CONCUR 2017.) A dequeue that found it empty is less urgent than everything.
+**The algorithm.** An element is certainly inside between `Elements.inside` and `Elements.leaving`,
+ends excluded. Take the elements in order of urgency. An element can only be dequeued at a point of
+its dequeue at which no more urgent one is certainly inside; the first such point is its *turn*. And
+since equal priorities are dequeued in order of arrival, no element of the same priority that
+certainly came later may certainly be dequeued before the turn: the same condition as in a FIFO
+queue, with the turn in place of the dequeue's call. Both conditions are necessary. They are also
+sufficient, by induction: remove the least urgent element, linearize the rest, and insert the
+element at any free point of its dequeue. The others are inside until their turns and not only until
+their dequeues are called; but between the call of a dequeue and its turn a more urgent element is
+certainly inside, and that one already excludes all less urgent elements. (Decrease and conquer: Lee
+and Mathur, Efficient decrease-and-conquer linearizability monitoring, OOPSLA 2025, arXiv
+2410.04581; the patterns for equals: Bouajjani, Enea and Wang, Checking linearizability of
+concurrent priority queues, CONCUR 2017.) A dequeue that found the queue empty counts as the least
+urgent.
 
-Points of time are covered once and for all, so "the next free point" is a union-find
-structure over the calls of dequeues (Gabow and Tarjan 1985): O(n log n), for sorting.
+A point that is covered stays covered, so the next free point is found by union-find over the calls
+of dequeues (Gabow and Tarjan 1985): O(n log n), for sorting.
 """
 
 import dataclasses
@@ -34,17 +35,10 @@ import numpy as np
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.locks.interval_cover import chain
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import NEVER, OperationTable
 from rumpus.checker.deciders.queues.found_empty import UnknownTakes, refute_empty
-from rumpus.checker.deciders.queues.queue_elements import Elements, elements
+from rumpus.checker.deciders.queues.queue_elements import Elements, elements_by_dequeue
+from rumpus.checker.deciders.values import Ints, WrongOperations
 from rumpus.checker.deciders.wording import at, between, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.priority_queue import PriorityQueue
@@ -64,17 +58,11 @@ def decide_priority_queue(
 
 
 def _decide(table: OperationTable, budget: Budget) -> Decision:
-    dequeue = table.is_f("dequeue")
-    answered = dequeue & (table.outcome == OK)
-    takes = np.flatnonzero(answered & table.result.present)
-    unknown = np.flatnonzero(dequeue & (table.outcome == INFO))
-    puts = np.flatnonzero(table.is_f("enqueue") & (table.outcome != FAIL))
-    queue = elements(table, puts, takes, table.result[takes], unknown_takes=len(unknown) > 0)
+    queue, empty, unknown = elements_by_dequeue(table)
     decision: Decision | None
     if isinstance(queue, Decision):
         decision = queue
     else:
-        empty = np.flatnonzero(answered & ~table.result.present)
         priority = _priorities(table, queue.put)
         decision = _misnamed(table, queue, priority) or _judge(
             table, queue, priority, empty, unknown
@@ -107,7 +95,7 @@ def _priorities(table: OperationTable, puts: Ints) -> Ints:
 
 
 def _misnamed(table: OperationTable, queue: Elements, priority: Ints) -> Decision | None:
-    """A dequeue that names another priority than the enqueue."""
+    """The refusal of a dequeue that names another priority than the enqueue."""
     if "priority" not in table.fields:
         return None
     named = table.field("priority").ints("priorities")[queue.taken]
@@ -129,11 +117,11 @@ def _judge(
     """The answer; None if it depends on what unknown dequeues took."""
     if not queue.stayed.any():
         unknown = unknown[:0]
-    late = UnknownTakes(unknown, table.call[unknown], np.ones(len(unknown), dtype=np.int64))
-    nobody = UnknownTakes(unknown[:0], unknown[:0], unknown[:0])
+    late = UnknownTakes.of_dequeues(table, unknown)
+    nobody = UnknownTakes.of_dequeues(table, unknown[:0])
     soonest = queue
     if len(unknown):
-        # As if whatever stayed was taken by the first.
+        # As if the first of them took every element that stayed.
         out = np.maximum(queue.born, int(table.call[unknown[0]]))
         soonest = dataclasses.replace(queue, leaving=np.where(queue.stayed, out, queue.leaving))
     wrong = _out_of_turn(soonest, priority)
@@ -157,7 +145,7 @@ def _judge(
 def _too_many(
     table: OperationTable, queue: Elements, priority: Ints, x: int, unknown: UnknownTakes
 ) -> Decision | None:
-    """More urgent elements that stayed than unknown dequeues can have taken before one came out."""
+    """The refusal if unknown dequeues cannot have taken all more urgent elements in time."""
     urgent = queue.choose(priority < priority[x])
     claim = f"took {table.argument[int(queue.put[x])]!r} (priority {priority[x]})"
     return refute_empty(table, urgent, queue.taken[x : x + 1], unknown, claim)
@@ -166,7 +154,7 @@ def _too_many(
 def _assignments(
     table: OperationTable, queue: Elements, priority: Ints, unknown: Ints
 ) -> Iterator[Elements]:
-    """What unknown dequeues may have taken: what was most urgent then, or what came first."""
+    """Two assignments of unknown dequeues: to the most urgent elements, or to the first ones."""
     stayed = np.flatnonzero(queue.stayed)
     for order in (priority[stayed], queue.inside[stayed]):
         left = stayed[np.argsort(order, kind="stable")].tolist()
@@ -183,13 +171,13 @@ def _assignments(
 
 
 def _out_of_turn(queue: Elements, priority: Ints) -> tuple[int, int | None] | None:
-    """The most urgent element that others had to come out before, and of them its equal, if any."""
+    """The most urgent element dequeued out of order, and the equal dequeued before it, if any."""
     order = np.argsort(priority, kind="stable")
     ranks = np.cumsum(np.diff(priority[order], prepend=priority[order[:1]]) != 0)
     points = np.sort(queue.leaving[queue.leaving < NEVER])
     turns, blocked = _turns(queue, order, ranks, points)
     deadlines, behind = _deadlines(queue, order, ranks)
-    # One that has no turn needs no equal to be refused: of equals it is shown first.
+    # An element without a turn is refused by itself, before others of its priority.
     served = len(order) if blocked is None else int(np.searchsorted(ranks, ranks[blocked]))
     late = np.flatnonzero(deadlines[:served] < np.append(points, NEVER)[turns[:served]])
     if len(late):
@@ -205,7 +193,7 @@ def _turns(queue: Elements, order: Ints, ranks: Ints, points: Ints) -> tuple[Int
     Elements are taken in order of urgency (``order``); ``ranks`` are equal for equals. An
     element that stays has its turn after all points.
     """
-    # Searched in order of entry, in which neighbours are near each other, and then put in order.
+    # Searching in order of entry is faster, for neighbours are close in memory; then sort.
     turns = np.searchsorted(points, queue.leaving)[order]
     leaving = turns.tolist()
     inside = np.searchsorted(points, queue.inside, side="right")[order].tolist()
@@ -235,7 +223,7 @@ def _turns(queue: Elements, order: Ints, ranks: Ints, points: Ints) -> tuple[Int
 
 
 def _deadlines(queue: Elements, order: Ints, ranks: Ints) -> tuple[Ints, Ints]:
-    """When the first of the equals that surely came later was gone, and where those begin."""
+    """When the first equal element that certainly came later was gone, and where those begin."""
     size = len(queue)
     if not size:
         return queue.gone, queue.gone
@@ -258,7 +246,7 @@ def _refuse(
     wrong: tuple[int, int | None],
     unknown: Ints,
 ) -> Decision:
-    """Show that an element came out, or stayed, out of turn.
+    """The refusal of an element that was dequeued, or stayed, out of order.
 
     ``unknown`` are the dequeues by the first of which the elements that stayed may have left.
     """
@@ -304,7 +292,7 @@ def _refuse(
 
 
 def _still_inside(table: OperationTable, link: Elements, priority: Ints) -> str:
-    """That more urgent elements were inside all the time."""
+    """In words: more urgent elements were inside all the time."""
     columns = link.put, priority, link.inside, link.leaving
     told = [
         f"{table.argument[put]!r} (priority {urgency}) was inside from {at(table, start, end)} "

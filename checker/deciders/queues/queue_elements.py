@@ -1,17 +1,16 @@
-"""The elements of a queue: which dequeue took what which enqueue had put there.
+"""The elements of a queue: each enqueue with the dequeue that took its value.
 
-Shared by the deciders of queues of any order. What holds for all of them is decided here: an
-element comes out at most as often as it was put in, and not before. For one value let the
-enqueues be sorted by their calls and the dequeues by their returns; then that much is
-possible **iff** the k-th dequeue does not return before the k-th enqueue is called. If it does,
-k dequeues are over when at most k - 1 enqueues can have begun. If none does, every enqueue may take
-effect at its call and every dequeue at its return. (For values put in once these are the
-patterns VFresh and VRepeat of Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability
-proofs, CONCUR 2013.)
+Shared by the deciders of queues of any order. It decides what holds for all of them: a value is
+dequeued at most as often as it was enqueued, and not before. For one value sort the enqueues by
+their calls and the dequeues by their returns. That is possible **iff** no k-th dequeue returns
+before the k-th enqueue is called. If one does, k dequeues have returned when at most k - 1 enqueues
+have begun. If none does, every enqueue can take effect at its call and every dequeue at its return.
+(For values enqueued once these are the patterns VFresh and VRepeat of Henzinger, Sezgin and
+Vafeiadis, Aspect-oriented linearizability proofs, CONCUR 2013.)
 
-What failed never happened. An enqueue of unknown outcome whose value came out has happened,
-before the end of the dequeue; one whose value did not come out may be taken for one that never
-happened: that forbids the least.
+A failed operation took no effect. An enqueue of unknown outcome whose value was dequeued took
+effect before the dequeue returned; one whose value was not dequeued is taken to have had no effect,
+which is the weakest assumption.
 """
 
 from collections.abc import Sequence
@@ -21,36 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decision import Decision, refused
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 
 NOBODY = -1
-"""Stands for the row of a dequeue where there is none."""
+"""In place of the row of a dequeue: there is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """What was put into a queue for certain, an element a place, in order of the calls.
+    """The elements that were certainly enqueued, as columns, in order of the calls.
 
     Attributes:
-        put: row of its enqueue.
-        taken: row of its dequeue; `NOBODY` if no acknowledged one returned it.
-        born: when its enqueue was called.
-        inside: by when it was in the queue: the enqueue's return, or the dequeue's if earlier.
-        leaving: when its dequeue was called, or its enqueue if later; `NEVER` if it stayed.
-        gone: when its dequeue returned; `NEVER` if it stayed.
-        distinct: whether no value was put in or came out twice.
-        paired: whether no other enqueue can have put what a dequeue took. If not, the pairs
-            are one possibility of several.
+        put: row of the enqueue.
+        taken: row of the dequeue; `NOBODY` if no acknowledged one returned the element.
+        born: call of the enqueue.
+        inside: return of the enqueue, or of the dequeue if earlier: certainly enqueued by then.
+        leaving: call of the dequeue, or of the enqueue if later; `NEVER` if it stayed.
+        gone: return of the dequeue; `NEVER` if it stayed.
+        distinct: whether no value was enqueued or dequeued twice.
+        paired: whether the pairs of enqueue and dequeue are the only possible ones.
     """
 
     put: Ints
@@ -80,7 +70,7 @@ class Elements:
 
     @property
     def stayed(self) -> NDArray[np.bool_]:
-        """Which were taken by no acknowledged dequeue."""
+        """Mask of the elements that no acknowledged dequeue took."""
         stayed: NDArray[np.bool_] = self.taken == NOBODY
         return stayed
 
@@ -97,14 +87,14 @@ def elements(
 
     Args:
         table: the whole history.
-        puts: rows of enqueues that happened or may have, in order.
-        takes: rows of acknowledged dequeues that took something; one that took several occurs
-            as often.
-        taken: what they took.
+        puts: rows of enqueues that did not fail, in order.
+        takes: rows of acknowledged dequeues that took a value; one that took several values
+            occurs once for each.
+        taken: the values that they took.
         unknown_takes: whether there are dequeues of unknown outcome.
 
     Returns:
-        The elements, or a refusal: something came out that had not been put in.
+        The elements, or a refusal: a value was dequeued that had not been enqueued.
 
     Raises:
         WrongOperations: an enqueue without a value.
@@ -152,6 +142,25 @@ def elements(
     return Elements(puts, rows, born, inside, leaving, gone, distinct, paired)
 
 
+def elements_by_dequeue(table: OperationTable) -> tuple[Elements | Decision, Ints, Ints]:
+    """The elements of a queue all of whose dequeues take one value.
+
+    Returns:
+        The elements, or a refusal; rows of dequeues that found the queue empty; rows of dequeues
+        of unknown outcome.
+
+    Raises:
+        WrongOperations: an enqueue without a value.
+    """
+    dequeue, present = table.is_f("dequeue"), table.result.present
+    answered = dequeue & (table.outcome == OK)
+    unknown = np.flatnonzero(dequeue & (table.outcome == INFO))
+    puts = np.flatnonzero(table.is_f("enqueue") & (table.outcome != FAIL))
+    takes = np.flatnonzero(answered & present)
+    queue = elements(table, puts, takes, table.result[takes], unknown_takes=len(unknown) > 0)
+    return queue, np.flatnonzero(answered & ~present), unknown
+
+
 def _in_turn(
     table: OperationTable,
     puts: Ints,
@@ -162,10 +171,10 @@ def _in_turn(
     *,
     unknown_takes: bool,
 ) -> tuple[Ints, Ints, bool]:
-    """The k-th dequeue of a value took what the k-th enqueue put, in order of return and call.
+    """Pair the k-th dequeue of a value, by return, with its k-th enqueue, by call.
 
-    In a queue that keeps equal values in their order nothing else is possible where neither
-    the enqueues nor the dequeues of a value overlap and all of them are known.
+    In a queue that keeps equal values in order no other pairing is possible if neither the
+    enqueues nor the dequeues of a value overlap, and none is of unknown outcome.
     """
     put_order = np.argsort(put_codes, kind="stable")
     take_order = np.lexsort((table.returned[takes], taken_codes))
@@ -190,7 +199,7 @@ def _in_turn(
 
 
 def _apart(table: OperationTable, rows: Ints, codes: Ints) -> bool:
-    """Whether of each group (consecutive codes) every row is over when the next is called."""
+    """Whether in each group (equal codes) every row returned before the next was called."""
     same = codes[1:] == codes[:-1]
     overlap = table.returned[rows[:-1]] >= table.call[rows[1:]]
     return not (same & overlap).any()
@@ -223,7 +232,7 @@ def _coded(column: Values, known: dict[tuple[type, object], int]) -> Ints:
 
 
 def _out_of_thin_air(table: OperationTable, value: object, puts: Ints, takes: Ints) -> Decision:
-    """Of one value more came out than can have gone in by then."""
+    """The refusal if a value was dequeued more often than it can have been enqueued by then."""
     takes = takes[np.argsort(table.returned[takes], kind="stable")]
     enough = len(puts)
     late = table.returned[takes[:enough]] < table.call[puts[: len(takes)]]
@@ -258,7 +267,7 @@ def _out_of_thin_air(table: OperationTable, value: object, puts: Ints, takes: In
 
 
 def with_their_like(table: OperationTable, rows: Sequence[int]) -> list[int]:
-    """Rows, and all others that put or took a value which one of them did."""
+    """Rows, and all others that enqueued or dequeued one of their values."""
     columns = table.argument, table.result
     values = {(type(v), v) for row in rows for v in (c[row] for c in columns) if v is not None}
     like = [

@@ -1,29 +1,31 @@
-"""A value at whose end pieces are put: each read shows which pieces came, and in which order.
+"""Appends to one value: each read shows which pieces were appended, and in which order.
 
 **Decided**: linearizability of ``append(piece)``, ``read() -> whole`` (or ``get``) and, for
-strings, ``put(whole)`` (or ``write``), which replaces what is there. The whole is a string (as in
+strings, ``put(whole)`` (or ``write``), which replaces the value. The value is a string (as in
 Porcupine's key-value logs) or a list; None is the empty one. It is decided here if every put and
-piece that some read shows was written once, and the reads can be taken apart in one way only
-(`checker.deciders.registers.pieces`); else by search (`checker.deciders.registers.append_search`).
+every piece that a read shows was written once, and the reads can be split into pieces in one way
+only (`checker.deciders.registers.pieces`); otherwise by search
+(`checker.deciders.registers.append_search`).
 
-**Algorithm.** A read shows after which put it came (or that it came before all), and which pieces
-had been appended since, in which order. All that is shown after one put is an *era*. In any order
-of the operations that explains the reads, an era is one piece: the put, then the appends and reads
-in the order of their places: append i, then the reads that end with it, then append i + 1. So
+**Algorithm.** A read shows the last put before it (or that there was none), and the pieces appended
+since, in order. A put with all that reads show after it is an *era*. In a linearization the
+operations of an era are contiguous: the put, then append 1, the reads that end with it, append 2,
+and so on. So
 
-1. every read must be a put (or the beginning) and pieces that somebody appended, none of them
-   twice; of two reads of an era one must begin the other; and no append may be in two eras;
-2. within an era, time must allow the order (`checker.deciders.registers.version_order`);
-3. the eras must fit beside each other (`checker.deciders.registers.zones`), that of the beginning
-   before all others, and so must acknowledged puts and appends that no read shows, each by itself:
-   such an append belongs at the end of some era, for inside of one, where the last is a read or the
-   put alone, a read would show it.
+1. every read must consist of a put (or the initial value) and pieces that were appended, none of
+   them twice; of two reads of an era one must be a prefix of the other; and no append may be in
+   two eras;
+2. within an era, the times must allow the order (`checker.deciders.registers.version_order`);
+3. the times must allow an order of the eras (`checker.deciders.registers.zones`) in which the era
+   of the initial value is first. This includes acknowledged puts and appends that no read shows,
+   each as an era of its own: such an append must be last in some era, as otherwise a later read of
+   that era would show it.
 
-If all this holds, the eras in the order that the zones allow, each in its own order, explain
-everything.
+If all this holds, the eras in the order of their zones, each in its own order, are a
+linearization.
 
-*Unknown outcomes*: an unknown put or append that is shown did take effect, and its return bounds
-nothing; one that nobody saw is left out.
+*Unknown outcomes*: a put or append of unknown outcome that is shown did take effect, and its
+return bounds nothing. One that no read shows is left out.
 
 **Cost**: near-linear in the total length of the texts.
 
@@ -39,22 +41,24 @@ from typing import Any
 
 import numpy as np
 
+from rumpus.checker.deciders import wording
 from rumpus.checker.deciders.decision import Decision, accepted
-from rumpus.checker.deciders.forgetting import Contradiction, refusal
-from rumpus.checker.deciders.operation_table import FAIL, MISSING, OK, OperationTable, freeze
+from rumpus.checker.deciders.forgetting import Contradiction, contradicting, refusal
+from rumpus.checker.deciders.operation_table import FAIL, OK, OperationTable
 from rumpus.checker.deciders.registers.pieces import ListPieces, StringPieces, TooLong
 from rumpus.checker.deciders.registers.zones import contradicting_clusters
-from rumpus.checker.deciders.wording import at, who
+from rumpus.checker.deciders.values import MISSING, freeze
+from rumpus.checker.deciders.wording import who
 
 READS, PUTS, APPENDS = ("read", "get"), ("write", "put"), ("append",)
 BEGINNING = -1
-"""Stands for the row of a put before everything."""
+"""In place of the row of a put: the initial value."""
 MOST_SHOWN = 40
-"""Characters of a value in a sentence."""
+"""The most characters of a value in a description."""
 
 
 class Undecidable(ValueError):  # noqa: N818 - reads as the state it names
-    """The history is not one that can be decided here."""
+    """The history cannot be decided by this algorithm."""
 
 
 @dataclass
@@ -79,10 +83,9 @@ class Era:
         return [*put, *self.appends, *(row for row, _ in self.reads)]
 
     def out_of_order(self, call: list[int], returned: list[int]) -> tuple[int, int] | None:
-        """Two rows that time forbids: one that must come first, called after the other returned.
+        """Two rows in the wrong order: the first must precede the other, but was called too late.
 
-        As `checker.deciders.registers.version_order`, but for eras that are many, and most of them
-        short.
+        As `checker.deciders.registers.version_order`, but fast for many short eras.
         """
         reads: list[list[int]] = [[] for _ in range(len(self.appends) + 1)]
         for row, shown in self.reads:
@@ -101,7 +104,7 @@ class Era:
 
 
 def decide_appends(table: OperationTable, initial: Hashable = None) -> Decision | None:
-    """Whether appends to one value are linearizable.
+    """Whether appends to one value are linearizable, if each piece was written once.
 
     Args:
         table: operations ``append``, ``read``/``get`` and ``put``/``write``.
@@ -170,7 +173,7 @@ def told(table: OperationTable, row: int) -> str:
 
 
 def short(value: Hashable) -> str:
-    """A value in words; of a long one the end, where the news are."""
+    """A value in words; of a long one only the end, which was appended last."""
     words = repr(list(value) if isinstance(value, tuple) else value)
     return words if len(words) <= MOST_SHOWN else f"...{words[-MOST_SHOWN:]}"
 
@@ -200,7 +203,7 @@ class AppendedValue:
         self.append_of = {piece: row for row, piece in self.appends.items()}
 
     def _of_strings(self) -> None:
-        # To append nothing changes nothing; to put nothing looks like the beginning.
+        # Appending "" changes nothing; putting "" looks like the initial value.
         self.appends = {row: piece for row, piece in self.appends.items() if piece != ""}
         pieces = [*self.puts.values(), *self.appends.values()]
         if not all(isinstance(piece, str) and piece for piece in pieces):
@@ -211,16 +214,16 @@ class AppendedValue:
             raise Undecidable from None
 
     def _of_lists(self) -> None:
-        # Elements of a list that was put could not be told from elements that were appended.
+        # The elements of a list that was put cannot be distinguished from appended ones.
         if self.puts or {None, ""} & set(self.appends.values()):
             raise Undecidable
         self.pieces = ListPieces(self.appends.values())
 
     def eras(self) -> list[Era] | Contradiction:
-        """What was read, by the put that it came after.
+        """The eras of all reads.
 
         Raises:
-            Undecidable: something was read that was written more than once.
+            Undecidable: a read shows a piece that was written more than once.
         """
         by_put: dict[int, list[Any]] = defaultdict(list)
         for text in self.read:
@@ -249,7 +252,12 @@ class AppendedValue:
                 disagree = disagree or two_orders(era.longest, self.read[text][0])
             for row in era.appends:
                 if era_of.setdefault(row, era) is not era:
-                    disagree = disagree or _in_two_eras(row, era_of[row].longest, era.longest)
+                    disagree = disagree or contradicting(
+                        [era_of[row].longest, era.longest],
+                        told,
+                        f"they show {short(self.table.argument[row])} after different beginnings, "
+                        "and it was appended once",
+                    )
             eras.append(era)
         return disagree or eras
 
@@ -288,35 +296,18 @@ class AppendedValue:
         return {len(whole): put, **dict(zip(apart.ends, rows, strict=True))}
 
     def alone(self, text: Any, why: str) -> Contradiction:
-        """A read that contradicts all by itself."""
-        row = self.read[text][0]
-        return Contradiction([row], lambda table: f"{told(table, row)}: {why}")
+        """A read that is impossible whatever the others are."""
+        return contradicting(self.read[text][:1], told, why)
 
 
 def two_orders(one: int, other: int) -> Contradiction:
     """Two reads of one era, neither of which begins the other."""
-    return Contradiction(
-        [one, other],
-        lambda table: (
-            f"{told(table, one)}, and {told(table, other)}: neither is the beginning of the "
-            "other, though nothing was put in between"
-        ),
-    )
-
-
-def _in_two_eras(append: int, one: int, other: int) -> Contradiction:
-    """Two reads that show an append in two eras."""
-    return Contradiction(
-        [one, other],
-        lambda table: (
-            f"{told(table, one)}, and {told(table, other)}: they show "
-            f"{short(table.argument[append])} after different beginnings, and it was appended once"
-        ),
-    )
+    why = "neither is the beginning of the other, though nothing was put in between"
+    return contradicting([one, other], told, why)
 
 
 def out_of_order(late: int, early: int, longest: int) -> Contradiction:
-    """Two operations of one era whom time forbids, and a read that shows all of the era."""
+    """Two operations of an era whose times forbid its order, and a read that shows all of it."""
 
     def words(table: OperationTable) -> str:
         early_reads, late_reads = (table.function(row) in READS for row in (early, late))
@@ -335,17 +326,40 @@ def out_of_order(late: int, early: int, longest: int) -> Contradiction:
 
 def before(table: OperationTable, row: int, later: int) -> str:
     """In words: an operation returned before another was called."""
-    returned, call = int(table.returned[row]), int(table.call[later])
-    return (
-        f"{told(table, row)} returned at {at(table, returned, call)}, before "
-        f"{told(table, later)} was called at {at(table, call, returned)}"
-    )
+    return wording.before(table, row, later, told(table, row), told(table, later))
+
+
+def overlapping_eras(
+    table: OperationTable,
+    first: tuple[int, int],
+    second: tuple[int, int],
+    lone: int | None,
+    *,
+    from_beginning: bool,
+) -> str:
+    """In words: two eras (or an era and an operation that no read shows) that overlap.
+
+    Args:
+        table: the operations.
+        first: of one era, the row that returned first and the row that was called last.
+        second: the same of the other era.
+        lone: the row of the operation that no read shows, if there is one.
+        from_beginning: whether the first era is that of the initial value.
+    """
+    again = before(table, second[0], first[1])
+    if lone is not None and table.function(lone) in APPENDS:
+        reason = "and no read shows it"
+    else:
+        reason = "and what was replaced by a put does not come back"
+    if from_beginning:
+        return f"{again}; {reason}"
+    return f"{before(table, first[0], second[1])}; but {again}; {reason}"
 
 
 def _out_of_place(
     eras: Sequence[Era], unseen: Sequence[int], call: list[int], returned: list[int]
 ) -> Contradiction | None:
-    """Two eras that do not fit beside each other, or one and something that no read shows."""
+    """Two eras that overlap, or an era and an operation that no read shows."""
     parts = [*(era.rows() for era in eras), *([row] for row in unseen)]
     ends = [min(rows, key=returned.__getitem__) for rows in parts]
     begins = [max(rows, key=call.__getitem__) for rows in parts]
@@ -362,16 +376,12 @@ def _out_of_place(
     one, other = sorted(pair, key=lambda place: first_return[place])
     shown = [eras[place].longest for place in pair if place < len(eras)]
 
-    def words(table: OperationTable) -> str:
-        again = before(table, ends[other], begins[one])
-        lone = next((parts[place][0] for place in pair if place >= len(eras)), None)
-        if lone is not None and table.function(lone) in APPENDS:
-            reason = "and no read shows it"
-        else:
-            reason = "and what was replaced by a put does not come back"
-        if first_return[one] == MISSING:
-            return f"{again}; {reason}"
-        return f"{before(table, ends[one], begins[other])}; but {again}; {reason}"
-
+    words = partial(
+        overlapping_eras,
+        first=(ends[one], begins[one]),
+        second=(ends[other], begins[other]),
+        lone=next((parts[place][0] for place in pair if place >= len(eras)), None),
+        from_beginning=first_return[one] == MISSING,
+    )
     rows = [ends[one], begins[one], ends[other], begins[other], *shown]
     return Contradiction(list(dict.fromkeys(rows)), words)

@@ -1,40 +1,37 @@
-"""When appends, puts and reads of one value can have taken effect, where pieces are repeated.
+"""Bounds of the times at which appends, puts and reads took effect, where pieces are repeated.
 
-Where each piece is written once, the reads settle everything
-(`append_eras`). Where a piece is written several times, a read does not say which of the
-operations it shows. Mostly time says it. This module *narrows* a history: each operation gets the
-latest call and the earliest return that follow from the others, and whether it certainly took
-effect. The history and
-the narrowed one have the same orders, because each bound follows from the history alone:
+Where each piece is written once, the reads determine everything (`append_eras`). Where a piece is
+written several times, a read does not show which of the operations it observes; mostly the times
+do. This module *narrows* a history: it raises calls, lowers returns, and finds operations of
+unknown outcome that certainly took effect. The narrowed history has the same linearizations,
+because each bound follows from the history alone:
 
 1. **Roots.** A read shows a put, or the beginning, and pieces appended since. A put can be the root
    of a read if it wrote what the read begins with, was called before the read returned, and was not
    *superseded*: no other put lies, from call to return, between the two. After the root no piece
    stands more often than it was appended. A read without a root is a contradiction. A read with one
    root belongs to the *era* of that root. A read with several roots is *loose*: it bounds nothing.
-2. **Places.** All reads of an era begin its longest read, for nothing was put in between. So the
-   pieces of the longest read are places in one order: the root, the reads that show nothing more,
-   the first append, the reads that show only that, and so on. An operation cannot take effect
-   before the latest call below it, nor after the earliest return above it.
-3. **Candidates.** Who appended the piece at a place is one of the appends of that piece whose
-   time fits, and which take no other place for certain. None is a contradiction. A single one
-   certainly took effect there, and narrows its neighbours in turn. Of several, the earliest call
-   and the latest return bound the place.
+2. **Places.** Each read of an era is a prefix of its longest read, as nothing was put in between.
+   So the era has one order: the root, the reads that show nothing more, the first append (place
+   1), the reads that show only that, and so on. An operation cannot take effect before the latest
+   call of those before it, nor after the earliest return of those after it.
+3. **Candidates.** The operation at a place is one of the appends of its piece whose times allow
+   it, and which is not certainly at another place. No candidate is a contradiction. A single
+   candidate certainly took effect there, and narrows its neighbours in turn. Of several, the
+   earliest call and the latest return bound the place.
 4. **Lone operations.** An acknowledged append that is a candidate for no place, and whose piece no
    loose read shows, is shown by no read. So is an acknowledged put that is the root of no read.
    It takes effect between two eras, or after the last read of one: inside an era a read would
    show it.
-5. **Zones.** Eras and lone operations follow each other, each in one piece
-   (`zones`). From its first return to its last call there is nothing but the
-   era: everything else comes wholly before or wholly after, which bounds it.
+5. **Zones.** The operations of an era are contiguous (`zones`), and eras and lone operations
+   follow each other. Between the first return and the last call of an era there are only its own
+   operations; all others precede it or follow it, which bounds their times.
 
-If nothing contradicts, the narrowed history is left to the search
-(`append_search`), whose cost depends on how many operations are open at once:
-narrowed, these are few.
+If there is no contradiction, the narrowed history is searched (`append_search`). The cost of the
+search depends on how many operations are open at once; in a narrowed history these are few.
 
 **Cost**: near-linear in the total length of the texts, for each of at most `MOST_ROUNDS` rounds; a
-piece that was appended k times and is shown k times costs k squared. What would take more than a
-budget is given up.
+piece that was appended k times and is shown k times costs k squared. Beyond the budget it stops.
 
 Source: that reads show the order of appends: Kingsbury and Alvaro, Elle, VLDB 2020, section 3;
 zones: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 1997, section 4.
@@ -44,6 +41,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -51,22 +49,24 @@ import numpy as np
 
 from rumpus.checker.deciders.decision import Budget
 from rumpus.checker.deciders.forgetting import Contradiction
-from rumpus.checker.deciders.operation_table import MISSING, NEVER, OK, OperationTable
+from rumpus.checker.deciders.operation_table import NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.append_eras import (
-    APPENDS,
     BEGINNING,
     AppendedValue,
     before,
     out_of_order,
+    overlapping_eras,
     short,
     told,
     two_orders,
 )
 from rumpus.checker.deciders.registers.pieces import TooLong
 from rumpus.checker.deciders.registers.zones import contradicting_clusters
+from rumpus.checker.deciders.values import MISSING
+from rumpus.checker.linearizability.search_steps import SearchStep
 
 MOST_ROUNDS = 8
-"""So often bounds are passed on; what they would bound after that is left to the search."""
+"""The most rounds in which bounds are propagated; the search decides what is left."""
 
 _ENTRY_BYTES, _LIST_BYTES = 8, 64
 _READ_ENTRIES = 16  # as many entries of a list take as much as a `_Read`
@@ -77,31 +77,8 @@ EARLIEST: Bound = (MISSING, -1)
 LATEST: Bound = (NEVER, -1)
 
 
-class Part(NamedTuple):
-    """An operation of a narrowed history.
-
-    Attributes:
-        row: of the table.
-        f: ``root`` of an era, ``place``, ``get`` or ``close`` in one, ``lose`` if it is lone;
-            ``put``, ``append``, ``read`` if it is not known where it belongs.
-        argument, result: an era is named by the row of its root. ``root`` and ``close``: the era;
-            ``place``: the era and the place; ``get`` -> the era and how many places it shows. The
-            others as in the history.
-        call, returned: bounds of when it took effect.
-        certain: whether it certainly did; otherwise it may as well never have.
-    """
-
-    row: int
-    f: str
-    argument: Hashable
-    result: Hashable
-    call: int
-    returned: int
-    certain: bool
-
-
 class Shown(NamedTuple):
-    """What is shown of an era.
+    """What reads show of an era.
 
     Attributes:
         pieces: after its root.
@@ -114,23 +91,30 @@ class Shown(NamedTuple):
     ends: list[int]
 
     def at(self, place: int) -> Any:
-        """The text at a place. All of them together would be quadratic in the text's length."""
+        """The text up to a place."""
         return self.text[: self.ends[place]]
 
 
 class Narrowed(NamedTuple):
     """A narrowed history.
 
+    Its operations are ``root`` of an era; ``place``, ``get`` and ``close`` in an era; ``lose`` for
+    an operation that no read can show; ``put``, ``append`` and ``read`` for those whose era is
+    not known. An era is named by the row of its root. The argument of ``root`` and ``close`` is
+    the era, that of ``place`` the era and the place; the result of ``get`` is the era and how many
+    of its places the read shows. The others are as in the history. Call and return are bounds of
+    the time at which an operation took effect.
+
     Attributes:
-        settled: whether it is known of all reads and places which operations they are; then there
-            is an order, and no parts are given.
+        settled: whether the era of each read and the operation at each place are known; then
+            there is a linearization, and there are no parts.
         parts: the operations; those left out took no effect, or need not have.
         eras: what is shown of each.
         loose: what the reads show of which it is not known to which era they belong.
     """
 
     settled: bool
-    parts: Sequence[Part] = ()
+    parts: Sequence[SearchStep] = ()
     eras: Mapping[int, Shown] = MappingProxyType({})
     loose: Sequence[Any] = ()
 
@@ -180,7 +164,7 @@ class _Era:
 
 
 class _Contradicted(Exception):  # noqa: N818 - reads as the state it names
-    """The history contradicts itself."""
+    """The history has a contradiction."""
 
     def __init__(self, contradiction: Contradiction) -> None:
         super().__init__()
@@ -188,7 +172,7 @@ class _Contradicted(Exception):  # noqa: N818 - reads as the state it names
 
 
 def narrow(table: OperationTable, initial: Any, budget: Budget) -> Narrowed | Contradiction:
-    """The narrowed history, or what cannot be.
+    """The narrowed history, or a contradiction.
 
     Args:
         table: operations on one value, in any order.
@@ -196,8 +180,8 @@ def narrow(table: OperationTable, initial: Any, budget: Budget) -> Narrowed | Co
         budget: for the narrowing.
 
     Raises:
-        Undecidable: the reads cannot be taken apart in one way only.
-        TooLong: to take its texts apart would take too long, or the budget is spent.
+        Undecidable: the reads cannot be split into pieces in one way only.
+        TooLong: to split the texts would take too long, or the budget is spent.
     """
     try:
         return _Narrowing(table, initial, budget).narrowed()
@@ -236,7 +220,7 @@ class _Narrowing:
         self._gather()
         for _ in range(MOST_ROUNDS):
             known = len(self.taken), self.lone_bounds
-            self._pass_on()
+            self._propagate()
             self.lone = self._lone()
             self.lone_bounds = [(self.call[row], self.returned[row]) for row in self.lone]
             self._keep_apart()
@@ -246,10 +230,10 @@ class _Narrowing:
                 break
 
     def _keep(self, entries: int) -> None:
-        """Go on, and keep one more list, unless that is beyond the budget.
+        """Count the memory of one more list.
 
         Raises:
-            TooLong: it is.
+            TooLong: the budget is spent.
         """
         self.kept += _LIST_BYTES + _ENTRY_BYTES * entries
         most = self.budget.bytes
@@ -258,15 +242,15 @@ class _Narrowing:
 
     @property
     def settled(self) -> bool:
-        """Whether it is known of each read and each place which operations they are."""
+        """Whether the era of each read and the operation at each place are known."""
         places = sum(len(era.candidates) for era in self.eras.values())
         return not self.undecided and len(self.taken) == places
 
     def narrowed(self) -> Narrowed:
-        """What is known."""
+        """The narrowed history, by the bounds known so far."""
         if self.settled:
             return Narrowed(settled=True)
-        parts: list[Part] = []
+        parts: list[SearchStep] = []
         eras: dict[int, Shown] = {}
         for put, era in self.eras.items():
             longest = self.options[era.longest][0]
@@ -274,16 +258,16 @@ class _Narrowing:
             eras[put] = Shown(longest.pieces, longest.text, [root, *longest.ends])
             if put != BEGINNING:
                 low, high = era.least[0][0], era.most[0][0]
-                parts.append(Part(put, "root", put, None, low, high, certain=True))
+                parts.append(SearchStep(put, "root", put, None, low, high, certain=True))
             for place, rows in enumerate(era.candidates, start=1):
                 if self.taken.get(rows[0]) == (put, place):
                     low, high = era.least[place][0], era.most[place][0]
                     parts.append(
-                        Part(rows[0], "place", (put, place), None, low, high, certain=True)
+                        SearchStep(rows[0], "place", (put, place), None, low, high, certain=True)
                     )
             parts += self._reads(era)
         for row, (low, high) in zip(self.lone, self.lone_bounds, strict=True):
-            parts.append(Part(row, "lose", None, None, low, high, certain=True))
+            parts.append(SearchStep(row, "lose", None, None, low, high, certain=True))
         known = {part.row for part in parts}
         maybe = {row for era in self.eras.values() for rows in era.candidates for row in rows}
         for f, written in (("put", self.value.puts), ("append", self.value.appends)):
@@ -293,15 +277,19 @@ class _Narrowing:
                 ):
                     continue
                 certain = self.outcome[row] == OK
-                parts.append(Part(row, f, text, None, self.call[row], self.returned[row], certain))
+                parts.append(
+                    SearchStep(row, f, text, None, self.call[row], self.returned[row], certain)
+                )
         loose = [self.options[row][0].text for row in self.undecided]
         for row, text in zip(self.undecided, loose, strict=True):
             parts.append(
-                Part(row, "read", None, text, self.call[row], self.returned[row], certain=True)
+                SearchStep(
+                    row, "read", None, text, self.call[row], self.returned[row], certain=True
+                )
             )
         return Narrowed(settled=False, parts=parts, eras=eras, loose=loose)
 
-    def _reads(self, era: _Era) -> Iterator[Part]:
+    def _reads(self, era: _Era) -> Iterator[SearchStep]:
         """The reads of an era; of those that show all of it the one called last closes it."""
         whole = len(era.candidates)
         _, closing = era.last_call[whole]
@@ -310,12 +298,12 @@ class _Narrowing:
             low = max(self.call[row], era.least[shown][0])
             high = min(self.returned[row], above[0])
             if row == closing:
-                yield Part(row, "close", era.put, None, low, high, certain=True)
+                yield SearchStep(row, "close", era.put, None, low, high, certain=True)
             else:
-                yield Part(row, "get", None, (era.put, shown), low, high, certain=True)
+                yield SearchStep(row, "get", None, (era.put, shown), low, high, certain=True)
 
     def _options(self) -> dict[int, list[_Read]]:
-        """For each read, all that may be its root."""
+        """The possible roots of each read."""
         superseded = self._superseded()
         options: dict[int, list[_Read]] = {}
         for text, rows in self.value.read.items():
@@ -334,11 +322,11 @@ class _Narrowing:
                     if since <= returned and until >= call
                 ]
                 if not options[row]:
-                    raise _Contradicted(self._rootless(row, pieces, superseded))
+                    raise _Contradicted(self._without_root(row, pieces, superseded))
         return options
 
     def _gather(self) -> None:
-        """Each read with one root into the era of that root."""
+        """Add each read with one root to the era of that root."""
         shown: dict[int, list[_Read]] = defaultdict(list)
         for row in self.undecided:
             if len(self.options[row]) == 1:
@@ -373,7 +361,7 @@ class _Narrowing:
             left = [read for read in self.options[row] if self._fits(read, zones, starts)]
             if not left:
                 puts = [read.put for read in self.options[row]]
-                raise _Contradicted(self._homeless(row, puts))
+                raise _Contradicted(self._without_matching_root(row, puts))
             dropped |= len(left) < len(self.options[row])
             self.options[row] = left
         return dropped
@@ -402,8 +390,8 @@ class _Narrowing:
             last -= 1
         return last < 0 or zones[last][1] <= end
 
-    def _homeless(self, row: int, puts: Sequence[int]) -> Contradiction:
-        """None of several roots of a read goes with the other reads."""
+    def _without_matching_root(self, row: int, puts: Sequence[int]) -> Contradiction:
+        """None of several roots of a read agrees with the other reads."""
         rows = [row, *puts, *(self.eras[put].longest for put in puts if put in self.eras)]
 
         def words(table: OperationTable) -> str:
@@ -447,7 +435,7 @@ class _Narrowing:
         return found
 
     def _roots(self, text: Any, pieces: list[Any]) -> Iterator[tuple[int, int, int]]:
-        """What a text may begin with: how many pieces that takes, and since when all is there."""
+        """Possible roots of a text: each root, the pieces that it takes, and the latest call."""
         initial = self.value.initial
         strings = isinstance(initial, str)
         skipped = 1 if strings and initial else 0
@@ -475,8 +463,10 @@ class _Narrowing:
             text, f"{short(piece)} stands there {times} times, and was appended {appended} times"
         )
 
-    def _rootless(self, row: int, pieces: list[Any], superseded: dict[int, Bound]) -> Contradiction:
-        """Nothing can be the root of a read."""
+    def _without_root(
+        self, row: int, pieces: list[Any], superseded: dict[int, Bound]
+    ) -> Contradiction:
+        """A read has no possible root."""
         puts = self.put_rows.get(pieces[0], []) if pieces else []
         roots = [put for put in (BEGINNING, *puts) if superseded[put][0] < self.call[row]]
         late = [
@@ -526,8 +516,8 @@ class _Narrowing:
     def _length(self, piece: Any) -> int:
         return len(piece) if isinstance(self.value.initial, str) else 1
 
-    def _pass_on(self) -> None:
-        """Pass bounds on until nothing changes, or often enough."""
+    def _propagate(self) -> None:
+        """Propagate bounds until nothing changes, at most `MOST_ROUNDS` times."""
         for _ in range(MOST_ROUNDS):
             changed = False
             for era in self.eras.values():
@@ -536,7 +526,7 @@ class _Narrowing:
                 return
 
     def _bound(self, era: _Era) -> bool:
-        """Bound an era; whether candidates are fewer, or some place is newly taken."""
+        """Update the bounds of an era; whether a place lost candidates or has its only one."""
         call, returned = self.call, self.returned
         least = era.start if era.put == BEGINNING else max(era.start, (call[era.put], era.put))
         era.least = [least]
@@ -555,7 +545,7 @@ class _Narrowing:
         changed = False
         for place, (low, high) in enumerate(zip(era.least, era.most, strict=True)):
             if low[0] > high[0]:
-                raise _Contradicted(self._disordered(era, low[1], high[1]))
+                raise _Contradicted(self._wrong_order(era, low[1], high[1]))
             if not place:
                 continue
             rows = era.candidates[place - 1]
@@ -571,7 +561,7 @@ class _Narrowing:
                 and self.taken.get(row, here) == here
             ]
             if not left:
-                raise _Contradicted(self._placeless(era, place, rows))
+                raise _Contradicted(self._without_candidate(era, place, rows))
             if len(left) < len(rows):
                 era.candidates[place - 1] = left
                 changed = True
@@ -580,8 +570,8 @@ class _Narrowing:
                 changed = True
         return changed
 
-    def _disordered(self, era: _Era, late: int, early: int) -> Contradiction:
-        """Two operations that time forbids in the order that an era needs."""
+    def _wrong_order(self, era: _Era, late: int, early: int) -> Contradiction:
+        """Two operations whose times forbid the order of their era."""
         members = {era.put, *(row for row, _ in era.reads)}
         members.update(row for rows in era.candidates for row in rows)
         if {late, early} <= members:
@@ -594,8 +584,8 @@ class _Narrowing:
             ),
         )
 
-    def _placeless(self, era: _Era, place: int, rows: Sequence[int]) -> Contradiction:
-        """No append can have taken a place."""
+    def _without_candidate(self, era: _Era, place: int, rows: Sequence[int]) -> Contradiction:
+        """A place has no candidate."""
         piece = self.value.appends[rows[0]]
         bounds = [era.least[place][1], era.most[place][1]]
         reads = {self.eras[self.taken[row][0]].longest for row in rows if row in self.taken}
@@ -625,7 +615,7 @@ class _Narrowing:
         """Bound eras and lone operations by the zones of eras.
 
         Raises:
-            _Contradicted: they do not fit beside each other.
+            _Contradicted: two of them overlap.
         """
         eras = list(self.eras.values())
         ends: list[Bound] = [era.ends() for era in eras]
@@ -637,7 +627,7 @@ class _Narrowing:
             np.array([begin for begin, _ in begins], dtype=np.int64),
         )
         if pair is not None:
-            raise _Contradicted(self._misplaced(*pair, ends, begins))
+            raise _Contradicted(self._overlapping(*pair, ends, begins))
         forward = [k for k in range(len(eras)) if ends[k][0] < begins[k][0]]
         forward.sort(key=lambda k: ends[k][0])
         starts = [ends[k][0] for k in forward]
@@ -660,10 +650,10 @@ class _Narrowing:
                 low, high = self.lone_bounds[k - len(eras)]
                 self.lone_bounds[k - len(eras)] = (max(low, after[0]), min(high, until[0]))
 
-    def _misplaced(
+    def _overlapping(
         self, one: int, other: int, ends: Sequence[Bound], begins: Sequence[Bound]
     ) -> Contradiction:
-        """Two of the eras and lone operations each of which must come before the other."""
+        """Two eras or lone operations each of which must precede the other."""
         first, second = sorted((one, other), key=lambda k: ends[k][0])
         known = list(self.eras.values())
         eras = [known[k] for k in (one, other) if k < len(known)]
@@ -672,19 +662,16 @@ class _Narrowing:
         rows += [bound[1] for k in (first, second) for bound in (ends[k], begins[k])]
         rows += [era.put for era in eras]
 
-        def words(table: OperationTable) -> str:
-            again = before(table, ends[second][1], begins[first][1])
-            if lone and table.function(lone[0]) in APPENDS:
-                reason = "and no read shows it"
-            else:
-                reason = "and what was replaced by a put does not come back"
-            if ends[first][0] == MISSING:
-                return f"{again}; {reason}"
-            return f"{before(table, ends[first][1], begins[second][1])}; but {again}; {reason}"
-
+        words = partial(
+            overlapping_eras,
+            first=(ends[first][1], begins[first][1]),
+            second=(ends[second][1], begins[second][1]),
+            lone=lone[0] if lone else None,
+            from_beginning=ends[first][0] == MISSING,
+        )
         return Contradiction(_known(rows), words)
 
 
 def _known(rows: Sequence[int]) -> list[int]:
-    """The rows among some, each once, in their order."""
+    """Distinct rows in their order, without -1."""
     return [row for row in dict.fromkeys(rows) if row >= 0]

@@ -1,13 +1,13 @@
-"""A value at whose end pieces are put: the two ways in which it is decided.
+"""The model ``append``: which of two algorithms decides it.
 
-Where each put and each piece that is read was written once, by the order that the reads show
-(`checker.deciders.registers.append_eras`); otherwise by narrowing and search
+If each put and each piece that a read shows was written once, the order that the reads show
+decides (`checker.deciders.registers.append_eras`); otherwise the history is narrowed and searched
 (`checker.deciders.registers.append_search`).
 """
 
 from collections.abc import Hashable
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key, searched
 from rumpus.checker.deciders.decision import Budget, Decision
 from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.registers.append_eras import decide_appends
@@ -29,16 +29,11 @@ _SEARCH = searched(
 
 
 def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-    def decide_part(part: OperationTable, budget: Budget) -> Decision:
-        decision = decide_appends(part, initial)
-        if decision is not None:
-            decision.algorithm = _ERAS.name
-            return decision
-        decision = search_appends(part, initial, budget)
+    decision = decide_appends(table, initial)
+    if decision is None:
+        decision = search_appends(table, initial, budget)
         decision.algorithm = _SEARCH.name
-        return decision
-
-    return in_turns(table, decide_part, budget)
+    return decision
 
 
 APPEND = ModelEntry(
@@ -54,5 +49,5 @@ APPEND = ModelEntry(
     },
     initial="the value before everything (empty)",
     algorithms=(_ERAS, _SEARCH),
-    decide=_decide,
+    decide=decided_key_by_key(_decide, _ERAS),
 )

@@ -1,28 +1,27 @@
-"""Appends to one value by the general search, with only the states that some read can show.
+"""Appends to one value by the general search, over the texts that some read shows.
 
-**States.** The search over `checker.models.append.AppendRegister` drowns in texts that nobody
-reads: k appends at once make k! of them. Call a text *live* if it begins the result of some
-acknowledged read of the history, and *dead* otherwise. What is appended to a dead text leaves it
-dead, no read of the history is legal in it, and after a put it does not matter what was there. So
-all dead texts are one state: the history is legal in some order with this state if and only if it
-is with all of them. (Texts and dead texts are bisimilar for the operations of the history.) There
-are no more states than characters in the results.
+**States.** Over `checker.models.append.AppendRegister` there are too many states: k concurrent
+appends make k! texts, most of which no read shows. Call a text *live* if it is a prefix of the
+result of an acknowledged read of the history, and *dead* otherwise. An append to a dead text gives
+a dead text, no read of the history is legal in it, and the state after a put does not depend on the
+text before. So all dead texts are equivalent (bisimilar for the operations of the history), and
+are one state. There are no more states than characters in the results.
 
-**Narrowing.** Where the reads can be taken apart, the history is narrowed first
-(`append_narrowing`), which leaves few operations open at once. Then the states
-are the places of the eras, and between eras a text as above, of which only loose reads show
-anything. What is known of an era leaves little to choose:
+**Narrowing.** If the reads can be split into pieces the history is narrowed first
+(`append_narrowing`), which leaves few operations open at once. Then the states are the places of
+the eras, and between eras a text as above, live only if a loose read shows it. An era leaves few
+choices:
 
-- Within an era only its next place can be taken, and nothing else happens before the read that
-  *closes* it: of the reads that show all of it, the one called last. In any order the others of
-  them can be moved right before it, for they were called by then.
-- A lone operation changes nothing in a dead text, so it is an observer (``lose``), which the search
-  takes at once. It would make a live text dead. That is done by an ``end`` before it, of which
-  there are as many as there can be live texts. An ``end`` without a lone operation after it allows
-  no more than before, for fewer reads are legal in a dead text.
+- Within an era only the operation at the next place is legal until the read that *closes* the era:
+  the one called last of the reads that show all of it. In any order the others of them can be moved
+  right before it, for they were called by then.
+- A lone operation in a dead text leaves it dead, so it is an observer (``lose``), which the search
+  linearizes at once. In a live text an ``end`` has to precede it, which makes the text dead; there
+  are as many ``end`` as there can be live texts. An ``end`` without a lone operation after it
+  allows nothing new, as fewer reads are legal in a dead text.
 
-**Witness.** Found by forgetting (`checker.deciders.forgetting`), each time with all that is
-here, since bounds of the whole history are no bounds of what is left of it.
+**Witness.** Found by forgetting operations (`checker.deciders.forgetting`). Each time the history
+is narrowed again, since the bounds of the whole history do not hold with operations forgotten.
 
 **Cost**: exponential in the operations that are open at once in the narrowed history, else linear
 in the total length of the texts.
@@ -31,24 +30,15 @@ Source: the search: `checker.linearizability.windowed_search`.
 """
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
 from rumpus.checker.deciders.forgetting import Contradiction, forgetting, minimal_witness
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    freeze,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.append_eras import (
     APPENDS,
     BEGINNING,
@@ -59,31 +49,35 @@ from rumpus.checker.deciders.registers.append_eras import (
     short,
     told,
 )
-from rumpus.checker.deciders.registers.append_narrowing import Narrowed, Part, narrow
+from rumpus.checker.deciders.registers.append_narrowing import Narrowed, narrow
 from rumpus.checker.deciders.registers.pieces import TooLong
+from rumpus.checker.deciders.values import MISSING, Ints, freeze
 from rumpus.checker.deciders.wording import at
 from rumpus.checker.linearizability.explanation import NAMED_STATES
 from rumpus.checker.linearizability.search import check_linearizable
+from rumpus.checker.linearizability.search_steps import SearchStep, table_of_steps
 from rumpus.checker.models.append import AppendRegister
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN, Model
 
 DEAD = (-1, 0)
+"""The state of all texts that no read shows."""
 FIRST_NEAR = 32
-"""So many operations around the one that cannot follow are first believed to contradict."""
+"""A witness is first looked for among so many operations around the one that cannot follow."""
 LONGEST_WITNESS_S = 5.0
-"""How long a minimal witness is looked for."""
+"""Seconds for the search of a minimal witness."""
 WITNESS_S = 0.2
-"""How long one search for the witness may take; what takes longer is taken to be acceptable."""
+"""Seconds for one test of a witness; a test that takes longer counts as unknown."""
 
 
 class ReadTexts(Model):
-    """A text as far as some read shows it: ``put``, ``append`` and ``read``.
+    """The texts that some read shows, with ``put``, ``append`` and ``read``.
 
-    The state is the number of the first text (in order) that begins with it, and its length.
+    A state is the number of the first result (in sorted order) of which the text is a prefix, and
+    the length of the text.
 
     Args:
-        texts: the results of all reads, of one kind: strings, or tuples.
-        initial: the text before everything.
+        texts: the results of all reads, either strings or tuples.
+        initial: the initial text.
     """
 
     name = "append"
@@ -112,7 +106,7 @@ class ReadTexts(Model):
         return (at, length) if same else ILLEGAL
 
     def _comparable(self, text: Any) -> Any:
-        """A text that can be sorted: elements of lists by number."""
+        """A text in a form that can be sorted: the elements of lists by number."""
         if isinstance(text, str):
             return text
         return tuple(self._numbers.setdefault(each, len(self._numbers)) for each in text)
@@ -130,7 +124,7 @@ class ReadTexts(Model):
         at, length = state
         if state == DEAD:
             return DEAD
-        # A string may be a piece of a list, too.
+        # A string can also be an element of a list.
         more = piece if isinstance(self._empty, str) else self._comparable((piece,))
         if self._texts[at][length : length + len(more)] == more:
             return at, length + len(more)
@@ -149,8 +143,8 @@ class EraTexts(ReadTexts):
     """A text by its era and how many places of it are taken; between eras as in `ReadTexts`.
 
     Args:
-        narrowed: the history (`checker.deciders.registers.append_narrowing.Part` says what is
-            called).
+        narrowed: the history (`checker.deciders.registers.append_narrowing.Narrowed` describes
+            its steps).
         initial: the text before everything.
     """
 
@@ -201,7 +195,7 @@ class EraTexts(ReadTexts):
 
 
 class _InEra(NamedTuple):
-    """A state: the era, and how many of its places are taken; equal to none between eras."""
+    """A state in an era, and how many of its places are taken; unequal to states between eras."""
 
     era: int
     shown: int
@@ -271,31 +265,27 @@ class _AppendSearch:
             if found.settled:
                 return accepted()
             model = EraTexts(found, self.initial)
-            part, rows = _part([*found.parts, *_ends(found)])
+            part = table_of_steps([*found.parts, *_ends(found)])
+            rows = part.process
         decision = check_linearizable(model, part, budget, explain=False)
         if decision.witness is not None and decision.witness.stuck is not None:
             decision.witness.stuck = int(rows[decision.witness.stuck])
         return decision
 
     def _as_it_is(self, table: OperationTable) -> tuple[OperationTable, Ints]:
-        """The history in the words of `ReadTexts`, in order of call, and its rows."""
+        """The history with the functions of `ReadTexts`, in order of call, and its rows."""
         functions = np.select([table.is_f(*PUTS), table.is_f(*APPENDS)], [0, 1], 2)
         rows = np.flatnonzero(table.outcome != FAIL)
         rows = rows[np.argsort(table.call[rows], kind="stable")]
-        part = OperationTable(
+        part = replace(
+            table.take(rows),
             functions=("put", "append", "read"),
             f=functions[rows].astype(np.int16),
-            outcome=table.outcome[rows],
-            process=table.process[rows],
-            call=table.call[rows],
-            returned=table.returned[rows],
-            argument=table.argument[rows],
-            result=table.result[rows],
         )
         return part, rows
 
     def _near(self, stuck: int) -> list[int]:
-        """Rows that contradict each other, as near to a row as doubling finds them."""
+        """Rows near a row that contradict each other; their number is doubled until they do."""
         distance = np.abs(self.table.call - self.table.call[stuck])
         order = np.argsort(distance, kind="stable")
         size = FIRST_NEAR
@@ -308,8 +298,8 @@ class _AppendSearch:
     def _in_order(self, rows: list[int], stuck: int) -> list[int]:
         """Rows in the order in which they are forgotten.
 
-        Reads first, for without them there is less to search; then writes by what they write,
-        those that the stuck operation does not show before the others.
+        Reads first, which makes the search cheaper; then writes, grouped by what they write, first
+        those that the stuck operation does not show.
         """
         table = self.table
         shown = table.result[stuck]
@@ -339,7 +329,7 @@ class _AppendSearch:
 
         left = minimal_witness(self.table, candidates, refuses)
         before = len(candidates) + 1
-        # What was doubtful among many operations is mostly clear among the few that are left.
+        # A test without an answer among many operations mostly has one among the few left.
         while left.doubtful and len(left.rows) < before:
             before = len(left.rows)
             left = minimal_witness(self.table, left.rows, refuses)
@@ -363,29 +353,10 @@ class _AppendSearch:
         )
 
 
-def _ends(narrowed: Narrowed) -> list[Part]:
-    """As many ``end`` as can be of use: after each text that a loose read may show."""
+def _ends(narrowed: Narrowed) -> list[SearchStep]:
+    """One ``end`` for each text that a loose read may show."""
     if not narrowed.loose:
         return []
     times = 1 + sum(part.f in ("close", "put") for part in narrowed.parts)
-    end = Part(-1, "end", None, None, MISSING, NEVER, certain=False)
+    end = SearchStep(-1, "end", None, None, MISSING, NEVER, certain=False)
     return [end] * times
-
-
-def _part(parts: Sequence[Part]) -> tuple[OperationTable, Ints]:
-    """A narrowed history as a table, in order of call, and the rows of its operations."""
-    parts = sorted(parts, key=lambda part: part.call)
-    functions = tuple(dict.fromkeys(part.f for part in parts))
-    number = {f: at for at, f in enumerate(functions)}
-    rows, _, arguments, results, calls, returns, certain = zip(*parts, strict=True)
-    table = OperationTable(
-        functions=functions,
-        f=np.array([number[part.f] for part in parts], dtype=np.int16),
-        outcome=np.where(certain, OK, INFO).astype(np.int8),
-        process=np.array(rows, dtype=np.int64),
-        call=np.array(calls, dtype=np.int64),
-        returned=np.array(returns, dtype=np.int64),
-        argument=Values.of(arguments),
-        result=Values.of(results),
-    )
-    return table, table.process

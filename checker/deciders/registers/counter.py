@@ -1,28 +1,28 @@
-"""Counter: what is read is what was added.
+"""Counter: each read returns the sum of the additions before it.
 
-**What is decided.** Linearizability of ``add`` and ``read``. *Exact* where all that is added is
-the same amount (only increments by one, say), with any number of additions of unknown outcome. With
-different amounts the question contains subset sum (which of the concurrent additions has a read
-seen?), so there bounds refuse what is impossible, and the general search decides the rest.
+**What is decided.** Linearizability of ``add`` and ``read``. *Exact* where all additions add the
+same amount (increments by one, for example), with any number of additions of unknown outcome. With
+different amounts the problem contains subset sum (which of the concurrent additions does a read
+include?). There bounds refuse impossible reads, and the general search decides the rest.
 
-**Equal amounts.** Divide by the amount, after taking away what the counter began with. Let s(v) be
-the moment of the v-th addition. A read of v lies between s(v) and s(v+1), so s(v) has to lie
-between lo(v), the latest call of a read below v, and hi(v), the earliest return of a read of v or
-more; both grow with v, and a history with lo(v) > hi(v) is refused: the counter went back. If
-additions are assigned to the numbers 1, 2, ... so that the interval of each meets the window
-of its number, then the moments can be put in order by exchanging them, since windows grow, and all
-reads fit. So the history is linearizable iff there is such an assignment that uses every
-acknowledged addition, and gives one to each number up to the largest read. Numbers beyond that
-have the window from the last call of a read on, and there are as many as one likes.
+**Equal amounts.** Subtract the initial value and divide by the amount. Let s(v) be the time of the
+v-th addition. A read of v lies between s(v) and s(v+1), so s(v) has to lie between lo(v), the
+latest call of a read below v, and hi(v), the earliest return of a read of v or more. Both increase
+with v, and a history with lo(v) > hi(v) is refused: the counter went back. Assign additions to the
+numbers 1, 2, ... so that the interval of each meets the window of its number. Then the times can be
+put in order by exchanging them, since windows increase, and all reads fit. So the history is
+linearizable iff there is such an assignment that uses every acknowledged addition, and that assigns
+an addition to each number up to the largest read. The window of larger numbers begins at the last
+call of a read, and there is no limit to their count.
 
-Because both windows grow, an addition fits an interval of numbers, A to B. Such an assignment
-exists iff one exists that uses every acknowledged addition, and another that serves all numbers
-(Mendelsohn and Dulmage 1958). By Hall's theorem the second is there iff each read of v returned
+Because the windows increase, an addition fits an interval of numbers, A to B. Such an assignment
+exists iff one exists that uses every acknowledged addition, and another that uses all numbers
+(Mendelsohn and Dulmage 1958). By Hall's theorem the second exists iff each read of v returned
 after at least v additions had been called. (A run of numbers k+1 ... v cannot be short of
 additions if 1 ... v is not: additions that surely came before a read of at most k are at most k by
 the first.) The first is scheduling of unit jobs with release A and deadline B: earliest deadline
 first decides it (Jackson 1955; for convex bipartite graphs Glover, Naval Research Logistics 1967).
-What it refuses are two reads between which surely more was added than they differ.
+It refuses two reads between which certainly more was added than they differ.
 
 **Different amounts.** A read is at most all positive amounts called before it returned, plus the
 negative ones acknowledged before it was called; and the other way round for at least. That is the
@@ -41,15 +41,8 @@ from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import Ints, Values, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.counter import Counter
@@ -57,9 +50,9 @@ from rumpus.checker.models.counter import Counter
 EQUAL = "additions in order"
 BOUNDS = "bounds"
 SHORT, SHRINKING_S = 1_000, 5.0
-"""Up to so many operations the search may look for so long for a witness less than a bound's."""
+"""In histories of up to so many operations, so many seconds for the search of a smaller witness."""
 LARGEST = 2**62
-"""Sums that may be larger are left to the general search, which knows no largest integer."""
+"""Larger sums are left to the general search, which has integers of any size."""
 
 
 def decide_counter(
@@ -69,11 +62,11 @@ def decide_counter(
 
     Args:
         table: the history.
-        initial: what the counter began with; 0 if None.
+        initial: the initial total; 0 if None.
         budget: of the general search, where amounts differ.
 
     Raises:
-        WrongOperations: what was added, read, or began is no number.
+        WrongOperations: an amount, a total or the initial value is not a number.
     """
     initial = 0 if initial is None else initial
     if not _is_number(initial):
@@ -106,7 +99,7 @@ def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decisio
 
 @dataclass(frozen=True, eq=False)
 class _History:
-    """Additions of amounts other than 0 that happened or may have, and reads; both by call."""
+    """Reads, and additions of amounts other than 0 that did not fail; both in order of call."""
 
     table: OperationTable
     adds: Ints
@@ -138,13 +131,13 @@ class _History:
 
 
 def _history(table: OperationTable, initial: Hashable) -> _History | None:
-    """The columns as integers; None if they are none, or too large."""
+    """The columns as integers; None if some are not integers, or too large."""
     answered = table.is_f("read") & (table.outcome == OK)
     reads = np.flatnonzero(answered)
     adds = np.flatnonzero(~table.is_f("read") & (table.outcome != FAIL))
     added, read = table.argument[adds], table.result[reads]
-    _refuse_what_is_no_number(added, "what is added to a counter")
-    _refuse_what_is_no_number(read, "what is read of a counter")
+    _refuse_non_numbers(added, "what is added to a counter")
+    _refuse_non_numbers(read, "what is read of a counter")
     if not read.present.all():
         raise WrongOperations("what is read of a counter is a number, not null")
     if added.objects is not None or read.objects is not None or type(initial) is not int:
@@ -163,7 +156,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _refuse_what_is_no_number(column: Values, what: str) -> None:
+def _refuse_non_numbers(column: Values, what: str) -> None:
     used = [] if column.objects is None else np.unique(column.numbers[column.present]).tolist()
     for number in used:
         value = column.objects[number] if column.objects is not None else None
@@ -206,7 +199,7 @@ def _read_too_much(history: _History, reads: Ints) -> Decision | None:
 
 
 def _added_too_much(history: _History, reads: Ints) -> Decision | None:
-    """Two reads, the second of less than the first and what was surely added between."""
+    """Two reads that differ by less than what was certainly added between them."""
     most = int(reads.max())
     hi, lo = np.full(most + 2, NEVER), np.full(most + 2, np.iinfo(np.int64).min)
     np.minimum.at(hi, reads, history.read_returned)
@@ -233,12 +226,12 @@ def _read_at(times: Ints, time: int, among: NDArray[np.bool_]) -> int:
 
 
 def _late_by_deadline(release: Ints, deadline: Ints) -> int | None:
-    """The deadline of a unit job that is late, served earliest deadline first; None if none is."""
+    """The deadline of a unit job that is late by earliest deadline first; None if none is."""
     waiting: list[int] = []
     level = 0
     push, pop = heapq.heappush, heapq.heappop
     for begin, end in zip(release.tolist(), deadline.tolist(), strict=True):
-        # All that waits is served on the numbers before this one's release.
+        # Waiting jobs take the numbers before this one's release.
         while waiting and level < begin:
             due = pop(waiting)
             if due < level:
@@ -324,7 +317,7 @@ def _above(history: _History, sign: int) -> Decision | None:
     if not len(wrong):
         return None
     read = int(wrong[np.argmin(history.read_returned[wrong])])
-    # Each of these raises what is possible once it is forgotten; some may be, smallest first.
+    # Each of these raises the bound if it is forgotten; the smallest ones can be.
     against = np.flatnonzero(
         (up & (history.called > history.read_returned[read]))
         | (down & (history.returned < history.read_called[read]))

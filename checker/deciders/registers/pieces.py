@@ -1,12 +1,12 @@
-"""Texts taken apart into the pieces of which they were put together.
+"""Split a text into the pieces that were appended.
 
-If no piece begins another (a *prefix code*), there is at most one way to take a text apart, from
-left to right: among the pieces in alphabetical order, the only one that can begin the rest of the
-text is the last that is not above it (whatever stands between the two begins with that piece too).
+If no piece is a prefix of another (a *prefix code*), a text can be split in at most one way, from
+left to right: of the sorted pieces, only the largest one that is not above the rest of the text
+can be a prefix of it (every string between a prefix and the text has that prefix).
 
 **Cost**: for a text of m pieces m times the logarithm of the number of pieces.
 
-Source: Sardinas and Patterson 1953 for codes that can be taken apart in general.
+Source: Sardinas and Patterson 1953, for uniquely decodable codes in general.
 """
 
 from bisect import bisect_right
@@ -14,16 +14,16 @@ from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 MOST_WORK = 10**8
-"""Characters compared before a text is given up: very long pieces among many short ones."""
+"""The most characters compared for one text (very long pieces among many short ones)."""
 
 
 class Apart(NamedTuple):
-    """A text taken apart.
+    """A text split into pieces.
 
     Attributes:
-        pieces: the pieces, as far as they go.
-        ends: where each of them ends.
-        left: where a rest begins that begins with no piece; None if there is no rest.
+        pieces: the pieces from the left.
+        ends: the position at which each piece ends.
+        left: the position of the first rest that has no piece as a prefix; None if there is none.
     """
 
     pieces: list[Hashable]
@@ -32,7 +32,7 @@ class Apart(NamedTuple):
 
 
 class TooLong(ValueError):  # noqa: N818 - reads as the state it names
-    """To take a text apart would take too long."""
+    """To split a text would take too long."""
 
 
 class StringPieces:
@@ -53,17 +53,17 @@ class StringPieces:
         self._longest = max(map(len, self._sorted), default=0)
 
     def first(self, text: str, at: int = 0) -> str | None:
-        """The piece that stands in a text at a place."""
+        """The piece at a position of a text; None if there is none."""
         place = bisect_right(self._sorted, text[at : at + self._longest]) - 1
         if place < 0 or not text.startswith(self._sorted[place], at):
             return None
         return self._sorted[place]
 
     def apart(self, text: str, at: int = 0) -> Apart:
-        """A text taken apart, from a place on.
+        """Split a text from a position on.
 
         Raises:
-            TooLong: it would take more than `MOST_WORK`.
+            TooLong: it would compare more than `MOST_WORK` characters.
         """
         pieces: list[Hashable] = []
         ends: list[int] = []
@@ -90,7 +90,7 @@ class ListPieces:
         self._known = frozenset(pieces)
 
     def apart(self, text: Sequence[Hashable], at: int = 0) -> Apart:
-        """A list taken apart, from a place on."""
+        """Split a list from a position on."""
         places = range(at, len(text))
         left = next((place for place in places if text[place] not in self._known), None)
         pieces = list(text[at:left])

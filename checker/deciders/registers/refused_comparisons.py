@@ -1,12 +1,12 @@
-"""At which version a refused cas can have been: at the least that is allowed.
+"""The lowest version at which each refused cas can have taken place.
 
-A refused cas happened at some version other than the one it expected. Like a read of version j it
-wants every call of lower rank to be at most its return, and its own call to be at most every
-return of higher rank (`version_order`). The lower j, the weaker the first wish;
-the second says that j is at least the version of whatever returned before the cas was called,
-refused ones included. So the least j that this allows, or the next if that is the expected one, is
-the best for everybody, and refused ones can be placed in order of their calls. What is placed above
-all versions that are known wants one more write.
+A refused cas found some version other than the one it expected. Like a read of version j it
+requires that every call of lower rank is at most its return, and its own call at most every return
+of higher rank (`version_order`). The first condition is weaker for a lower j. The second one says
+that j is at least the version of every operation that returned before the cas was called, refused
+ones included. So the lowest such j (or the next one, if that is the expected version) is best for
+all operations, and refused ones can be placed in order of their calls. A cas placed above all known
+versions requires one more write.
 
 **Cost**: O(n log n) for two sorts of the refused.
 """
@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import Ints
+from rumpus.checker.deciders.values import Ints
 
 
 class Placed(NamedTuple):
-    """Where the refused are.
+    """The versions of refused cas.
 
     Attributes:
-        version: the least that each can have been at.
-        holder: the refused one that holds it there by having returned before; -1 if it is
-            something with a version of its own, or nothing.
+        version: the lowest version of each.
+        holder: the refused cas that returned before and so bounds the version; -1 if the bound
+            comes from another operation, or there is none.
     """
 
     version: Ints
@@ -32,12 +32,12 @@ class Placed(NamedTuple):
 
 
 def place_refused(call: Ints, returned: Ints, expected: Ints, first_return_from: Ints) -> Placed:
-    """The least version of each refused cas.
+    """The lowest version of each refused cas.
 
     Args:
-        call: when it was called.
-        returned: when it was refused.
-        expected: the version at which it was not.
+        call: of each.
+        returned: of each.
+        expected: the version that each expected.
         first_return_from: of each version, the first return of anything that has that version or
             a later one.
     """
@@ -48,7 +48,7 @@ def place_refused(call: Ints, returned: Ints, expected: Ints, first_return_from:
     holder = [-1] * len(calls)
     highest, holding, done = -1, -1, 0
     for place in np.argsort(call, kind="stable").tolist():
-        # Who returned before this one was called was called before it, too: it is placed already.
+        # One that returned before this call was also called before it: it is placed already.
         while returns[answered[done]] < calls[place]:
             if version[answered[done]] > highest:
                 highest, holding = version[answered[done]], answered[done]

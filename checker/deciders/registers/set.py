@@ -1,22 +1,21 @@
-"""Set: what was added is there, from then on, for everybody.
+"""Set: a value that was added is in the set for all later operations.
 
 **What is decided.** Linearizability of ``add``, ``contains`` and ``read`` (of all values), *exact*
-as long as nothing is removed: then for each value all that matters is the moment of its first
-addition. Where values are removed too, or additions say whether they changed anything, the
-general search decides: value by value if nobody reads the whole set, for then
-the values are independent (Herlihy and Wing 1990, theorem 1), else as a whole.
+as long as no value is removed: then only the time of its first addition matters for each value. If
+values are removed, or additions answer whether they changed the set, the general search decides:
+value by value if the whole set is never read, for then the values are independent (Herlihy and Wing
+1990, theorem 1), otherwise all together.
 
-**The algorithm.** Without removals the set only grows, so of two reads one must list all that the
-other does. Put the reads in order of size; that order is forced unless they are equal. Each value
-is first listed by some read, and its first addition lies after all smaller reads, and before that
-and all larger ones; if none lists it, after all. So the operations are put on levels: smallest
-reads, values first listed by the next, those reads, and so on. The first addition of a value can
-lie between lo, the earliest call of an addition (or the latest call of a ``contains`` that said
-no), and hi, the earliest return of an acknowledged addition (or of a ``contains`` that said yes):
-later additions change nothing, and fit in wherever they are. A read lies between its call and its
-return. There is a moment for each, in order of levels, iff none has its end before the
-beginning of one on a lower level: a running maximum. (For one read at the end of a history it is
-the check ``set`` of Jepsen, for many ``set-full``.)
+**The algorithm.** Without removals the set only grows, so of two reads one must list all values of
+the other. Reads of different size are ordered by it. The first addition of a value lies after all
+reads that do not list it and before all reads that do. So the operations have levels: the smallest
+reads, the values first listed by the next ones, those reads, and so on. The first addition of a
+value can lie between lo, the earliest call of an addition (or the latest call of a ``contains``
+that answered no), and hi, the earliest return of an acknowledged addition (or of a ``contains``
+that answered yes); later additions change nothing. A read lies between its call and its return.
+There is a time for each, in order of levels, iff none ends before the beginning of one on a lower
+level: a running maximum. (For one read at the end of a history it is the check ``set`` of Jepsen,
+for many ``set-full``.)
 
 O(n), and the lengths of the lists that are read.
 """
@@ -28,15 +27,8 @@ from numpy.typing import NDArray
 
 from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
 from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    MISSING,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import MISSING, Ints, WrongOperations
 from rumpus.checker.deciders.wording import at, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.set import Set
@@ -64,7 +56,7 @@ def decide_set(
 
 
 class _SetOfOne(Set):
-    """A set of which nobody reads more than one value at a time."""
+    """A set of which no operation uses more than one value."""
 
     def partition(self, f: str, argument: Hashable, result: Hashable) -> Hashable:  # noqa: ARG002 - as in Model
         """The value."""
@@ -122,7 +114,7 @@ def _answers(table: OperationTable, asked: Ints) -> NDArray[np.bool_]:
 class _History:
     """A history without removals: windows of the first additions, and levels.
 
-    Values go by number here. ``low`` and ``high`` bound the moment at which a value came in.
+    Values have numbers here. ``low`` and ``high`` bound the time at which a value came in.
     """
 
     def __init__(self, table: OperationTable, adds: Ints, reads: Ints, initial: Hashable) -> None:

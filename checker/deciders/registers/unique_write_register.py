@@ -1,46 +1,43 @@
-"""A register whose values are written once each: read values tell which write they come from.
+"""A register each of whose values is written once, so that each read names its write.
 
 **Decided**: linearizability of reads and writes of one register, if every value that some read
 returned was written at most once, the initial value counting as a write at the beginning of time.
-(What nobody reads may be written as often as one likes.)
+(Values that no read returned may be written several times.)
 
-**Algorithm.** A write and the reads of its value form a cluster. In an order of all operations
-that a register could follow, each cluster is one piece with the write at its head, and any order
-of the clusters that respects time will do (`checker.deciders.registers.zones`); inside a cluster
-the write can be the first if no read had returned before it was called, and among the reads time
-can always be respected. So a history is refused for one of three reasons: a value was read that
-nobody wrote; a read returned before the write of its value was called; two clusters contradict each
-other.
+**Algorithm.** A write and the reads of its value form a cluster. In a linearization the operations
+of a cluster are contiguous, with the write first, and any order of the clusters that the times
+allow is legal (`checker.deciders.registers.zones`). Within a cluster the write can be first if no
+read returned before it was called, and the reads can have any order that the times allow. So there
+are three reasons to refuse a history: a value was read that was never written; a read returned
+before the write of its value was called; two clusters contradict each other.
 
-*Unknown outcomes*: an unknown read says nothing. An unknown write whose value some read returned
-did take effect, at a time that the reads bound: it belongs to its cluster with its call, and
-never returned. One whose value nobody read is left out: it need not have happened, and if it
-did, leaving it out changes no answer.
+*Unknown outcomes*: an unknown read is ignored. An unknown write whose value some read returned did
+take effect: it belongs to its cluster with its call, and never returned. One whose value no read
+returned is left out: no other operation depends on it.
 
 **Cost**: O(n log n) for sorting zones; values that are no integers are hashed.
 
 Source: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 26(4), 1997, section 4
-(reads mapped to writes). Their clusters stand in `checker.deciders.registers.zones`.
+(reads mapped to writes). `checker.deciders.registers.zones` orders the clusters.
 """
 
 from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, in_turns, searched
-from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    MISSING,
-    NEVER,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
+from rumpus.checker.deciders.decide import (
+    Algorithm,
+    Decider,
+    ModelEntry,
+    decided_key_by_key,
+    searched,
 )
+from rumpus.checker.deciders.decision import Budget, Decision, accepted, refused
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.value_numbers import one_numbering
 from rumpus.checker.deciders.registers.zones import contradicting_clusters
-from rumpus.checker.deciders.wording import at, who
+from rumpus.checker.deciders.values import MISSING, Ints, Values
+from rumpus.checker.deciders.wording import at, before, who
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.model import Model
 from rumpus.checker.models.register import CasRegister, Register
@@ -58,7 +55,7 @@ def decide_unique_writes(table: OperationTable, initial: Hashable = None) -> Dec
     """Whether the reads and writes of one register are linearizable.
 
     Args:
-        table: operations ``read`` and ``write``; rows of others are not looked at.
+        table: operations ``read`` and ``write``; others are ignored.
         initial: what reads return before anything is written.
 
     Returns:
@@ -137,14 +134,14 @@ def _read_before_written(table: OperationTable, read: int, write: int) -> Decisi
 def _interleaved(
     table: OperationTable, one: Ints, other: Ints, *, from_the_start: bool, initial: Hashable
 ) -> Decision:
-    """The refusal of two clusters each of which must come before the other.
+    """The refusal of two clusters each of which must precede the other.
 
     Args:
         table: the operations.
         one: rows of a cluster.
         other: rows of another.
-        from_the_start: whether the first is that of the initial value.
-        initial: that value.
+        from_the_start: whether the first is the cluster of the initial value.
+        initial: the initial value.
     """
 
     def ends(rows: list[int]) -> tuple[int, int]:
@@ -158,8 +155,8 @@ def _interleaved(
         if any(not (table.outcome[each] == OK).any() for each in (rows, others)):
             return False
         (first, last), (first_other, last_other) = ends(rows), ends(others)
-        before = from_the_start or table.returned[first] < table.call[last_other]
-        return bool(before and table.returned[first_other] < table.call[last])
+        precedes = from_the_start or table.returned[first] < table.call[last_other]
+        return bool(precedes and table.returned[first_other] < table.call[last])
 
     kept = [sorted(set(ends(rows.tolist()))) for rows in (one, other)]
     for part in kept:
@@ -170,11 +167,7 @@ def _interleaved(
     (first, last), (first_other, last_other) = map(ends, kept)
 
     def then(row: int, later: int) -> str:
-        returned, call = int(table.returned[row]), int(table.call[later])
-        return (
-            f"{_told(table, row)} returned at {at(table, returned, call)}, before "
-            f"{_told(table, later)} was called at {at(table, call, returned)}"
-        )
+        return before(table, row, later, _told(table, row), _told(table, later))
 
     if from_the_start:
         description = (
@@ -189,31 +182,15 @@ def _interleaved(
     return refused([*kept[0], *kept[1]], description)
 
 
-def _decider(
-    model: Callable[[Hashable], Model],
-) -> Callable[[OperationTable, Hashable, Budget], Decision]:
-    """Zones where they apply, else the search."""
+def _decider(model: Callable[[Hashable], Model]) -> Decider:
+    """Zones where they apply, else the search over a model."""
 
-    def decide_(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
-        return in_turns(
-            table, lambda part, share: _decide_part(part, initial, share, model), budget
-        )
+    def decide_part(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:
+        compared = table.is_f("cas") & ((table.outcome != FAIL) | table.refused)
+        decision = None if compared.any() else decide_unique_writes(table, initial)
+        return decision or check_linearizable(model(initial), table, budget)
 
-    return decide_
-
-
-def _decide_part(
-    table: OperationTable,
-    initial: Hashable,
-    budget: Budget,
-    model: Callable[[Hashable], Model],
-) -> Decision:
-    compared = table.is_f("cas") & ((table.outcome != FAIL) | table.refused)
-    decision = None if compared.any() else decide_unique_writes(table, initial)
-    if decision is None:
-        return check_linearizable(model(initial), table, budget)
-    decision.algorithm = _ZONES.name
-    return decision
+    return decided_key_by_key(decide_part, _ZONES)
 
 
 _VOCABULARY = {"read": "() -> value", "write": "(value)"}

@@ -1,20 +1,20 @@
-"""What was written and what was read, under one numbering."""
+"""One numbering of the values that were written and read."""
 
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import MISSING, Ints, Values
+from rumpus.checker.deciders.values import MISSING, Ints, Values
 
 
 def one_numbering(columns: Sequence[Values]) -> tuple[list[Ints], int]:
     """The values of several columns as numbers from 0: equal numbers for equal values.
 
-    Values are equal if they are and have the same type; the absent value is a value too.
+    Values of different types are distinct; the missing value counts as a value.
 
     Returns:
-        The numbers of each column, and how many there may be at most (the largest, plus one).
-        They are below four times the number of values, and a few.
+        The numbers of each column, and an upper bound of them (exclusive), which is less than
+        about four times the number of values.
     """
     if all(column.objects is None for column in columns):
         numbers = [column.numbers for column in columns]

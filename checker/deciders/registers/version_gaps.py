@@ -1,16 +1,16 @@
-"""Versions that no acknowledged write returned: whether unknown writes can have made them.
+"""Gaps: versions that no acknowledged write returned, and the unknown writes for them.
 
-An unknown write that was called at c can be version k if and only if c is at most the *deadline*
-D(k), the least return of anything that knows of version k or a later one, and if it wrote the
-value that was read at version k, if any was. D does not fall with k.
+A write of unknown outcome that was called at c can have made version k if and only if c is at most
+the *deadline* D(k), the earliest return of any operation of version k or a later one, and if it
+wrote the value that was read at version k, if any was. D does not decrease with k.
 
-**Algorithm.** A cas can only be the version after the one it expects; nothing else can use it, so
-it fills that gap at once. For each value by itself, go through the gaps in which it was read, by
-rising version, and give each the latest-called write of that value among those called by the
-deadline. Who may fill a gap may fill every later one of the value, so any choice fills as many
-gaps as can be filled; and this one leaves the earliest calls over (in any other assignment, hand
-the later call to the earlier gap: both remain in time). What is left goes to the gaps in which
-nothing was read, earliest call first: there, too, only the number of calls by a deadline matters.
+**Algorithm.** A cas can only make the version after the one it expects, so it is used for that gap
+at once. For each value, go through the gaps at which it was read, by ascending version, and use
+for each the latest-called write of that value among those called by the deadline. A write that can
+fill a gap can fill every later gap of the value, so every choice fills as many gaps as possible;
+and this one leaves the earliest calls unused (in any other assignment, exchange the writes so that
+the earlier gap has the later call: both are still in time). The unused writes go to the gaps at
+which nothing was read, earliest call first: again only the number of calls by a deadline matters.
 
 **Cost**: O(n log n) in the gaps and the unknown writes.
 
@@ -21,7 +21,7 @@ Combinatorial optimization: networks and matroids, 1976, chapter 7).
 from collections import defaultdict
 from collections.abc import Sequence
 
-from rumpus.checker.deciders.operation_table import MISSING
+from rumpus.checker.deciders.values import MISSING
 
 ANY = -1
 """The value of a version at which nothing was read."""
@@ -33,14 +33,14 @@ def unfilled_gap(
     deadlines: Sequence[int],
     lost: Sequence[tuple[int, int, int]],
 ) -> int | None:
-    """A gap that nothing can fill, if there is one.
+    """A gap that no write can fill, if there is one.
 
     Args:
-        gaps: versions, growing.
+        gaps: versions, ascending.
         values: what was read at each, a number from 0, or `ANY`.
-        deadlines: of each; they do not fall.
-        lost: of each unknown write its call, its value and the version that it expects, or
-            `MISSING` if it takes any.
+        deadlines: of each; they do not decrease.
+        lost: of each write of unknown outcome its call, its value and the version that it expects,
+            `MISSING` for one that is not a cas.
 
     Returns:
         A place in ``gaps``.

@@ -1,7 +1,7 @@
-"""What the operations of one versioned register answered, as columns.
+"""The results of the operations of one versioned register, as columns.
 
-Versions are counted from that of the beginning, which is 0. A zxid is counted by its rank: only
-the order of zxids matters, since others may write elsewhere in between.
+Versions are counted from the initial one, which is 0. Zxids are replaced by their ranks: only
+their order matters, since writes of other znodes come in between.
 """
 
 from collections.abc import Hashable
@@ -10,30 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    MISSING,
-    OK,
-    Ints,
-    OperationTable,
-    Values,
-    WrongOperations,
-    freeze,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OK, OperationTable
 from rumpus.checker.deciders.registers.value_numbers import one_numbering
+from rumpus.checker.deciders.values import MISSING, Ints, Values, WrongOperations, freeze
 from rumpus.checker.deciders.wording import who
 
 VERSION, ZXID = "version", "zxid"
 
 
 class Beginning(NamedTuple):
-    """What is there before anything is written.
+    """The initial value and version.
 
     Attributes:
-        number: its version or zxid; None if that is not known.
-        value: its value.
-        known: whether the value is known; if not, it is whatever was read first.
+        number: the version or zxid; None if unknown.
+        value: the value.
+        known: whether the value is known; if not, the first read determines it.
     """
 
     number: int | None
@@ -42,7 +33,7 @@ class Beginning(NamedTuple):
 
     @classmethod
     def of(cls, initial: Hashable, kind: str) -> "Beginning":
-        """What ``--initial`` says: a value, or an object of ``value`` and ``kind``."""
+        """From ``--initial``: a value, or an object of ``value`` and ``kind``."""
         frozen = freeze(initial)
         if isinstance(frozen, tuple) and all(
             isinstance(item, tuple) and len(item) == 2 for item in frozen
@@ -56,12 +47,12 @@ class Beginning(NamedTuple):
 
 @dataclass(frozen=True)
 class Answers:
-    """Columns of the operations that say something. Rows are rows of ``table``.
+    """Columns of the operations that matter. Rows are rows of ``table``.
 
     Attributes:
         table: the operations.
         kind: `VERSION` or `ZXID`.
-        beginning: what was there first.
+        beginning: the initial value and version.
         number: the version or zxid of each row of the table, as recorded.
         writes: rows of acknowledged writes and cas.
         reads: rows of acknowledged reads.
@@ -71,7 +62,7 @@ class Answers:
         read: the value of each read.
         lost_value: the value of each lost write.
         first: the value of the beginning.
-        values: how many values there are at most.
+        values: an upper bound of the values' numbers (exclusive).
         expected: the version that each row of the table expects, as recorded; `MISSING` for all
             but cas.
         comparing: whether there is any cas.
@@ -120,9 +111,9 @@ class Answers:
         return ranks[: len(of_writes)], ranks[len(of_writes) :]
 
     def _begins_with(self, lowest: Ints) -> bool:
-        """Whether the lowest zxid can be that of the beginning, and so had better be.
+        """Whether the lowest zxid can be that of the initial value.
 
-        As the beginning it needs no write, and binds nobody's call.
+        If it can it is taken to be: then it needs no write and bounds no call.
         """
         read = self.read[np.isin(self.number[self.reads], lowest)]
         return bool(
@@ -180,7 +171,7 @@ def answers_of(table: OperationTable, beginning: Beginning, kind: str) -> Answer
 
 
 def _compared(table: OperationTable, expected: Ints) -> Values:
-    """What each row writes; fills in what the cas expect."""
+    """What each row writes; fills in ``expected`` for each cas."""
     values = list(table.argument)
     for row in np.flatnonzero(table.is_f("cas")).tolist():
         pair = values[row]

@@ -11,18 +11,18 @@ With the field ``zxid`` (if no operation has a ``version``) the same, except tha
 only has to be larger than all before, and that there is no cas.
 
 **Algorithm.** Versions give the order: write k before the reads of version k before write k + 1.
-So what is left to see is (1) that no version is written twice, that all who know the value of a
-version agree, and that no version was returned that cannot have been; (2) that time allows the
-order (`checker.deciders.registers.version_order`); (3) that the *gaps*, versions up to the highest
-known which no acknowledged write returned, can have been written by writes of unknown outcome.
+It remains to check (1) that no version is written twice, that all results agree on the value of a
+version, and that each version that was returned is possible; (2) that the times allow the order
+(`checker.deciders.registers.version_order`); (3) that the *gaps*, versions up to the highest known
+one that no acknowledged write returned, can have been made by writes of unknown outcome.
 
-*Gaps.* Which unknown write can be which version, and how they are given out without loss, is in
-`checker.deciders.registers.version_gaps`. By zxid only those numbers are gaps that somebody read.
+*Gaps.* `checker.deciders.registers.version_gaps` assigns the writes of unknown outcome to them. By
+zxid only numbers that were read can be gaps.
 
 *A refused cas* is placed like a read, at the least version at which it can have been; see
 `checker.deciders.registers.refused_comparisons`.
 
-*Unknown outcomes*: unknown reads say nothing; unknown writes are used for gaps or never happened.
+*Unknown outcomes*: unknown reads are ignored; unknown writes fill gaps or never took effect.
 
 **Cost**: O(n), and sorts of what is unknown or was refused; by zxid O(n log n).
 
@@ -36,10 +36,10 @@ from functools import partial
 
 import numpy as np
 
-from rumpus.checker.deciders.decide import Algorithm, ModelEntry, by_key
-from rumpus.checker.deciders.decision import Budget, Decision, accepted
-from rumpus.checker.deciders.forgetting import Contradiction, refusal
-from rumpus.checker.deciders.operation_table import FAIL, MISSING, NEVER, Ints, OperationTable
+from rumpus.checker.deciders.decide import Algorithm, ModelEntry, decided_key_by_key
+from rumpus.checker.deciders.decision import Decision, accepted
+from rumpus.checker.deciders.forgetting import Contradiction, contradicting, refusal
+from rumpus.checker.deciders.operation_table import FAIL, NEVER, OperationTable
 from rumpus.checker.deciders.registers.refused_comparisons import Placed, place_refused
 from rumpus.checker.deciders.registers.version_gaps import ANY, unfilled_gap
 from rumpus.checker.deciders.registers.version_order import out_of_order
@@ -50,7 +50,8 @@ from rumpus.checker.deciders.registers.versioned_answers import (
     Beginning,
     answers_of,
 )
-from rumpus.checker.deciders.wording import at
+from rumpus.checker.deciders.values import MISSING, Ints
+from rumpus.checker.deciders.wording import at, before
 
 _ALGORITHM = Algorithm(
     name="version order",
@@ -66,8 +67,7 @@ def decide_versions(table: OperationTable, initial: Hashable = None) -> Decision
     Args:
         table: operations ``read``, ``write`` and ``cas``.
         initial: the value at version 0, or an object of ``value`` and ``version`` (or ``zxid``)
-            to begin with. If it is None the value is not known, and whatever was read first is
-            right as long as it is one.
+            to begin with. If it is None the initial value is unknown: all reads of it must agree.
 
     Raises:
         WrongOperations: an answer lacks its version, a version is no integer, the argument of a
@@ -80,11 +80,11 @@ def decide_versions(table: OperationTable, initial: Hashable = None) -> Decision
 
 
 def contradiction(table: OperationTable, beginning: Beginning, kind: str) -> Contradiction | None:
-    """What cannot be, if anything.
+    """A contradiction, if there is one.
 
     Args:
         table: the operations, in any order.
-        beginning: what was there first.
+        beginning: the initial value and version.
         kind: `VERSION` or `ZXID`.
     """
     answers = answers_of(table, beginning, kind)
@@ -92,7 +92,7 @@ def contradiction(table: OperationTable, beginning: Beginning, kind: str) -> Con
 
 
 def impossible_alone(answers: Answers) -> Contradiction | None:
-    """An operation that cannot be, whatever the others did, and when."""
+    """An operation that is impossible whatever the times of the others are."""
     of_reads, of_writes = answers.number[answers.reads], answers.number[answers.writes]
     start, kind = answers.beginning.number, answers.kind
     differs = answers.read != answers.first
@@ -100,8 +100,7 @@ def impossible_alone(answers: Answers) -> Contradiction | None:
     def alone(rows: Ints, why: str) -> Contradiction | None:
         if not len(rows):
             return None
-        row = int(rows[0])
-        return Contradiction([row], lambda table: f"{answers.told(table, row)}: {why}", surely=True)
+        return contradicting([int(rows[0])], answers.told, why, surely=True)
 
     if start is not None:
         below = np.concatenate(
@@ -141,7 +140,7 @@ def _impossible_together(answers: Answers) -> Contradiction | None:
     size = 1 + max((int(each.max()) for each in (of_writes, of_reads) if len(each)), default=0)
     if found := _written_twice(answers, of_writes):
         return found
-    # The last to be put there stays: the first read, and a write rather than a read.
+    # The last assignment counts: the first read of a version, and a write before any read.
     known_by = np.full(size, -1)
     value_of = np.full(size, ANY)
     known_by[of_reads[::-1]], value_of[of_reads[::-1]] = answers.reads[::-1], answers.read[::-1]
@@ -149,7 +148,8 @@ def _impossible_together(answers: Answers) -> Contradiction | None:
     other = value_of[of_reads] != answers.read
     if other.any():
         place = int(np.argmax(other))
-        return _two_values(answers, int(known_by[of_reads[place]]), int(answers.reads[place]))
+        pair = [int(known_by[of_reads[place]]), int(answers.reads[place])]
+        return _pair(answers, pair, f"a {answers.kind} has one value")
 
     rows = np.concatenate((answers.writes, answers.reads))
     versions = np.concatenate((of_writes, of_reads))
@@ -166,26 +166,12 @@ def _written_twice(answers: Answers, of_writes: Ints) -> Contradiction | None:
     twice = np.flatnonzero(np.bincount(of_writes) > 1) if len(of_writes) else of_writes
     if not len(twice):
         return None
-    one, other = answers.writes[of_writes == twice[0]][:2].tolist()
-    return Contradiction(
-        [one, other],
-        lambda table: (
-            f"{answers.told(table, one)}, and {answers.told(table, other)}: "
-            f"no two writes make the same {answers.kind}"
-        ),
-        surely=not answers.comparing,
-    )
+    pair = answers.writes[of_writes == twice[0]][:2].tolist()
+    return _pair(answers, pair, f"no two writes make the same {answers.kind}")
 
 
-def _two_values(answers: Answers, one: int, other: int) -> Contradiction:
-    return Contradiction(
-        [one, other],
-        lambda table: (
-            f"{answers.told(table, one)}, and {answers.told(table, other)}: "
-            f"a {answers.kind} has one value"
-        ),
-        surely=not answers.comparing,
-    )
+def _pair(answers: Answers, rows: list[int], why: str) -> Contradiction:
+    return contradicting(rows, answers.told, why, surely=not answers.comparing)
 
 
 def _place_refused(answers: Answers, rows: Ints, versions: Ints, size: int) -> Placed:
@@ -224,7 +210,7 @@ class _Order:
     placed: Placed | None
 
     def out_of_order(self) -> Contradiction | None:
-        """Two operations whom time forbids."""
+        """Two operations whose times contradict the order of their versions."""
         table, answers = self.answers.table, self.answers
         rank = 2 * self.versions
         rank[len(answers.writes) :] += 1
@@ -234,11 +220,8 @@ class _Order:
         late, early = (int(self.rows[place]) for place in pair)
 
         def words(table: OperationTable) -> str:
-            returned, call = int(table.returned[early]), int(table.call[late])
-            return (
-                f"{self._told(table, pair[1])} returned at {at(table, returned, call)}, before "
-                f"{answers.told(table, late)} was called at {at(table, call, returned)}"
-            )
+            first, second = self._told(table, pair[1]), answers.told(table, late)
+            return before(table, early, late, first, second)
 
         reason = [late, *self._held_by(early)]
         return Contradiction(reason, words, surely=not answers.comparing)
@@ -308,7 +291,7 @@ class _Order:
         return f"{words} was at version {least} or later; it"
 
     def _held_by(self, row: int) -> list[int]:
-        """A row, and if it was refused, those by which it is known where it was at least."""
+        """A row and, if it was refused, the rows that bound its version from below."""
         table, refused_rows = self.answers.table, self.answers.refused
         held = [row]
         while table.outcome[row] == FAIL:
@@ -317,19 +300,13 @@ class _Order:
             holder = int(self.placed.holder[place])
             if holder < 0:
                 known = len(self.rows) - len(refused_rows)
-                before = np.flatnonzero(table.returned[self.rows[:known]] < table.call[row])
-                if len(before):
-                    held.append(int(self.rows[before[np.argmax(self.versions[before])]]))
+                earlier = np.flatnonzero(table.returned[self.rows[:known]] < table.call[row])
+                if len(earlier):
+                    held.append(int(self.rows[earlier[np.argmax(self.versions[earlier])]]))
                 break
             row = int(refused_rows[holder])
             held.append(row)
         return held
-
-
-def _decide(table: OperationTable, initial: Hashable, budget: Budget) -> Decision:  # noqa: ARG001 - the front's signature
-    decision = by_key(table, partial(decide_versions, initial=initial))
-    decision.algorithm = _ALGORITHM.name
-    return decision
 
 
 VERSIONED_REGISTER = ModelEntry(
@@ -349,5 +326,5 @@ VERSIONED_REGISTER = ModelEntry(
         "was read first)"
     ),
     algorithms=(_ALGORITHM,),
-    decide=_decide,
+    decide=decided_key_by_key(lambda part, initial, _: decide_versions(part, initial), _ALGORITHM),
 )

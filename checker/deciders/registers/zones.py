@@ -1,17 +1,17 @@
-"""Zones: which of two values was there first, by the times of the operations that know.
+"""Zones: the order of values by the times of the operations on them.
 
-**Decided**: whether *clusters* of operations can be put one after the other, each cluster in one
-piece, without an operation coming after one that was called only when it had returned.
+A *cluster* is the write of a value with the reads of it. **Decided**: whether there is a
+linearization in which the operations of each cluster are contiguous.
 
-A cluster's zone lies between the first return of any of its operations, f, and the last call of
-any of them, s. Cluster A must come before B if some operation of A returned before some
-operation of B was called, that is, f(A) < s(B).
+A cluster's zone lies between the first return of its operations, f, and the last call of its
+operations, s. Cluster A must precede B if an operation of A returned before an operation of B was
+called, that is, if f(A) < s(B).
 
-**Why pairs are enough.** Put an edge where a cluster must come before another. If there is a
-cycle, take a shortest one, and in it the cluster A with the least f. Its predecessor B has an
-edge from its own predecessor C, so f(A) <= f(C) < s(B): A must also come before B, and the two
-alone are a cycle. So an order exists if and only if no two clusters have f(A) < s(B) and
-f(B) < s(A). A zone with f < s is *forward*: from f to s only that value can have been there. Two
+**Why pairs are enough.** Consider the graph with an edge from each cluster to those that it must
+precede. If there is a cycle, take a shortest one, and in it the cluster A with the least f. Its
+predecessor B has an edge from its own predecessor C, so f(A) <= f(C) < s(B): A must also precede
+B, and the two alone are a cycle. So an order exists if and only if no two clusters have f(A) < s(B)
+and f(B) < s(A). A zone with f < s is *forward*: from f to s the register had that value. Two
 forward zones contradict each other if they overlap, a forward and a backward zone if the backward
 one lies inside the forward one, and two backward zones never do.
 
@@ -22,15 +22,15 @@ Source: Gibbons and Korach, Testing shared memories, SIAM J. Comput. 26(4), 1997
 
 import numpy as np
 
-from rumpus.checker.deciders.operation_table import Ints
+from rumpus.checker.deciders.values import Ints
 
 
 def contradicting_clusters(first_return: Ints, last_call: Ints) -> tuple[int, int] | None:
-    """Two clusters each of which must come before the other; None if there are no such two.
+    """Two clusters each of which must precede the other; None if there are no such two.
 
     Args:
-        first_return: f, a cluster.
-        last_call: s, a cluster.
+        first_return: f of each cluster.
+        last_call: s of each cluster.
     """
     forward = np.flatnonzero(first_return < last_call)
     if not len(forward):
@@ -45,7 +45,7 @@ def contradicting_clusters(first_return: Ints, last_call: Ints) -> tuple[int, in
     if len(overlapping):
         place = int(overlapping[0])
         return int(forward[int(np.argmax(ends[: place + 1]))]), int(forward[place + 1])
-    # Forward zones are apart: of those that begin before a backward one, the last reaches farthest.
+    # Forward zones are disjoint: of those that begin before a backward one the last ends last.
     backward = np.flatnonzero(first_return >= last_call)
     around = np.searchsorted(starts, last_call[backward], side="left") - 1
     inside = (around >= 0) & (ends[around] > first_return[backward])

@@ -825,7 +825,18 @@ open_windows(Search *self, const uint8_t *forgotten)
     return self->occupant && self->mask && self->mutators && self->observers ? 0 : -1;
 }
 
-/* What may have happened: forgotten operations from the start on, others from their call. */
+/* Whether pass 0 or 1 over the operations of unknown outcome is to take this one: the forgotten
+ * ones come first, so that groups are in the order of their first call. */
+static int
+taken_in_pass(const Operations *operations, const uint8_t *forgotten, size_t i, int pass)
+{
+    if (forgotten && forgotten[i]) {
+        return pass == 0 && !(operations->flags[operations->types[i]] & OBSERVES);
+    }
+    return pass == 1 && operations->optional[i];
+}
+
+/* Group what may have happened: forgotten operations at any time, others from their call on. */
 static int
 group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
 {
@@ -837,13 +848,10 @@ group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
         PyMem_Free(group_of);
         return -1;
     }
-    /* First the forgotten, so that groups come in the order of their first call. */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < size; i++) {
-            int is_forgotten = forgotten && forgotten[i];
             int32_t type = operations->types[i];
-            if (pass == 0 ? !is_forgotten || (operations->flags[type] & OBSERVES)
-                          : is_forgotten || !operations->optional[i]) {
+            if (!taken_in_pass(operations, forgotten, i, pass)) {
                 continue;
             }
             if (!group_of[type]) {
@@ -852,7 +860,7 @@ group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
                 group_of[type] = (int32_t)++self->group_count;
             }
             self->groups[group_of[type] - 1].count++;
-            self->groups[group_of[type] - 1].forgotten += unlimited && is_forgotten;
+            self->groups[group_of[type] - 1].forgotten += unlimited && pass == 0;
             total++;
         }
     }
@@ -895,17 +903,14 @@ group_unknowns(Search *self, const uint8_t *forgotten, int unlimited)
     for (int pass = 0; pass < 2; pass++) {
         size_t index = 0;
         for (size_t i = 0; i < size; i++) {
-            int is_forgotten = forgotten && forgotten[i];
-            int32_t type = operations->types[i];
-            if (pass == 0 ? !is_forgotten || (operations->flags[type] & OBSERVES)
-                          : is_forgotten || !operations->optional[i]) {
+            if (!taken_in_pass(operations, forgotten, i, pass)) {
                 continue;
             }
             while (pass == 1 && index < self->returns &&
                    operations->returned[self->order[index]] < operations->call[i]) {
                 index++;
             }
-            Group *group = &self->groups[group_of[type] - 1];
+            Group *group = &self->groups[group_of[operations->types[i]] - 1];
             self->members[group->first + group->count] = (int64_t)i;
             self->since[group->first + group->count++] = index;
         }

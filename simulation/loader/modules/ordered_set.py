@@ -6,32 +6,77 @@ calls listeners in the order of a set. These behave as the builtin ones, for cod
 """
 
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator, MutableSet
+from collections.abc import Callable, Iterable, Iterator, MutableSet
 from collections.abc import Set as AbstractSet
+from functools import cache, wraps
 from types import GenericAlias
 from typing import Any, Self
 
 _BUILTIN_SETS = (set, frozenset)
+_mro_of = type.__dict__["__mro__"].__get__
 _STANDS_FOR: dict[type, type] = {}
 """The builtin set of each ordered one."""
 
 
 class _SetType(ABCMeta):
-    """Lets builtin sets count as instances of the ordered ones.
+    """Lets builtin sets count as instances of the ordered ones, also for methods of the class.
 
     Derived from ``ABCMeta``, so that a class may combine a set with an abstract base class.
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = type(instance)
-        return cls in kind.__mro__ or (
+        return cls in _mro_of(kind) or (
             cls in _STANDS_FOR and issubclass(kind, _STANDS_FOR[cls])  # a builtin one
         )
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return cls in subclass.__mro__ or (
-            cls in _STANDS_FOR and _STANDS_FOR[cls] in subclass.__mro__
-        )
+        mro = _mro_of(subclass)
+        return cls in mro or (cls in _STANDS_FOR and _STANDS_FOR[cls] in mro)
+
+
+class _MethodOfClass:
+    """What a class has under a method's name, such as ``set.union``; instances have their own.
+
+    It belongs to the metaclass, and is a data descriptor: so it comes before the class's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, cls: type, _: type) -> Any:
+        for kind in _mro_of(cls):
+            method = vars(kind).get(self._name)
+            if method is not None:
+                plain = method.__get__(None, cls)
+                if cls in _STANDS_FOR:
+                    return _for_builtin_sets_too(cls, self._name, plain)
+                return plain
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {self._name!r}")
+
+    def __set__(self, cls: type, _: object) -> None:
+        raise AttributeError(f"cannot set {self._name!r} of {cls.__name__!r}")
+
+
+@cache
+def _for_builtin_sets_too(cls: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a class of ordered sets that also works on the builtin sets it stands for.
+
+    What it returns is ordered: from then on by insertion, though a builtin set came into it in an
+    order of its own. What changes a set changes the builtin one.
+    """
+    builtin = _STANDS_FOR[cls]
+    changes = hasattr(builtin, name) and not hasattr(frozenset, name)
+
+    @wraps(method)
+    def call(self: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        if not issubclass(type(self), builtin):
+            return method(self, *arguments, **keywords)
+        if changes:
+            return getattr(builtin, name)(self, *arguments, **keywords)
+        return method(cls(self), *arguments, **keywords)
+
+    return call
 
 
 def _is_set(value: object) -> bool:
@@ -190,6 +235,18 @@ def _lookup(iterable: Iterable[Any]) -> Any:
     return iterable if isinstance(iterable, AbstractSet | dict) else dict.fromkeys(iterable)
 
 
+def _in_place(update: Callable[[Any, Any], None]) -> Any:
+    """The operator of an update method, for sets only: ``|=`` of ``update``, for example."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, AbstractSet):
+            return NotImplemented
+        update(self, other)
+        return self
+
+    return operator
+
+
 class OrderedSet(_AnyOrderedSet):
     """A ``set`` that remembers the order in which its elements came."""
 
@@ -250,29 +307,10 @@ class OrderedSet(_AnyOrderedSet):
         """As ``set.symmetric_difference_update``."""
         self._elements = self.symmetric_difference(other)._elements  # noqa: SLF001 - as above
 
-    def __ior__(self, other: Any) -> Self:
-        if not isinstance(other, AbstractSet):
-            return NotImplemented
-        self.update(other)
-        return self
-
-    def __iand__(self, other: Any) -> Self:
-        if not isinstance(other, AbstractSet):
-            return NotImplemented
-        self.intersection_update(other)
-        return self
-
-    def __isub__(self, other: Any) -> Self:
-        if not isinstance(other, AbstractSet):
-            return NotImplemented
-        self.difference_update(other)
-        return self
-
-    def __ixor__(self, other: Any) -> Self:
-        if not isinstance(other, AbstractSet):
-            return NotImplemented
-        self.symmetric_difference_update(other)
-        return self
+    __ior__ = _in_place(update)
+    __iand__ = _in_place(intersection_update)
+    __isub__ = _in_place(difference_update)
+    __ixor__ = _in_place(symmetric_difference_update)
 
     # For shared code that asks ``isinstance(x, set)``; C code still sees that it is none, and
     # iterates.
@@ -300,5 +338,8 @@ class OrderedFrozenSet(_AnyOrderedSet):
 
 
 _STANDS_FOR.update({OrderedSet: set, OrderedFrozenSet: frozenset})
+for _name in dir(set):
+    if not _name.startswith("_"):
+        setattr(_SetType, _name, _MethodOfClass(_name))
 MutableSet.register(OrderedSet)
 AbstractSet.register(OrderedFrozenSet)

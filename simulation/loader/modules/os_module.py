@@ -11,19 +11,16 @@ from rumpus.simulation.loader.modules.descriptor import FIRST_NUMBER
 from rumpus.simulation.loader.modules.pipes import PipeEnd, broken, pipe
 from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.modules.simulated_module import simulated
-from rumpus.simulation.loader.runtime import Runtime
+from rumpus.simulation.loader.runtime import CPU_COUNT, Runtime
 
-CPU_COUNT = 4
-"""Of every simulated host."""
 PARENT = 1
 
 _REFUSED = (
-    "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe", "killpg",
-    "openpty", "pidfd_open", "pipe2", "popen", "posix_spawn", "posix_spawnp", "spawnl", "spawnle",
-    "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe", "system", "wait", "wait3",
-    "wait4", "waitid", "waitpid",
+    "eventfd", "execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe",
+    "fork", "forkpty", "killpg", "openpty", "pidfd_open", "pipe2", "popen", "posix_spawn",
+    "posix_spawnp", "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv",
+    "spawnve", "spawnvp", "spawnvpe", "system", "wait", "wait3", "wait4", "waitid", "waitpid",
 )  # fmt: skip
-_HIDDEN = ("fork", "forkpty", "register_at_fork")
 
 
 def build(runtime: Runtime) -> ModuleType:
@@ -79,7 +76,7 @@ def build(runtime: Runtime) -> ModuleType:
     def get_blocking(fd: int, /) -> bool:
         return os.get_blocking(fd) if fd < FIRST_NUMBER else pipe_end(fd).blocking
 
-    module = simulated(
+    return simulated(
         os,
         _exit=end,
         abort=end,
@@ -96,12 +93,10 @@ def build(runtime: Runtime) -> ModuleType:
         kill=kill,
         pipe=lambda: pipe(runtime.files),
         read=read,
+        register_at_fork=lambda **_: None,
         sched_getaffinity=lambda _: set(range(CPU_COUNT)),
         set_blocking=set_blocking,
         urandom=stream.randbytes,
         write=write,
-        **{name: refusing(f"os.{name}") for name in _REFUSED if hasattr(os, name)},
+        **{name: refusing(runtime, f"os.{name}") for name in _REFUSED if hasattr(os, name)},
     )
-    for name in _HIDDEN:
-        vars(module).pop(name, None)
-    return module

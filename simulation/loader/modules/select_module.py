@@ -11,6 +11,8 @@ from typing import Any, Self
 
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor, wait_for_any
+from rumpus.simulation.loader.modules.pipes import broken
+from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.modules.simulated_module import simulated
 from rumpus.simulation.loader.runtime import Runtime
 
@@ -189,7 +191,7 @@ def build_selectors(runtime: Runtime) -> ModuleType:
 
 
 def build_select(runtime: Runtime) -> ModuleType:
-    """The ``select`` of a process; without ``epoll``."""
+    """The ``select`` of a process."""
     descriptors = runtime.files.by_number
     simulator = runtime.simulator
 
@@ -277,7 +279,48 @@ def build_select(runtime: Runtime) -> ModuleType:
                 found = ready()
             return found
 
-    module = simulated(select, poll=Poll, select=select_)
-    for name in [name for name in vars(module) if name.lower().startswith("epoll")]:
-        delattr(module, name)
-    return module
+    class Epoll(Poll):
+        """Level triggered; EPOLLIN, EPOLLOUT and EPOLLNVAL have the numbers of ``poll``."""
+
+        def __init__(self, sizehint: int = -1, flags: int = 0) -> None:
+            super().__init__()
+            del sizehint, flags
+            self.closed = False
+
+        def register(self, fd: Any, eventmask: int = select.EPOLLIN | select.EPOLLOUT) -> None:
+            number = _number_of(fd)
+            runtime.files.find(number)
+            if number in self._events:
+                raise broken(errno.EEXIST)
+            if eventmask & select.EPOLLET:
+                refusing(runtime, "select.epoll with edge-triggered events")()
+            super().register(number, eventmask)
+
+        def unregister(self, fd: Any) -> None:
+            if self._events.pop(_number_of(fd), None) is None:
+                raise broken(errno.ENOENT)
+
+        def poll(self, timeout: float | None = None, maxevents: int = -1) -> list[tuple[int, int]]:
+            if self.closed:
+                raise ValueError("I/O operation on closed epoll object")
+            for number in [number for number in self._events if number not in descriptors]:
+                del self._events[number]  # what was closed is forgotten
+            found = super().poll(None if timeout is None or timeout < 0 else timeout * 1000)
+            if maxevents >= 0:
+                del found[maxevents:]
+            for number, _ in found:
+                if self._events[number] & select.EPOLLONESHOT:
+                    self._events[number] = select.EPOLLONESHOT  # nothing more until ``modify``
+            return found
+
+        def close(self) -> None:
+            self.closed = True
+            self._events.clear()
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+    return simulated(select, epoll=Epoll, poll=Poll, select=select_)

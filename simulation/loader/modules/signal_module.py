@@ -9,7 +9,7 @@ from rumpus.simulation.loader.modules.simulated_module import simulated
 from rumpus.simulation.loader.runtime import Runtime
 
 
-def build(_: Runtime) -> ModuleType:
+def build(runtime: Runtime) -> ModuleType:
     """The ``signal`` of a process."""
     handlers: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
@@ -24,15 +24,22 @@ def build(_: Runtime) -> ModuleType:
     def getsignal(signalnum: int) -> Any:
         return handlers.get(signalnum, signal.SIG_DFL)
 
+    wakeup = -1
+
+    def set_wakeup_fd(fd: int, /, *, warn_on_full_buffer: bool = True) -> int:
+        nonlocal wakeup
+        del warn_on_full_buffer  # nothing is ever written to it
+        before, wakeup = wakeup, fd
+        return before
+
     refused = {
-        name: refusing(f"signal.{name}")
+        name: refusing(runtime, f"signal.{name}")
         for name in (
             "alarm",
             "pause",
             "pthread_kill",
             "raise_signal",
             "setitimer",
-            "set_wakeup_fd",
             "sigpending",
             "sigtimedwait",
             "sigwait",
@@ -43,6 +50,7 @@ def build(_: Runtime) -> ModuleType:
     return simulated(
         signal,
         getsignal=getsignal,
+        set_wakeup_fd=set_wakeup_fd,
         pthread_sigmask=lambda _how, _mask: set(),
         siginterrupt=lambda _signalnum, _flag: None,
         signal=register,

@@ -2,6 +2,9 @@
 
 import atexit
 import collections
+import ctypes
+import ctypes.util
+import dataclasses
 import datetime  # noqa: ICN001 - the module itself is meant
 import fcntl
 import os
@@ -10,7 +13,9 @@ import select
 import selectors
 import signal
 import socket
+import ssl
 import time
+import typing
 import uuid
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -19,8 +24,8 @@ from typing import Any, Final
 _NAMES: Final = {
     module.__name__: dict(module.__dict__)
     for module in (
-        atexit, collections, datetime, fcntl, os, random, select, selectors, signal, socket,
-        time, uuid,
+        atexit, collections, ctypes, ctypes.util, dataclasses, datetime, fcntl, os, random, select,
+        selectors, signal, socket, ssl, time, typing, uuid,
     )
 }  # fmt: skip
 """What real modules hold, taken before guards are in place."""

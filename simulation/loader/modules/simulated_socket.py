@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from rumpus.simulation.kernel.errors import ProcessKilled
 from rumpus.simulation.loader.modules.descriptor import READ, WRITE, Descriptor
 from rumpus.simulation.loader.modules.pipes import broken
+from rumpus.simulation.loader.modules.refused_modules import refusing
 from rumpus.simulation.loader.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class SimulatedSocket(Descriptor):
         kind = socket.SOCK_STREAM if type == -1 else type
         if fileno is not None:
             raise broken(errno.ENOTSOCK)
-        if family not in (-1, socket.AF_INET) or kind & 0xF != socket.SOCK_STREAM:
+        if family == socket.AF_UNIX or kind & 0xF != socket.SOCK_STREAM:
+            refusing(self._runtime, "socket.socket for another protocol than TCP")()
+        if family not in (-1, socket.AF_INET):
             raise broken(errno.EAFNOSUPPORT)
         super().__init__(self._runtime.files)
         self._begin(socket.AF_INET, max(proto, 0))
@@ -172,6 +175,17 @@ class SimulatedSocket(Descriptor):
         """As ``socket.recvfrom``: a stream names no sender."""
         return self.recv(bufsize, flags), None
 
+    def recvfrom_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
+        """As ``socket.recvfrom_into``: a stream names no sender."""
+        return self.recv_into(buffer, nbytes, flags), None
+
+    def recvmsg(
+        self, bufsize: int, ancbufsize: int = 0, flags: int = 0
+    ) -> tuple[bytes, list[Any], int, Any]:
+        """As ``socket.recvmsg``: there is no ancillary data."""
+        del ancbufsize
+        return self.recv(bufsize, flags), [], 0, None
+
     # -- sending --------------------------------------------------------------------------
 
     def send(self, data: Any, flags: int = 0) -> int:
@@ -220,6 +234,20 @@ class SimulatedSocket(Descriptor):
     def sendall(self, data: Any, flags: int = 0) -> None:
         """As ``socket.sendall``."""
         self.send(data, flags)
+
+    def recvmsg_into(
+        self, buffers: Iterable[Any], ancbufsize: int = 0, flags: int = 0
+    ) -> tuple[int, list[Any], int, Any]:
+        """As ``socket.recvmsg_into``, into the first of the buffers that has room."""
+        del ancbufsize
+        for buffer in buffers:
+            if memoryview(buffer):
+                return self.recv_into(buffer, 0, flags), [], 0, None
+        return 0, [], 0, None
+
+    def sendto(self, data: Any, *flags_and_address: Any) -> int:
+        """As ``socket.sendto``: a stream has its peer, whatever the address."""
+        return self.send(data, flags_and_address[0] if len(flags_and_address) > 1 else 0)
 
     def sendmsg(self, buffers: Iterable[Any]) -> int:
         """As ``socket.sendmsg``, without ancillary data."""
@@ -293,7 +321,8 @@ class SimulatedSocket(Descriptor):
         process_host = self._runtime.process.host
         if host not in _LOCAL_NAMES and host != process_host:
             raise broken(errno.EADDRNOTAVAIL)
-        self._bound = (process_host, int(address[1]))
+        port = int(address[1]) or self._runtime.network.ephemeral_port(process_host)
+        self._bound = (process_host, port)
 
     def listen(self, backlog: int = 128, /) -> None:
         """As ``socket.listen``; the backlog has no limit."""
@@ -329,7 +358,8 @@ class SimulatedSocket(Descriptor):
         made = self._backlog.popleft()
         self.ready_to_read = bool(self._backlog)
         made._timeout = self.default_timeout
-        return made, made.getpeername()
+        assert made._transport is not None, "it has arrived on one"
+        return made, made._transport.remote  # known even if the connection is lost already
 
     # -- ending ---------------------------------------------------------------------------
 

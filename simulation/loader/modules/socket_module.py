@@ -80,7 +80,7 @@ def build(runtime: Runtime) -> ModuleType:
         kind.default_timeout = timeout
 
     refused = {
-        name: refusing(f"socket.{name}")
+        name: refusing(runtime, f"socket.{name}")
         for name in ("fromfd", "fromshare", "send_fds", "recv_fds", "sethostname", "if_nameindex")
         if hasattr(socket, name)
     }

@@ -1,10 +1,10 @@
-"""``sys``: modules, streams and command line of the process; all else is the real one's."""
+"""``sys``: modules, import hooks, streams, command line and hooks of the process; else the real."""
 
 import sys
 from types import ModuleType
 from typing import Any
 
-from rumpus.simulation.loader.runtime import Runtime
+from rumpus.simulation.loader.runtime import AsyncGeneratorHooks, Runtime
 
 
 class _System(ModuleType):
@@ -16,8 +16,26 @@ class _System(ModuleType):
 
 def build(runtime: Runtime) -> ModuleType:
     """The ``sys`` of a process."""
+    hooks = runtime.generator_hooks
+
+    def get_asyncgen_hooks() -> AsyncGeneratorHooks:
+        return hooks.get(runtime.simulator.current, AsyncGeneratorHooks())
+
+    def set_asyncgen_hooks(*arguments: Any, **named: Any) -> None:
+        task = runtime.simulator.current
+        given = dict(zip(AsyncGeneratorHooks._fields, arguments, strict=False)) | named
+        hooks[task] = get_asyncgen_hooks()._replace(**given)
+        if hooks[task] == AsyncGeneratorHooks():
+            del hooks[task]
+
     module = _System("sys")
-    module.__dict__.update(modules=runtime.modules, argv=runtime.argv)
+    module.__dict__.update(
+        modules=runtime.modules,
+        argv=runtime.argv,
+        get_asyncgen_hooks=get_asyncgen_hooks,
+        set_asyncgen_hooks=set_asyncgen_hooks,
+        meta_path=[*sys.meta_path],  # import hooks of the process are not those of the real one
+    )
     if runtime.stdout is not None:
         module.__dict__["stdout"] = runtime.stdout
     if runtime.stderr is not None:

@@ -1,1 +1,1 @@
-"""Simulated servers with one known mistake each: they break a promise of ZooKeeper's."""
+"""Simulated servers with one known mistake each, which violates a guarantee of ZooKeeper."""

@@ -11,21 +11,21 @@ from rumpus.simulation.zookeeper.wire.request import Request
 
 
 class WritesUnchecked(Preparer):
-    """Anybody may write."""
+    """Every client may write every node."""
 
     def _check_permission(self, node: Record, wanted: int) -> None:
         """Allow it."""
 
 
 class ReadsUnchecked(Reads):
-    """Anybody may read."""
+    """Every client may read every node."""
 
-    def __init__(self, *, skip_acl: bool = False) -> None:  # noqa: ARG002 - whatever is set
+    def __init__(self, *, skip_acl: bool = False) -> None:  # noqa: ARG002 - the setting is ignored
         super().__init__(skip_acl=True)
 
 
 class InheritsLists(Reads):
-    """To read a node one has to be allowed to read its parent as well."""
+    """Reading a node requires the permission to read its parent as well."""
 
     def _readable(self, request: Request, tree: DataTree, path: str) -> Znode:
         node = super()._readable(request, tree, path)

@@ -60,7 +60,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "revived-sessions",
-        "take up a session again that has expired when its client comes back",
+        "resume an expired session when its client reconnects",
         _GUIDE + "ZooKeeper Sessions",
         "ephemeral",
         "ephemeral",
@@ -69,7 +69,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "repeated-sequence",
-        "number sequential znodes by the children that there are, not that there ever were",
+        "number sequential znodes by the present children, not by all that were ever created",
         _GUIDE + "Sequence Nodes -- Unique Naming",
         "sequence",
         "sequential",
@@ -78,7 +78,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "ignored-versions",
-        "set a znode whatever version the request names",
+        "set a znode without checking the version that the request expects",
         _GUIDE + "ZooKeeper Stat Structure; setData of the API",
         "register",
         "linearizable",
@@ -105,7 +105,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "unchecked-zxid",
-        "let a session go on at a server that is behind what its client has seen",
+        "resume a session at a server that has not applied what its client has seen",
         _GUIDE + "Consistency Guarantees: Single System Image",
         "register",
         "local",
@@ -123,7 +123,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "late-events",
-        "send one watch event in five half a second after the data that it announces",
+        "send one watch event in five half a second after the change that it reports",
         _GUIDE + "What ZooKeeper Guarantees about Watches",
         "watch",
         "looks-again",
@@ -150,7 +150,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "unenforced-acl",
-        "let every client do everything, whatever a znode's access control list says",
+        "let every client read and write every znode, without checking access control lists",
         _GUIDE + "ZooKeeper access control using ACLs",
         "znode",
         "guarded",
@@ -159,7 +159,7 @@ _MUTANTS = (
     ),
     ServerMutant(
         "inherited-acl",
-        "refuse to read a znode to a client that may not read its parent",
+        "refuse reads of a znode by a client that may not read its parent",
         _GUIDE + "ZooKeeper access control using ACLs: ACLs are not recursive",
         "znode",
         "guarded",
@@ -207,7 +207,7 @@ _BUGGY = tuple(
     )
     for name, words in BUGS.items()
 )
-"""They need a fault within milliseconds of another one: ordinary runs have not shown them."""
+"""They need two faults within milliseconds of each other: ordinary runs do not trigger them."""
 
 SERVER_MUTANTS: Final[Mapping[str, ServerMutant]] = {
     mutant.name: mutant for mutant in (*_MUTANTS, *_BUGGY)

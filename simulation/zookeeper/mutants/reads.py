@@ -1,4 +1,4 @@
-"""Servers that answer with an older state than they may."""
+"""Servers whose clients may read an older state than ZooKeeper guarantees."""
 
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class AnswersSyncItself(Learner):
-    """A learner's sync asks no leader."""
+    """A learner answers a sync without asking the leader."""
 
     def __init__(self, peer: "QuorumPeer", leader: Member) -> None:
         super().__init__(peer, leader)
         self._commits = CommitProcessor(self._read, peer.finish)
 
     def submit(self, request: Request) -> None:
-        """Answer a sync as a read: behind what its session has asked before, and no later."""
+        """Answer a sync as if it were a read, after the earlier requests of its session."""
         if request.type != opcodes.SYNC:
             super().submit(request)
         elif not self.over:
@@ -30,18 +30,18 @@ class AnswersSyncItself(Learner):
 
 
 class RevalidatesItself(Learner):
-    """A learner lets a session go on that it knows, and does not ask the leader.
+    """A learner resumes a session of its database without asking the leader.
 
-    With the leader's answer the learner would get all that the leader had committed before it.
+    Before the leader's answer to REVALIDATE the learner would receive all earlier commits.
     """
 
-    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:  # noqa: ARG002 - as it was
+    def reattach(self, connection: Handshake, session: int, timeout: int) -> None:  # noqa: ARG002 - not set anew
         """Answer at once."""
         connection.answer_handshake(valid=session in self.database.sessions)
 
 
 class TakesAnyClient(ClientConnection):
-    """A server serves clients that have seen more than it has applied."""
+    """A server accepts clients that have seen a zxid that it has not applied."""
 
-    def _is_ahead(self, last_zxid_seen: int) -> bool:  # noqa: ARG002 - nobody is
+    def _is_ahead(self, last_zxid_seen: int) -> bool:  # noqa: ARG002 - not checked
         return False

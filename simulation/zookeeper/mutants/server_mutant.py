@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ServerMutant:
-    """Servers with one known mistake, and how it shows.
+    """Servers with one known mistake, and the anomalies that it causes.
 
     Args:
-        name: as ``rumpus run --server-mutant`` has it.
-        mistake: what the servers do wrong, in words that follow "the servers".
-        source: where ZooKeeper documents the guarantee that they break, or the bug report.
+        name: value of ``rumpus run --server-mutant``.
+        mistake: what the servers do wrong; continues a sentence that begins "the servers".
+        source: ZooKeeper's documentation of the violated guarantee, or the bug report.
         workload: a workload on plain znodes that shows the mistake.
         recipe: a correct recipe of that workload.
         expected: the anomalies that this mistake causes; none for a bug that ordinary runs do
-            not show, and that is not searched for.
+            not trigger.
         parts: standard class to the class that replaces it (``Settings.parts``).
         bugs: known bugs of ZooKeeper 3.8.0 that the servers have (``Settings.bugs``).
         options: further options that a run needs to trigger the mistake.

@@ -1,4 +1,4 @@
-"""Servers that do not end what has ended: ephemeral znodes, and sessions."""
+"""Servers that keep ephemeral nodes or sessions after their end."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,14 @@ from rumpus.simulation.zookeeper.tree.watches import WatchManager
 
 
 class ClosesNamesOnly(Preparer):
-    """The end of a session names no ephemeral nodes: `KeepsEphemerals` applies it."""
+    """closeSession lists no ephemeral nodes; needs `KeepsEphemerals` to apply it."""
 
     def _prepare_close_session(self, _body: bytes) -> Transaction:
         return CloseSessionTxn(())
 
 
 class KeepsEphemerals(DataTree):
-    """A session ends, and its ephemeral nodes stay."""
+    """closeSession leaves the ephemeral nodes of the session."""
 
     def _close_session(
         self, session: int, paths: Iterable[str], zxid: int, watches: WatchManager | None
@@ -27,18 +27,18 @@ class KeepsEphemerals(DataTree):
 
 
 class RevivesSessions(SessionTracker):
-    """A session that has expired goes on when its client comes back."""
+    """An expired session is resumed when its client reconnects."""
 
     def touch(self, session: int, timeout: int) -> bool:
-        """Take up any session that is not known: it has ended."""
+        """Track a session that is not tracked: it has expired or was closed."""
         if session not in self._sessions:
             self.track(session, timeout)
         return super().touch(session, timeout)
 
 
 class KeepsNodesOfRevived(Database):
-    """A server that begins to lead leaves the nodes of sessions alone that its disk has not."""
+    """A new leader keeps ephemeral nodes whose sessions are not in its database."""
 
     def begin_serving(self) -> None:
-        """Write a snapshot, and remove nothing."""
+        """Write a snapshot, and delete no nodes."""
         self.take_snapshot()

@@ -1,12 +1,12 @@
-"""Trees that keep a wrong Stat of their nodes."""
+"""Trees whose nodes have wrong fields in their Stat."""
 
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
-from rumpus.simulation.zookeeper.tree.transactions import Header, SetAclTxn
+from rumpus.simulation.zookeeper.tree.transactions import Header, SetAclTxn, SetDataTxn
 from rumpus.simulation.zookeeper.tree.watches import WatchManager
 
 
 class PzxidWithoutDeletions(DataTree):
-    """``pzxid`` tells of children that were created only."""
+    """Deleting a child does not change ``pzxid``."""
 
     def _delete(self, path: str, zxid: int, watches: WatchManager | None) -> int:
         parent = self.nodes.get(path.rpartition("/")[0])
@@ -18,24 +18,18 @@ class PzxidWithoutDeletions(DataTree):
 
 
 class MtimeOfCreation(DataTree):
-    """``mtime`` stays what it was at the creation."""
+    """Setting data does not change ``mtime``."""
 
-    def _set_data(
-        self,
-        path: str,
-        data: bytes | None,
-        version: int,
-        header: Header,
-        watches: WatchManager | None,
-    ) -> int:
-        error = super()._set_data(path, data, version, header, watches)
-        if path in self.nodes:
-            self.nodes[path].mtime = self.nodes[path].ctime
+    def _set_data(self, txn: SetDataTxn, header: Header, watches: WatchManager | None) -> int:
+        error = super()._set_data(txn, header, watches)
+        node = self.nodes.get(txn.path)
+        if node is not None:
+            node.mtime = node.ctime
         return error
 
 
 class AversionUncounted(DataTree):
-    """``aversion`` does not count the changes of a list."""
+    """Setting the ACL does not change ``aversion``."""
 
     def _set_acl(self, txn: SetAclTxn) -> int:
         return super()._set_acl(txn._replace(version=0))

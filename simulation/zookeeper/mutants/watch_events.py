@@ -1,18 +1,18 @@
-"""Connections whose watch events are lost, late, doubled or out of order, one in five of them."""
+"""Connections that lose, delay, repeat or reorder one watch event in five."""
 
 from rumpus.simulation.network.transport import Transport
 from rumpus.simulation.zookeeper.serving.client_connection import MILLISECOND, ClientConnection
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 
 SHARE = 0.2
-"""The share of events that are lost, late, doubled or reordered."""
-LATE = 500 * MILLISECOND
-OVERTAKEN = 200 * MILLISECOND
-"""An event that waits for another one to overtake it waits no longer than this."""
+"""The share of events that are lost, delayed, repeated or reordered."""
+DELAY = 500 * MILLISECOND
+LONGEST_WAIT = 200 * MILLISECOND
+"""A reordered event is sent after this time if no other event has been sent before."""
 
 
-class SpoiltEvents(ClientConnection):
-    """Spoils some events, by the seed of the world."""
+class FaultyEvents(ClientConnection):
+    """Treats randomly chosen events wrongly; the choice depends on the world's seed."""
 
     def __init__(self, server: ZooKeeperServer, transport: Transport) -> None:
         super().__init__(server, transport)
@@ -20,42 +20,39 @@ class SpoiltEvents(ClientConnection):
         self._random = server.simulator.random(f"spoilt events to {host}:{port}").random
 
     def send_event(self, kind: int, path: str) -> None:
-        """Spoil one event in five."""
+        """Pass one event in five to ``_mishandle``, and send the others."""
         if self._random() < SHARE:
-            self._spoil(kind, path)
+            self._mishandle(kind, path)
         else:
             super().send_event(kind, path)
 
-    def _spoil(self, kind: int, path: str) -> None:
+    def _mishandle(self, kind: int, path: str) -> None:
         raise NotImplementedError
 
-    def _send_late(self, delay: int, kind: int, path: str) -> None:
-        self.server.process.call_later(delay, super().send_event, kind, path)
 
+class LosesEvents(FaultyEvents):
+    """The event is not sent, though its watch is removed."""
 
-class LosesEvents(SpoiltEvents):
-    """The event is not sent; its watch is used up."""
-
-    def _spoil(self, kind: int, path: str) -> None:
+    def _mishandle(self, kind: int, path: str) -> None:
         """Send nothing."""
 
 
-class DelaysEvents(SpoiltEvents):
+class DelaysEvents(FaultyEvents):
     """The event is sent half a second later, after replies that show the new data."""
 
-    def _spoil(self, kind: int, path: str) -> None:
-        self._send_late(LATE, kind, path)
+    def _mishandle(self, kind: int, path: str) -> None:
+        self.server.process.call_later(DELAY, ClientConnection.send_event, self, kind, path)
 
 
-class DoublesEvents(SpoiltEvents):
+class DoublesEvents(FaultyEvents):
     """The event is sent twice."""
 
-    def _spoil(self, kind: int, path: str) -> None:
+    def _mishandle(self, kind: int, path: str) -> None:
         for _ in range(2):
             ClientConnection.send_event(self, kind, path)
 
 
-class ReordersEvents(SpoiltEvents):
+class ReordersEvents(FaultyEvents):
     """The event is sent after the one that follows it."""
 
     def __init__(self, server: ZooKeeperServer, transport: Transport) -> None:
@@ -63,14 +60,14 @@ class ReordersEvents(SpoiltEvents):
         self._waiting: list[tuple[int, str]] = []
 
     def send_event(self, kind: int, path: str) -> None:
-        """Send this event, and then those that it has overtaken."""
+        """Send this event, and then the reordered ones before it."""
         super().send_event(kind, path)
         if (kind, path) not in self._waiting:
             self._release()
 
-    def _spoil(self, kind: int, path: str) -> None:
+    def _mishandle(self, kind: int, path: str) -> None:
         self._waiting.append((kind, path))
-        self.server.process.call_later(OVERTAKEN, self._release)
+        self.server.process.call_later(LONGEST_WAIT, self._release)
 
     def _release(self) -> None:
         waiting, self._waiting = self._waiting, []

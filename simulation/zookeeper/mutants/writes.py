@@ -1,4 +1,4 @@
-"""Leaders that carry out writes otherwise than they were asked to."""
+"""Leaders that prepare or apply writes wrongly."""
 
 from typing import Any
 
@@ -11,26 +11,26 @@ from rumpus.simulation.zookeeper.wire.opcodes import ERROR
 
 
 class NumbersByChildren(Preparer):
-    """Sequence numbers count the children that there are, not those that there ever were."""
+    """Sequence numbers are the number of present children, not the parent's cversion."""
 
     def _next_number(self, parent: Record) -> int:
         return parent.child_count
 
 
 class IgnoresVersions(Preparer):
-    """Every version that a request names is taken for the present one."""
+    """The expected version of a request is not checked."""
 
     def _check_version(self, present: int, wanted: int) -> None:
-        """Accept any."""
+        """Accept every version."""
 
 
 class _NeverRolledBack(OutstandingChanges):
     def roll_back(self) -> None:
-        """Keep what the multi has changed until it failed."""
+        """Keep the changes of a multi's operations before the one that failed."""
 
 
 class KeepsPartsOfMulti(Preparer):
-    """What a multi has changed until it failed stays: `AppliesPartsOfMulti` applies it."""
+    """A failed multi is not rolled back; needs `AppliesPartsOfMulti` to apply it."""
 
     def __init__(self, tree: DataTree, *args: Any) -> None:
         super().__init__(tree, *args)
@@ -38,7 +38,7 @@ class KeepsPartsOfMulti(Preparer):
 
 
 class AppliesPartsOfMulti(DataTree):
-    """The operations before the one that failed are applied."""
+    """Operations of a multi before the one that failed are applied."""
 
     def _apply_multi(
         self, header: Header, operations: tuple[tuple[int, Any], ...], watches: WatchManager | None

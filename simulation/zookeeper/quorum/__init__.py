@@ -1,1 +1,1 @@
-"""Servers among themselves: election, leader, learners."""
+"""The protocols between servers: leader election, and Zab with leader and learners."""

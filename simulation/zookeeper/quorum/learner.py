@@ -228,7 +228,7 @@ class Learner:
         self._blocked = True
 
     def _go_on(self) -> None:
-        """The disk is done: process the packets that came meanwhile."""
+        """The disk has finished: process the packets that came meanwhile."""
         self._blocked = False
         self._silence.heard = self.simulator.now
         kept = self._kept

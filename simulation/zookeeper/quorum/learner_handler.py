@@ -5,23 +5,9 @@ from typing import Any, Protocol
 from rumpus.simulation.kernel.process import Process, World
 from rumpus.simulation.network.transport import Transport
 from rumpus.simulation.zookeeper import bugs
+from rumpus.simulation.zookeeper.quorum import quorum_packets as packets
 from rumpus.simulation.zookeeper.quorum.quorum_packets import (
-    ACK,
-    ACKEPOCH,
-    COMMIT,
-    FOLLOWERINFO,
     HEAD,
-    INFORM,
-    LEADERINFO,
-    NEWLEADER,
-    NO_EPOCH,
-    OBSERVERINFO,
-    PING,
-    PROPOSAL,
-    REQUEST,
-    REVALIDATE,
-    SNAP,
-    UPTODATE_PACKET,
     LearnerInfo,
     Packet,
     epoch_of,
@@ -161,21 +147,21 @@ class LearnerHandler:
             leader = self.leader
             self.synced_until = leader.tick + leader.sync_limit
             kind, zxid, data = packet
-            if kind == ACK:
+            if kind == packets.ACK:
                 if zxid == self._oldest_zxid:
                     self._oldest_zxid = self._second_zxid
                     self._oldest_time = self._second_time
                     self._second_time = self._second_zxid = -1
                 if self.bit:
                     leader.acknowledge(self.bit, zxid)
-            elif kind == REQUEST:
+            elif kind == packets.REQUEST:
                 session, cxid, type_, body, identities = data
                 leader.submit(Request(session, cxid, type_, body, identities, None, self))
-            elif kind == PING:
+            elif kind == packets.PING:
                 touch = leader.sessions.touch
                 for session, timeout in data:
                     touch(session, timeout)
-            elif kind == REVALIDATE:
+            elif kind == packets.REVALIDATE:
                 self._revalidate(*data)
         elif self._waits_for_others():
             self._kept.append(packet)
@@ -210,7 +196,7 @@ class LearnerHandler:
 
     def _introduced(self, packet: Packet) -> None:
         leader = self.leader
-        if packet.type not in {FOLLOWERINFO, OBSERVERINFO}:
+        if packet.type not in {packets.FOLLOWERINFO, packets.OBSERVERINFO}:
             self.close()
             return
         info: LearnerInfo = packet.data
@@ -218,7 +204,7 @@ class LearnerHandler:
         if info.config_version > leader.verifier.version:
             self.close()  # a newer configuration was activated without this leader
             return
-        self.participant = packet.type == FOLLOWERINFO
+        self.participant = packet.type == packets.FOLLOWERINFO
         self.bit = 1 << self.server_id if self.participant else 0
         self.phase = WAIT_EPOCH
         leader.propose_epoch(self, epoch_of(packet.zxid))
@@ -227,17 +213,17 @@ class LearnerHandler:
         """The leader's epoch is known: tell the learner."""
         self._silence.heard = self.simulator.now
         self.phase = EXPECT_ACKEPOCH
-        self.send(Packet(LEADERINFO, make_zxid(epoch, 0)), HEAD + 4)
+        self.send(Packet(packets.LEADERINFO, make_zxid(epoch, 0)), HEAD + 4)
         self._read_kept()
 
     def _promised(self, packet: Packet) -> None:
-        if packet.type != ACKEPOCH:
+        if packet.type != packets.ACKEPOCH:
             self.close()
             return
         self.peer_zxid = packet.zxid
         self.phase = WAIT_EPOCH_ACK
         epoch: int = packet.data
-        self.leader.acknowledge_epoch(self, None if epoch == NO_EPOCH else epoch)
+        self.leader.acknowledge_epoch(self, None if epoch == packets.NO_EPOCH else epoch)
 
     def synchronize(self) -> None:
         """Send what the learner lacks, then NEWLEADER; later proposals follow."""
@@ -252,24 +238,24 @@ class LearnerHandler:
             trust_log=bugs.UNCOMMITTED_FROM_LOG in leader.settings.bugs,
         )
         leader.simulator.trace.append(("sync", self.server_id, plan.kind, plan.zxid))
-        if plan.kind == SNAP:
+        if plan.kind == packets.SNAP:
             snapshot = database.serialize_snapshot()
-            self.send(Packet(SNAP, plan.zxid, snapshot), HEAD + len(snapshot))
+            self.send(Packet(packets.SNAP, plan.zxid, snapshot), HEAD + len(snapshot))
         else:
             self.send(Packet(plan.kind, plan.zxid), HEAD)
         for entry in plan.entries:
-            self.send(Packet(PROPOSAL, entry.header.zxid, entry), size_of_entry(entry))
-            self.send(Packet(COMMIT, entry.header.zxid), HEAD)
+            self.send(Packet(packets.PROPOSAL, entry.header.zxid, entry), size_of_entry(entry))
+            self.send(Packet(packets.COMMIT, entry.header.zxid), HEAD)
         self.phase = EXPECT_NEWLEADER_ACK
         leader.start_forwarding(self, plan.seen)
         last_seen = leader.last_seen
         size = HEAD + len(last_seen.text())
-        self.send(Packet(NEWLEADER, make_zxid(leader.epoch, 0), last_seen), size)
+        self.send(Packet(packets.NEWLEADER, make_zxid(leader.epoch, 0), last_seen), size)
         self._read_kept()
 
     def _synced(self, packet: Packet) -> None:
         leader = self.leader
-        if packet.type != ACK:
+        if packet.type != packets.ACK:
             self.close()
             return
         if packet.zxid != make_zxid(leader.epoch, 0) and bugs.ACK_ORDER not in leader.settings.bugs:
@@ -283,7 +269,7 @@ class LearnerHandler:
     def start(self) -> None:
         """The leader serves clients now: send UPTODATE, so that the learner does, too."""
         self._silence.heard = self.simulator.now
-        self.send(UPTODATE_PACKET, HEAD)
+        self.send(packets.UPTODATE_PACKET, HEAD)
         self.phase = BROADCAST
         self._read_kept()
 
@@ -311,7 +297,7 @@ class LearnerHandler:
 
     def inform(self, packet: Packet, size: int) -> None:
         """Send an observer a committed transaction."""
-        assert packet[0] == INFORM
+        assert packet[0] == packets.INFORM
         self.transport.write_message(packet, size)
 
     def ping(self, last_proposed: int) -> None:
@@ -322,7 +308,7 @@ class LearnerHandler:
         if self._oldest_time >= 0 and waited >= self.leader.sync_patience:
             self.close()
         else:
-            self.transport.write_message(Packet(PING, last_proposed), HEAD)
+            self.transport.write_message(Packet(packets.PING, last_proposed), HEAD)
 
     def is_synced(self) -> bool:
         """Whether the last packet is recent enough to count for the leader's quorum."""
@@ -333,4 +319,4 @@ class LearnerHandler:
         valid = sessions.touch(session, timeout)
         if valid:
             sessions.set_owner(session, self)
-        self.send(Packet(REVALIDATE, -1, (session, valid)), HEAD + 9)
+        self.send(Packet(packets.REVALIDATE, -1, (session, valid)), HEAD + 9)

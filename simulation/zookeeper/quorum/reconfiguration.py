@@ -40,7 +40,7 @@ def next_members(
             are ignored then.
 
     Raises:
-        Refusal: BAD_ARGUMENTS, if anything cannot be understood, two members share an
+        Refusal: BAD_ARGUMENTS, if anything cannot be parsed, two members share an
             address, or fewer than two would vote; MARSHALLING_ERROR, if an id is no number.
     """
     members: dict[int, Member] = {}
@@ -76,7 +76,7 @@ def parse_members(text: str) -> tuple[Member, ...]:
         text: a line for each, and perhaps one of the version.
 
     Raises:
-        Refusal: BAD_ARGUMENTS, if anything cannot be understood.
+        Refusal: BAD_ARGUMENTS, if anything cannot be parsed.
     """
     return tuple(sorted(_parse(text.split("\n")), key=lambda member: member.server_id))
 
@@ -96,7 +96,9 @@ def _parts(text: str | None) -> list[str]:
 
 def _id(text: str) -> int:
     if _ID.fullmatch(text) is None:
-        raise Refusal(MARSHALLING_ERROR)  # a NumberFormatException that nobody expects
+        raise Refusal(
+            MARSHALLING_ERROR
+        )  # a NumberFormatException that a real server does not catch
     return int(text)
 
 

@@ -19,7 +19,7 @@ from rumpus.simulation.zookeeper.wire.opcodes import RECONFIG
 
 
 class InvariantViolation(AssertionError):  # noqa: N818 - says what happened
-    """The servers have done what Zab forbids; the message names servers and zxids."""
+    """The servers have violated a property of Zab; the message names servers and zxids."""
 
 
 class ZabInvariants:

@@ -1,1 +1,1 @@
-"""Serving clients: connections, sessions, and the pipeline of requests."""
+"""Serving clients: connections, sessions, and the chain of request processors."""

@@ -1,4 +1,4 @@
-"""A server's end of a client's connection: frames, handshake, authentication, replies."""
+"""A server's end of a client's connection (``ServerCnxn``): frames, handshake, auth, replies."""
 
 from collections.abc import Container
 from struct import Struct
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MILLISECOND = 1_000_000
 HANDSHAKE_TIMEOUT = 10_000
-"""A connection without a session is closed after so many milliseconds, or a little more."""
+"""Milliseconds after which a connection without a session is closed, rounded up to a bucket."""
 SYNC_CONNECTED = 3
 
 _INT = Struct(">i")
@@ -45,7 +45,7 @@ _pack_event = _EVENT.pack
 
 
 class Server(Protocol):
-    """What a connection asks of its server."""
+    """What a connection needs of its server."""
 
     process: Process
     simulator: World
@@ -57,9 +57,9 @@ class Server(Protocol):
     idle: "ExpiryQueue[ClientConnection]"
     """Closes the connections that have not been updated in it for their timeout."""
     connection_of: "dict[int, ClientConnection]"
-    """By session: the connection that has, or asks for, that session."""
+    """Session to the connection that has it, or asks to resume it."""
     in_process: int
-    """Requests of all connections that were submitted and not finished yet."""
+    """Submitted requests of all connections that are not finished yet."""
     outstanding_limit: int
     """Connections stop reading while more requests than this are in process."""
 
@@ -74,11 +74,11 @@ class Server(Protocol):
         """Create a session for a connection; ``timeout`` in milliseconds, already clamped."""
 
     def forget(self, connection: "ClientConnection") -> None:
-        """The connection has been closed, by whatever side."""
+        """The connection has been closed, by either side."""
 
 
 class ClientConnection:
-    """Receives what a client sends, and is where its replies and watch events go.
+    """Receives a client's requests, and sends its replies and watch events.
 
     Args:
         server: that it is connected to.
@@ -87,13 +87,13 @@ class ClientConnection:
     Attributes:
         session: id of its session, 0 before the handshake.
         timeout: negotiated for this connection, milliseconds.
-        identities: what it has proved to be; the address comes first.
-        closed: by either side; nothing is sent any more, what was asked is still carried out.
-        last_answered: the last request with a reply.
-        last_zxid: in that reply.
-        last_time: of it, in the world's nanoseconds.
-        opened: when, in the world's nanoseconds.
-        outstanding: requests with a positive xid that are not answered.
+        identities: the authenticated ids; the address comes first.
+        closed: by either side; nothing is sent any more, submitted requests are still processed.
+        last_answered: the last request that was answered.
+        last_zxid: zxid of that reply.
+        last_time: time of that reply, in virtual nanoseconds.
+        opened: time of the connection's start, in virtual nanoseconds.
+        outstanding: how many requests with a positive xid are not answered yet.
     """
 
     __slots__ = (
@@ -135,13 +135,13 @@ class ClientConnection:
         self.outstanding = 0
         self._buffer = bytearray()
         self._needed = 4
-        """The buffer must have so many bytes before it is worth looking at."""
+        """Bytes that the buffer must have before there can be another frame in it."""
         self._reading = True
         self._parsing = False
         self._read_only_wanted: bool | None = None
-        """What the client's handshake says; None for clients that do not know of it."""
+        """``readOnly`` of the ConnectRequest; None for old clients, which do not send it."""
         self._idle_check = 0
-        """From this world's time on, activity moves the time at which it is closed as idle."""
+        """Virtual time from which activity moves the connection to a later bucket of ``idle``."""
 
     @property
     def reading(self) -> bool:
@@ -151,7 +151,7 @@ class ClientConnection:
     # -- receiving ------------------------------------------------------------------------
 
     def data_received(self, data: Any) -> None:
-        """Bytes have come: carry out every whole frame, keep the rest."""
+        """Process every complete frame, and buffer the rest."""
         if self.closed:
             return
         now = self.server.simulator.now
@@ -165,11 +165,11 @@ class ClientConnection:
             self._parse(data)
 
     def eof_received(self) -> None:
-        """The client is gone."""
+        """The client has closed its end."""
         self.close()
 
     def connection_lost(self, error: OSError | None) -> None:  # noqa: ARG002 - of the protocol
-        """The connection is over."""
+        """The connection is lost."""
         self.close()
 
     def _parse_buffer(self) -> None:
@@ -201,9 +201,9 @@ class ClientConnection:
             self.statistics.received += 1
             position = stop
             if established:
-                self._take_request(data, start, stop)
+                self._process_request(data, start, stop)
             else:
-                self._take_handshake(data[start:stop])
+                self._process_connect_request(data[start:stop])
         self._parsing = False
         if position < end and not self.closed:
             self._buffer += data[position:] if position else data
@@ -212,7 +212,7 @@ class ClientConnection:
         server = self.server
         timeout = self.timeout or HANDSHAKE_TIMEOUT
         server.idle.update(self, timeout)
-        # Until it would come into another bucket there is nothing to do.
+        # Until then it stays in the same bucket, so no update is needed.
         passed = server.process.clock.monotonic() // MILLISECOND + timeout
         self._idle_check = now + (HANDSHAKE_TIMEOUT - passed % HANDSHAKE_TIMEOUT) * MILLISECOND
 
@@ -221,7 +221,7 @@ class ClientConnection:
             self._reading = False
             self.transport.pause_reading()
 
-    def _go_on_reading(self) -> None:
+    def _resume_reading(self) -> None:
         if self._reading or self.closed:
             return
         self._reading = True
@@ -243,7 +243,7 @@ class ClientConnection:
 
     # -- handshake ------------------------------------------------------------------------
 
-    def _take_handshake(self, frame: bytes) -> None:
+    def _process_connect_request(self, frame: bytes) -> None:
         server = self.server
         role = server.role
         assert role is not None
@@ -280,26 +280,26 @@ class ClientConnection:
             self.answer_handshake(valid=False)
 
     def _is_ahead(self, last_zxid_seen: int) -> bool:
-        """Whether the client has seen more than this server has applied."""
+        """Whether the client has seen a zxid that this server has not applied."""
         return last_zxid_seen > self.server.database.last_processed
 
     def answer_handshake(self, *, valid: bool) -> None:
-        """Tell the client its session, or that it has none any more, and then close."""
+        """Send the ConnectResponse; if the session is not valid, close the connection then."""
         if self.closed:
             return
         self._send(self._handshake_reply(valid=valid))
         if valid:
             self._note_activity(self.server.simulator.now)
-            self._go_on_reading()
+            self._resume_reading()
         else:
             self.close()
 
     def session_opened(self, request: Request, zxid: int) -> None:
-        """Tell the client its new session: the createSession has been applied."""
+        """Send the ConnectResponse of a new session: its createSession has been applied."""
         self._answered(request, zxid)
         self.transport.write(self._handshake_reply(valid=True))
         self._note_activity(self.server.simulator.now)
-        self._go_on_reading()
+        self._resume_reading()
 
     def _handshake_reply(self, *, valid: bool) -> bytes:
         if valid:
@@ -313,8 +313,8 @@ class ClientConnection:
 
     # -- requests -------------------------------------------------------------------------
 
-    def _take_request(self, data: bytes, start: int, stop: int) -> None:
-        """Carry out the request that stands at these places."""
+    def _process_request(self, data: bytes, start: int, stop: int) -> None:
+        """Process the request in ``data[start:stop]``."""
         if stop - start < _REQUEST.size:
             self.close()
             return
@@ -329,7 +329,7 @@ class ClientConnection:
             return
         if kind == SASL:
             self._send(_pack_reply(20, xid, 0, 0) + write_buffer(None))
-            self._no_longer_outstanding(xid)
+            self._note_answer(xid)
             return
         role = server.role
         if role is None or not role.sessions.touch(self.session, self.timeout):
@@ -369,7 +369,7 @@ class ClientConnection:
             return
         self.identities += tuple(one for one in proved if one not in self.identities)
         self._send(_pack_reply(16, xid, 0, 0))
-        self._no_longer_outstanding(xid)
+        self._note_answer(xid)
 
     # -- sending --------------------------------------------------------------------------
 
@@ -377,10 +377,10 @@ class ClientConnection:
         """Answer a request.
 
         Args:
-            request: whose reply it is.
-            xid: as the reply shows it (-2 for pings).
+            request: that is answered.
+            xid: of the reply (-2 for pings).
             zxid: the last one applied.
-            error: 0 if all is well.
+            error: error code; 0 for success.
             body: the reply's record.
         """
         self._answered(request, zxid)
@@ -401,13 +401,13 @@ class ClientConnection:
         self.last_time = now
 
     def send_event(self, kind: int, path: str) -> None:
-        """Tell of a watch that has fired; ``kind`` is the type of the event (1 to 4)."""
+        """Send a watch event; ``kind`` is its type (1 to 4)."""
         if not self.closed:
             text = write_string(path)
             self._send(_pack_event(24 + len(text), -1, -1, 0, kind, SYNC_CONNECTED) + text)
 
     def close(self) -> None:
-        """Close it after what has been sent; its session lives on. Safe to repeat."""
+        """Close the connection after all that was sent; its session stays. May be repeated."""
         if self.closed:
             return
         self.closed = True
@@ -420,7 +420,7 @@ class ClientConnection:
         self.statistics.sent += 1
         self.transport.write(data)
 
-    def _no_longer_outstanding(self, xid: int) -> None:
+    def _note_answer(self, xid: int) -> None:
         if xid > 0:
             self.outstanding -= 1
             if not self._reading:
@@ -429,4 +429,4 @@ class ClientConnection:
     def _read_if_not_throttled(self) -> None:
         server = self.server
         if self.outstanding < 1 or server.in_process <= server.outstanding_limit:
-            self._go_on_reading()
+            self._resume_reading()

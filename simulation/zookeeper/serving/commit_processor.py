@@ -1,7 +1,7 @@
 """Keeps each session's requests in order while its writes wait to be committed.
 
-ZooKeeper's ``CommitProcessor`` with one thread: every read sees the tree as it is after some
-transaction, and a read behind a write of its own session sees at least that write.
+ZooKeeper's ``CommitProcessor`` with one thread: every read sees the tree after some transaction,
+and a read after a write of its own session sees at least that write.
 """
 
 from collections import deque
@@ -17,11 +17,12 @@ deleteContainer, createTTL, createSession, closeSession."""
 
 
 class CommitProcessor:
-    """Decides when each request of a server's clients is answered.
+    """Passes on the requests of a server's clients, reads at once and writes when committed.
 
     Args:
-        read: answers a request that changes nothing (or a sync that the leader has answered).
-        apply: applies a transaction, and answers the request (None: it came to another server).
+        read: answers a read, or a sync that the leader has answered.
+        apply: applies a transaction and answers its request; the request is None if another
+            server has received it.
         waits: types of requests that wait until they are committed.
     """
 
@@ -40,7 +41,7 @@ class CommitProcessor:
         self._writes: deque[Request] = deque()
 
     def submit(self, request: Request) -> None:
-        """Answer at once, or after all earlier requests of the session."""
+        """Process a request after all earlier requests of its session."""
         waiting = self._pending.get(request.session)
         if request.type in self._waits:
             self._writes.append(request)
@@ -54,7 +55,7 @@ class CommitProcessor:
             waiting.append(request)
 
     def commit(self, entry: Entry) -> None:
-        """A transaction is committed: apply it, then answer the reads behind it."""
+        """Apply a committed transaction, then answer the reads that waited for it."""
         writes = self._writes
         if writes:
             first = writes[0]
@@ -62,22 +63,22 @@ class CommitProcessor:
             if first.session == header.session and first.cxid == header.cxid:
                 writes.popleft()
                 self._apply(entry, first)
-                self._go_on(first)
+                self._answer_next(first)
                 return
         self._apply(entry, None)
 
     def synced(self, session: int, cxid: int) -> bool:
-        """A sync has come back from the leader: answer it. False if it is not waiting."""
+        """Answer a sync that has come back from the leader. False if it does not wait here."""
         writes = self._writes
         if not writes or writes[0].session != session or writes[0].cxid != cxid:
             return False
         first = writes.popleft()
         self._read(first)
-        self._go_on(first)
+        self._answer_next(first)
         return True
 
-    def _go_on(self, done: Request) -> None:
-        """Answer the reads that come next in the session, until its next write."""
+    def _answer_next(self, done: Request) -> None:
+        """Answer the session's next reads, up to its next write."""
         waiting = self._pending[done.session]
         assert waiting[0] is done, "a session's writes are committed in order"
         waiting.popleft()

@@ -15,12 +15,12 @@ MINUTE = 60_000 * MILLISECOND
 
 
 class ContainerManager:
-    """Has empty container nodes and expired TTL nodes deleted, once per interval.
+    """Deletes empty container nodes and expired TTL nodes, once per interval.
 
     Source: ``ContainerManager`` of ZooKeeper 3.8.0.
 
     Args:
-        server: the serving one; its role validates each deletion once more.
+        server: a leader or standalone server; its role validates each deletion again.
     """
 
     def __init__(self, server: "ZooKeeperServer") -> None:
@@ -28,7 +28,7 @@ class ContainerManager:
         self._process = server.process
         self._interval = server.settings.container_check_interval * MILLISECOND
         self._pause = MINUTE // server.settings.container_max_per_minute
-        self._timer: Timer | None = self._process.call_later(self._interval, self._look)
+        self._timer: Timer | None = self._process.call_later(self._interval, self._check)
 
     def stop(self) -> None:
         """Delete no more nodes."""
@@ -36,20 +36,20 @@ class ContainerManager:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         started = self._process.clock.monotonic()
         now = self._process.clock.wall() // MILLISECOND
-        used_up = self._server.database.tree.expired(now)
-        self._delete(deque(used_up), started + self._interval)
+        expired = self._server.database.tree.expired(now)
+        self._delete(deque(expired), started + self._interval)
 
-    def _delete(self, paths: deque[str], next_look: int) -> None:
-        """Submit one deletion, and the next after a pause; then wait for the next interval."""
+    def _delete(self, paths: deque[str], next_check: int) -> None:
+        """Submit one deletion, and the next after a pause; finally wait for ``next_check``."""
         if not paths:
-            wait = max(next_look - self._process.clock.monotonic(), 0)
-            self._timer = self._process.call_later(wait, self._look)
+            wait = max(next_check - self._process.clock.monotonic(), 0)
+            self._timer = self._process.call_later(wait, self._check)
             return
         body = paths.popleft().encode()
-        self._timer = self._process.call_later(self._pause, self._delete, paths, next_look)
+        self._timer = self._process.call_later(self._pause, self._delete, paths, next_check)
         role = self._server.role
         if role is not None:
             role.submit(Request(0, 0, opcodes.DELETE_CONTAINER, body))

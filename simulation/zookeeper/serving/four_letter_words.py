@@ -1,4 +1,4 @@
-"""What a server answers to operators' four-letter words.
+"""The answers to four-letter words.
 
 Source: ``org.apache.zookeeper.server.command`` of ZooKeeper 3.8.0.
 """
@@ -50,7 +50,7 @@ NAMES = {
     opcodes.RECONFIG: "RECO",
     opcodes.CHECK: "CHEC",
 }
-"""Requests as ``cons`` shows the last of a connection ("lop")."""
+"""Names of request types in ``cons``, which shows a connection's last request ("lop")."""
 
 
 def answer(word: str, server: ZooKeeperServer) -> str:
@@ -251,7 +251,7 @@ def _conf(server: ZooKeeperServer) -> str:
 
 
 def _envi(server: ZooKeeperServer) -> str:
-    """A machine has no Java here: what is not true of it is left empty."""
+    """A simulated machine has no Java: values that describe it are empty."""
     values = {
         "zookeeper.version": VERSION,
         "host.name": server.settings.host,
@@ -282,7 +282,7 @@ _COMMANDS: dict[str, Callable[[ZooKeeperServer], str]] = {
 }
 
 _REFUSED: Final = ("dirs", "gtmk", "hash", "stmk")
-"""Words about the Java process and its files: no list of allowed words makes them answered."""
+"""Words about the Java process and its files. They are refused even if they are whitelisted."""
 
 WORDS: Final = {word.encode(): partial(answer, word) for word in (*_COMMANDS, *_REFUSED)}
-"""Words that a connection may begin with, and the function that answers each for a server."""
+"""Each word that a connection may begin with, and the function that answers it."""

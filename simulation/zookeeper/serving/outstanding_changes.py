@@ -1,4 +1,4 @@
-"""The tree as it will be once all prepared transactions are applied, and its digest.
+"""Outstanding changes: the tree after all prepared transactions, and its digest.
 
 Source: ``ZooKeeperServer.outstandingChanges`` and ``ChangeRecord`` of ZooKeeper 3.8.0.
 """
@@ -6,70 +6,40 @@ Source: ``ZooKeeperServer.outstandingChanges`` and ``ChangeRecord`` of ZooKeeper
 from collections import deque
 
 from rumpus.simulation.zookeeper.tree.data_tree import DataTree
-from rumpus.simulation.zookeeper.tree.znode import Znode, digest, session_of
+from rumpus.simulation.zookeeper.tree.znode import Persisted, Znode, digest, persisted_stat
 from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 KEPT = 64
-"""So many transactions are remembered though they have been applied."""
+"""How many applied transactions stay in the outstanding changes."""
 
 
-class Change:
-    """A node that a prepared transaction touches, as it will be then; see ``Znode``."""
+class Change(Persisted):
+    """A node after the prepared transactions (``ChangeRecord``).
 
-    __slots__ = (
-        "acl",
-        "aversion",
-        "child_count",
-        "ctime",
-        "cversion",
-        "czxid",
-        "data",
-        "digest",
-        "exists",
-        "mtime",
-        "mzxid",
-        "owner",
-        "pzxid",
-        "session",
-        "version",
-        "zxid",
-    )
+    Args:
+        zxid: of the last transaction that changes it.
+        digest_before: its contribution to the digest of the tree so far.
+        child_count: number of its children.
+        data: as in ``Persisted``.
+        acl: as stored.
+        stat: as ``persisted_stat`` returns it.
+    """
+
+    __slots__ = ("child_count", "digest", "exists", "zxid")
 
     def __init__(
         self,
         zxid: int,
         digest_before: int,
+        child_count: int,
         data: bytes | None,
         acl: Acl,
-        czxid: int,
-        mzxid: int,
-        ctime: int,
-        mtime: int,
-        version: int,
-        cversion: int,
-        aversion: int,
-        owner: int,
-        session: int,
-        pzxid: int,
-        child_count: int,
+        *stat: int,
     ) -> None:
+        super().__init__(data, acl, *stat)
         self.zxid = zxid
-        """The last transaction that touches it."""
         self.exists = True
         self.digest = digest_before
-        """What it adds to the tree's."""
-        self.data = data
-        self.acl = acl
-        self.czxid = czxid
-        self.mzxid = mzxid
-        self.ctime = ctime
-        self.mtime = mtime
-        self.version = version
-        self.cversion = cversion
-        self.aversion = aversion
-        self.owner = owner
-        self.session = session
-        self.pzxid = pzxid
         self.child_count = child_count
 
 
@@ -77,20 +47,20 @@ Record = Znode | Change
 
 
 class OutstandingChanges:
-    """What prepared transactions will change.
+    """The changes of prepared transactions that are not applied yet.
 
-    A transaction is begun, makes its changes, and is taken back as a whole if need be. The root's
-    path is "/" or "".
+    ``begin`` starts a transaction, the following calls add its changes, and ``roll_back`` undoes
+    all of them. The root's path is "/" or "".
 
     Args:
-        tree: nobody else changes it but by applying what is begun here.
+        tree: only transactions prepared here may be applied to it.
     """
 
     def __init__(self, tree: DataTree) -> None:
         self._nodes = tree.nodes
         self._ephemerals = tree.ephemerals
         self.digest = tree.digest()
-        """Of the tree with all changes."""
+        """Digest of the tree with all changes."""
         self._latest: dict[str, Change] = {}
         self._done: deque[tuple[int, list[tuple[str, Change | None]]]] = deque()
         self._zxid = 0
@@ -99,11 +69,11 @@ class OutstandingChanges:
         self._changed: list[tuple[str, Change | None]] = []
 
     def begin(self, zxid: int, *, undoable: bool) -> None:
-        """The changes that follow belong to this transaction.
+        """Begin a transaction: the following changes belong to it.
 
         Args:
             zxid: higher than those before.
-            undoable: whether ``roll_back`` may be called once there are changes.
+            undoable: whether ``roll_back`` may be called after the first change.
         """
         self._zxid = zxid
         self._undoable = undoable
@@ -112,7 +82,7 @@ class OutstandingChanges:
             self._changed = []
 
     def roll_back(self) -> None:
-        """Take back what the present transaction has changed so far."""
+        """Undo all changes of the current transaction."""
         if not self._changed:
             return
         latest = self._latest
@@ -126,10 +96,10 @@ class OutstandingChanges:
         self.digest = self._digest_before
 
     def forget(self, zxid: int) -> None:
-        """Everything up to this transaction has been applied to the tree.
+        """All transactions up to this zxid have been applied to the tree: remove their changes.
 
-        The last ones stay for a while, equal to the tree: nodes that change often, such as the
-        parents of what comes and goes, need not be looked at anew each time.
+        Those of the last ``KEPT`` transactions stay, as a cache: they are equal to the tree, and
+        nodes that change often, such as parents, need not be copied each time.
         """
         done = self._done
         latest = self._latest
@@ -141,14 +111,14 @@ class OutstandingChanges:
                     del latest[path]
 
     def record(self, path: str) -> Record | None:
-        """The node as it will be, None if it will not be there."""
+        """The node after all changes; None if it does not exist then."""
         change = self._latest.get(path if path != "/" else "")
         if change is None:
             return self._nodes.get(path)
         return change if change.exists else None
 
     def ephemerals_of(self, session: int) -> dict[str, None]:
-        """Paths of the ephemeral nodes that a session will have."""
+        """Paths of the ephemeral nodes of a session after all changes."""
         paths = dict(self._ephemerals.get(session, {}))
         for path, change in self._latest.items():
             if change.exists and change.session == session:
@@ -157,7 +127,7 @@ class OutstandingChanges:
                 paths.pop(path, None)
         return paths
 
-    # -- changes: all take records as they are, as ``record`` gives them ----------------------
+    # -- changes: nodes are given as ``record`` returns them ----------------------------------
 
     def create(
         self,
@@ -170,24 +140,23 @@ class OutstandingChanges:
         parent: Record,
         parent_cversion: int,
     ) -> None:
-        """A node will be there, its parent's cversion and pzxid move on."""
+        """Create a node; its parent's cversion and pzxid change."""
         zxid = self._zxid
-        above = self._touch(parent_path, parent)
-        above.cversion = parent_cversion
-        above.pzxid = zxid
-        above.child_count += 1
-        self._account(parent_path, above)
-        session = session_of(owner) if owner else 0
-        node = Change(zxid, 0, data, acl, zxid, zxid, time, time, 0, 0, 0, owner, session, zxid, 0)
+        parent_change = self._touch(parent_path, parent)
+        parent_change.cversion = parent_cversion
+        parent_change.pzxid = zxid
+        parent_change.child_count += 1
+        self._update_digest(parent_path, parent_change)
+        node = Change(zxid, 0, 0, data, acl, zxid, zxid, time, time, 0, 0, 0, owner, zxid)
         self._note(path, node)
-        self._account(path, node)
+        self._update_digest(path, node)
 
     def delete(self, path: str, node: Record, parent_path: str, parent: Record) -> None:
-        """A node will be gone, its parent's pzxid moves on."""
-        above = self._touch(parent_path, parent)
-        above.pzxid = self._zxid
-        above.child_count -= 1
-        self._account(parent_path, above)
+        """Delete a node; its parent's pzxid changes."""
+        parent_change = self._touch(parent_path, parent)
+        parent_change.pzxid = self._zxid
+        parent_change.child_count -= 1
+        self._update_digest(parent_path, parent_change)
         gone = self._touch(path, node)
         gone.exists = False
         self.digest -= gone.digest
@@ -195,23 +164,23 @@ class OutstandingChanges:
     def set_data(
         self, path: str, node: Record, data: bytes | None, version: int, time: int
     ) -> None:
-        """A node will have other data."""
+        """Set the data of a node."""
         change = self._touch(path, node)
         change.data = data
         change.version = version
         change.mtime = time
         change.mzxid = self._zxid
-        self._account(path, change)
+        self._update_digest(path, change)
 
     def set_acl(self, path: str, node: Record, acl: Acl, aversion: int) -> None:
-        """A node will have another list."""
+        """Set the ACL of a node."""
         change = self._touch(path, node)
         change.acl = acl
         change.aversion = aversion
-        self._account(path, change)
+        self._update_digest(path, change)
 
     def _touch(self, path: str, record: Record) -> Change:
-        """The change of a node by the present transaction, as yet like the record."""
+        """The change of a node by the current transaction; at first a copy of ``record``."""
         zxid = self._zxid
         if isinstance(record, Change):
             if record.zxid == zxid:
@@ -223,28 +192,13 @@ class OutstandingChanges:
                 return record
         else:
             digest_before = digest(path if path != "/" else "", record)
-        change = Change(
-            zxid,
-            digest_before,
-            record.data,
-            record.acl,
-            record.czxid,
-            record.mzxid,
-            record.ctime,
-            record.mtime,
-            record.version,
-            record.cversion,
-            record.aversion,
-            record.owner,
-            record.session,
-            record.pzxid,
-            record.child_count,
-        )
+        stat = persisted_stat(record)
+        change = Change(zxid, digest_before, record.child_count, record.data, record.acl, *stat)
         self._note(path, change)
         return change
 
     def _note(self, path: str, change: Change) -> None:
-        """Remember a change that is new to the present transaction."""
+        """Add a change to the current transaction."""
         if path == "/":
             path = ""
         changed = self._changed
@@ -253,8 +207,8 @@ class OutstandingChanges:
         changed.append((path, self._latest.get(path)))
         self._latest[path] = change
 
-    def _account(self, path: str, change: Change) -> None:
-        """Bring the digest up to date."""
+    def _update_digest(self, path: str, change: Change) -> None:
+        """Update the digest of the tree by that of a node."""
         value = digest(path if path != "/" else "", change)
         self.digest += value - change.digest
         change.digest = value

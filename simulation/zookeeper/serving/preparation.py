@@ -1,13 +1,13 @@
-"""Validation of writes: requests become transactions, in the order in which they will be applied.
+"""Validation of writes: makes requests into transactions, in the order of their zxids.
 
-A request is checked against the tree as it will be once all requests before it are applied; what
-those will change is kept as outstanding changes (``outstanding_changes``). A request that is
-refused becomes a transaction as well, one that says so.
+A request is validated against the tree after all earlier requests. Those that are not applied yet
+are taken into account by their outstanding changes (``outstanding_changes``). A request that fails
+validation becomes an error transaction.
 
 Source: ``PrepRequestProcessor`` of ZooKeeper 3.8.0. Two requests that break a real server are
-refused with BAD_ARGUMENTS here: a check outside of a multi that succeeds (a real server writes a
-record that it cannot read back), and createTTL with flags that are not for TTL nodes and a time to
-live of -1 (a real server dies of it).
+refused with BAD_ARGUMENTS here: a check outside of a multi that succeeds (a real server logs a
+record that it cannot read), and createTTL with flags that are not for TTL nodes and a time to
+live of -1 (a real server exits).
 """
 
 from collections.abc import Callable
@@ -59,18 +59,18 @@ LONGEST_TTL = (1 << 40) - 1
 
 
 class Reconfigure(Protocol):
-    """What a leader does with a valid request for other members."""
+    """Validates a reconfig on a leader, and proposes the new configuration."""
 
     def __call__(
         self, joining: str | None, leaving: str | None, new: str | None, version: int, zxid: int
     ) -> bytes:
-        """The text of /zookeeper/config with the new members, whose version is ``zxid``.
+        """The text of /zookeeper/config with the new members; its version is ``zxid``.
 
         Args:
             joining: lines ``server.N=...``, separated by commas.
             leaving: ids, separated by commas.
             new: lines of all members, separated by commas or newlines, instead of the two above.
-            version: of the present configuration, as the client knows it; -1: any.
+            version: the expected version of the current configuration; -1: any.
             zxid: of the transaction.
 
         Raises:
@@ -79,14 +79,14 @@ class Reconfigure(Protocol):
 
 
 class Preparer:
-    """Prepares the requests of one reign: of a standalone server, or of a leader.
+    """Prepares the requests of a standalone server, or of a leader during one epoch.
 
     Args:
-        tree: with everything applied that was ever prepared before.
-        check_session: an error code, or 0, for a session and the owner of its connection.
-        wall_clock: milliseconds since 1970.
+        tree: all transactions of earlier epochs have been applied to it.
+        check_session: returns an error code, or 0, for a session and the owner of its connection.
+        wall_clock: returns milliseconds since 1970.
         settings: of the server.
-        next_zxid: hands out zxids; each potential write takes one, refused or not.
+        next_zxid: returns the next zxid; each write gets one, even if it fails validation.
         reconfigure: of a leader; without it reconfig is UNIMPLEMENTED.
     """
 
@@ -135,10 +135,10 @@ class Preparer:
         }
 
     def prepare(self, request: Request) -> Entry | None:
-        """Make a write's entry of the log; None for all other requests, which are not checked.
+        """Validate a write. Returns its entry for the log; None if the request is no write.
 
-        Sessions must be tracked before their createSession is prepared, and their closing be
-        noted before their closeSession is: neither is checked here.
+        The caller must track a session before its createSession is prepared, and mark it as
+        closing before its closeSession is prepared: neither is checked here.
         """
         preparation = self._preparations.get(request.type)
         if preparation is None:
@@ -164,7 +164,7 @@ class Preparer:
         return Entry(header, transaction, digest, serialize(header, transaction, digest))
 
     def committed(self, zxid: int) -> None:
-        """All up to this zxid has been applied to the tree: it need not be remembered."""
+        """All transactions up to this zxid have been applied to the tree."""
         self.changes.forget(zxid)
 
     # -- creation ---------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class Preparer:
         self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int, ttl: int | None
     ) -> Transaction:
         if ttl is None:
-            # As in 3.8.0: the whole multi fails, once this part of it is reached.
+            # As in 3.8.0, the whole multi fails when this operation is reached.
             raise MalformedRecord("a create with the flags of createTTL")
         self._check_flags(flags, ttl)
         if flags < 5:
@@ -220,10 +220,10 @@ class Preparer:
     def _add_node(
         self, path: str, data: bytes | None, acl: AskedAcl | None, flags: int, owner: int
     ) -> tuple[str, Acl, int]:
-        """What all creations have in common, after the checks of their flags.
+        """The common part of all creates, after the check of their flags.
 
         Returns:
-            the path with the sequence number, the resolved list, the parent's new cversion.
+            the path with the sequence number, the resolved ACL, the parent's new cversion.
         """
         self._check_owner()
         slash = path.rfind("/")
@@ -250,7 +250,7 @@ class Preparer:
         return path, resolved, cversion
 
     def _next_number(self, parent: Record) -> int:
-        """What is appended to the name of a sequential node: how many children there ever were."""
+        """The sequence number of a new child: how many children were ever created."""
         return parent.cversion
 
     # -- deletion ---------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class Preparer:
         self.changes.delete(path, node, parent_path, self._existing(parent_path))
         return DeleteTxn(path)
 
-    # -- data and lists ---------------------------------------------------------------------
+    # -- data and ACLs ----------------------------------------------------------------------
 
     def _prepare_set_data(self, body: bytes) -> Transaction:
         self._check_owner()
@@ -329,7 +329,7 @@ class Preparer:
                 transactions.append((opcodes.ERROR, ErrorTxn(RUNTIME_INCONSISTENCY)))
                 continue
             try:
-                if kind not in opcodes.CREATES:  # they ask later themselves
+                if kind not in opcodes.CREATES:  # creates check it in _add_node
                     self._check_owner()
                 transactions.append((kind, self._operations[kind](*fields)))
             except Refusal as refusal:
@@ -399,5 +399,5 @@ def _parent_of_deletable(path: str) -> str:
 
 
 def _next_int(value: int) -> int:
-    """One more, as Java's 32 bits have it."""
+    """``value + 1``, with the overflow of a Java int."""
     return value + 1 if value != 0x7FFFFFFF else -0x80000000

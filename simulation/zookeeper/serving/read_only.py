@@ -1,4 +1,4 @@
-"""Serving reads without a quorum, while a server looks for a leader."""
+"""Read-only mode: serving reads while a server looks for a leader (``ReadOnlyZooKeeperServer``)."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MILLISECOND = 1_000_000
 SHORTEST_WAIT = 2_000
-"""A server looks for a leader at least so many milliseconds before it serves reads."""
+"""Milliseconds for which a server looks for a leader, at least, before it serves reads."""
 
 REFUSED = frozenset(
     {
@@ -34,9 +34,9 @@ REFUSED = frozenset(
 
 
 class ReadOnly:
-    """The role of a server that has not found a leader for a while.
+    """The role of a server that has not found a leader for some time.
 
-    Sessions made here are known to no other server, and end with this role.
+    Sessions opened here are not known to other servers, and end with this role.
 
     Args:
         server: that looks for a leader.
@@ -72,7 +72,7 @@ class ReadOnly:
             self._server.stop_serving()
 
     def submit(self, request: Request) -> None:
-        """Answer a read; refuse the rest."""
+        """Answer a read; refuse syncs and writes."""
         server = self._server
         if request.type == opcodes.CREATE_SESSION:
             self._local[request.session] = int.from_bytes(request.body, "big", signed=True)
@@ -86,7 +86,7 @@ class ReadOnly:
             server.finish(request, None)
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
-        """Go on with a session of this role; one of the whole ensemble is refused by closing."""
+        """Resume a session of this role; close the connection of one of the ensemble's sessions."""
         if session in self._local:
             self._local[session] = timeout
             connection.answer_handshake(valid=True)
@@ -96,5 +96,5 @@ class ReadOnly:
             connection.answer_handshake(valid=False)
 
     def statistics(self) -> dict[str, int | str]:
-        """Nothing of its own."""
+        """None."""
         return {}

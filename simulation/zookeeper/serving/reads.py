@@ -1,4 +1,4 @@
-"""Requests that the client's own server answers from its tree, and watches they leave.
+"""Reads: requests that a server answers from its own tree, and the watches that they set.
 
 Source: ``FinalRequestProcessor`` of ZooKeeper 3.8.0.
 """
@@ -13,6 +13,7 @@ from rumpus.simulation.zookeeper.tree.watches import (
     DATA,
     PERSISTENT_RECURSIVE,
     WatchManager,
+    WatchTable,
 )
 from rumpus.simulation.zookeeper.tree.znode import Znode
 from rumpus.simulation.zookeeper.wire import opcodes, permissions, request_records
@@ -41,14 +42,14 @@ from rumpus.simulation.zookeeper.wire.request import Request
 Read = Callable[[Request, DataTree, WatchManager], bytes]
 
 NO_ERROR_RESPONSE = write_int(OK)
-"""What a successful addWatch is answered with: an ``ErrorResponse``."""
+"""The reply to a successful addWatch: an ``ErrorResponse``."""
 
 
 class Reads:
-    """Carries out reads, syncs, and what concerns watches.
+    """Answers reads, syncs, and requests about watches.
 
     Args:
-        skip_acl: whether everyone may read everything.
+        skip_acl: ``zookeeper.skipACL``: do not check ACLs.
     """
 
     def __init__(self, *, skip_acl: bool = False) -> None:
@@ -92,6 +93,14 @@ class Reads:
             access_control.check(node.acl, permissions.READ, request.identities)
         return node
 
+    def _read_and_watch(self, request: Request, tree: DataTree, table: WatchTable) -> Znode:
+        """The node that a getData or getChildren asks for; its watch is registered."""
+        path, watch = request_records.read_path_and_watch(request.body)
+        node = self._readable(request, tree, path)
+        if watch:
+            table.add(path, request.connection)
+        return node
+
     # -- nodes ------------------------------------------------------------------------------
 
     def _exists(self, request: Request, tree: DataTree, watches: WatchManager) -> bytes:
@@ -106,24 +115,14 @@ class Reads:
         return node.stat()
 
     def _get_data(self, request: Request, tree: DataTree, watches: WatchManager) -> bytes:
-        path, watch = request_records.read_path_and_watch(request.body)
-        node = self._readable(request, tree, path)
-        if watch:
-            watches.data.add(path, request.connection)
+        node = self._read_and_watch(request, tree, watches.data)
         return write_buffer(node.data) + node.stat()
 
     def _get_children(self, request: Request, tree: DataTree, watches: WatchManager) -> bytes:
-        path, watch = request_records.read_path_and_watch(request.body)
-        node = self._readable(request, tree, path)
-        if watch:
-            watches.children.add(path, request.connection)
-        return node.listing()
+        return self._read_and_watch(request, tree, watches.children).listing()
 
     def _get_children2(self, request: Request, tree: DataTree, watches: WatchManager) -> bytes:
-        path, watch = request_records.read_path_and_watch(request.body)
-        node = self._readable(request, tree, path)
-        if watch:
-            watches.children.add(path, request.connection)
+        node = self._read_and_watch(request, tree, watches.children)
         return node.listing() + node.stat()
 
     def _get_acl(self, request: Request, tree: DataTree, _watches: WatchManager) -> bytes:
@@ -147,7 +146,7 @@ class Reads:
         return write_int(tree.count_below(path))
 
     def _multi_read(self, request: Request, tree: DataTree) -> tuple[int, bytes]:
-        """Each operation has a result of its own; a body that makes no sense, none."""
+        """Each operation has its own result; the reply to an invalid body has none."""
         try:
             operations = request_records.read_multi_read(request.body)
         except MalformedRecord:
@@ -189,7 +188,7 @@ class Reads:
     # -- watches ----------------------------------------------------------------------------
 
     def _add_watch(self, request: Request, _tree: DataTree, watches: WatchManager) -> bytes:
-        # A real server registers a missing path as well, for which no event ever comes; here -5.
+        # A real server accepts a null path, for which there are no events; here it is answered -5.
         path, mode = request_records.read_path_and_int(request.body)
         if not 0 <= mode <= PERSISTENT_RECURSIVE:
             raise MalformedRecord(f"no such mode of watches: {mode}")

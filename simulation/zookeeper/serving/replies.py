@@ -1,4 +1,4 @@
-"""Final processing: what a client is told when its request is done.
+"""Replies to requests, after their transactions have been applied.
 
 Source: ``FinalRequestProcessor`` of ZooKeeper 3.8.0.
 """
@@ -19,31 +19,31 @@ from rumpus.simulation.zookeeper.wire.request import Request
 
 
 class Database(Protocol):
-    """Where the present tree is; it may be replaced."""
+    """Holds the current tree, which may be replaced."""
 
     @property
     def tree(self) -> DataTree:
-        """With everything applied so far."""
+        """The tree, with all transactions applied so far."""
 
 
 class Server(Protocol):
-    """What is read to answer a request."""
+    """What answering a request needs of a server."""
 
     @property
     def database(self) -> Database:
-        """Of the server."""
+        """The database of the server."""
 
     @property
     def watches(self) -> WatchManager:
-        """Of the server's connections."""
+        """The watches of the server's connections."""
 
     @property
     def settings(self) -> Settings:
-        """Of the server."""
+        """The settings of the server."""
 
 
 class Responder:
-    """Answers requests. Handshakes, pings and auth packets are not its business."""
+    """Makes replies to requests, except for handshakes, pings and auth packets."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -54,10 +54,10 @@ class Responder:
     ) -> tuple[int, bytes]:
         """Error code and body of the reply to a request.
 
-        SESSION_MOVED is not to be answered: the connection is closed instead.
+        For SESSION_MOVED the caller sends no reply, but closes the connection.
 
         Args:
-            request: a write whose entry has just been applied, or a read or sync to carry out.
+            request: a write whose entry has just been applied, or a read or sync to answer.
             entry: of a write, else None.
             result: of applying the entry.
         """
@@ -93,7 +93,7 @@ def reply_to_write(
 
 
 def _reply_to_multi(result: Result) -> tuple[int, bytes]:
-    """A multi that failed is answered without an error: its parts tell."""
+    """The reply to a failed multi has error code 0; its parts have the errors."""
     parts: list[bytes] = []
     for part in result.parts:
         if part.error == SESSION_MOVED:

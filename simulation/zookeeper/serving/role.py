@@ -1,4 +1,4 @@
-"""What a server and its clients' connections expect of a role: leader, follower, standalone ..."""
+"""The interface between a server and its role: leader, follower, standalone, and so on."""
 
 from typing import Literal, Protocol
 
@@ -12,42 +12,42 @@ class Handshake(Protocol):
     """The connection of a client that wants to resume its session."""
 
     def answer_handshake(self, *, valid: bool) -> None:
-        """Tell the client that its session is alive; or that it has expired, and then close.
+        """Tell the client that its session is valid; or that it has expired, and then close.
 
-        Nothing happens if the connection has been closed.
+        Does nothing if the connection has been closed.
         """
 
     def close(self) -> None:
-        """Leave the client without an answer: it tries another server."""
+        """Close the connection without an answer: the client tries another server."""
 
 
 class Role(Protocol):
-    """How a server orders requests while it serves clients."""
+    """Orders the requests of a server while it serves clients."""
 
     mode: Mode
 
     @property
     def sessions(self) -> Sessions:
-        """``touch`` is called for every request of a client before ``submit``.
+        """The sessions; ``touch`` is called for every request of a client before ``submit``.
 
-        A request whose session it refuses is dropped.
+        If it returns false, the request is dropped.
         """
 
     def submit(self, request: Request) -> None:
-        """Take a request of this server's client, or of the server itself.
+        """Process a request of a client of this server, or of the server itself.
 
-        Requests of a connection come in the order in which they arrived, createSession (its
-        body the negotiated timeout) first. For each, unless the role ends before, the role calls
-        ``server.finish(request, entry)`` once, in this order within a connection: with the
-        committed entry for what went through the log, with None for reads and syncs.
+        The requests of a connection are submitted in the order of their arrival, first
+        createSession, whose body is the negotiated timeout. For each one, unless the role ends
+        before, the role calls ``server.finish(request, entry)`` once, in the same order for each
+        connection: with the committed entry for writes, with None for reads and syncs.
         """
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
-        """A client whose password is right wants to resume its session here.
+        """A client with the right password asks to resume its session on this server.
 
-        The role finds out whether the session is alive, touches it, makes this server its owner,
+        The role checks whether the session is valid, touches it, makes this server its owner,
         and answers the handshake, now or later.
         """
 
     def statistics(self) -> dict[str, int | str]:
-        """What the role adds to ``mntr``: names without ``zk_``, in their order."""
+        """The role's values in ``mntr``: names without ``zk_``, in the order of the output."""

@@ -1,9 +1,9 @@
-"""What servers of all roles have in common: connections to clients, and final processing.
+"""The part of a server that is the same in all roles: connections and final processing.
 
-A request is read by its connection, handed to the server's role, which has it ordered (logged,
-proposed, committed), and comes back to ``ZooKeeperServer.finish``, where transactions are
-applied, reads are carried out, and replies are sent. Everything runs in callbacks of one
-process and never blocks.
+A connection reads a request and submits it to the server's role, which orders it (logs, proposes
+and commits writes) and passes it to ``ZooKeeperServer.finish``, which applies transactions, answers
+reads, and sends replies (``FinalRequestProcessor``). Everything runs in callbacks of one process
+and never blocks.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,20 +34,21 @@ MILLISECOND = 1_000_000
 
 
 class ZooKeeperServer:
-    """One server: its connections, its database, and its present role.
+    """One server: its connections, its database, and its current role.
 
-    It listens from the start. While it has no role it accepts connections, answers four-letter
-    words, and closes connections that attempt a handshake.
+    It listens from the start. While it has no role, it accepts connections, answers four-letter
+    words, and closes connections that send a ConnectRequest.
 
     Args:
         process: that it runs in.
         network: on which it listens, at ``settings.client_port`` of the process's host.
         settings: of this server.
         database: loaded already.
-        exit_process: ends the program, with a reason: what a server does that cannot go on.
-        words: operators' four-letter words, and what answers each (``four_letter_words.WORDS``).
-        true_times: takes the true times of entries made while the clock was wrong, by zxid, in
-            ms since 1970 (``note_true_time``).
+        exit_process: ends the process, with a reason; called after errors that are fatal.
+        words: each four-letter word, and the function that answers it
+            (``four_letter_words.WORDS``).
+        true_times: filled by ``note_true_time``: zxid to true time in ms since 1970, for entries
+            made while the clock was wrong.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class ZooKeeperServer:
         self.connections: dict[ClientConnection, None] = {}
         """All open connections, oldest first."""
         self.connection_of: dict[int, ClientConnection] = {}
-        """By session: the connection that has, or asks for, that session."""
+        """Session to the connection that has it, or asks to resume it."""
         self.in_process = 0
-        """Requests of clients that were submitted and not finished yet ("outstanding")."""
+        """Submitted requests of clients that are not finished yet ("outstanding")."""
         self.outstanding_limit = settings.global_outstanding_limit
         voters = sum(member.role == "participant" for member in settings.members)
         if voters > 2:
@@ -94,7 +95,7 @@ class ZooKeeperServer:
         self._listener = network.listen(process, self.client_port, self._accept)
 
     def listen(self, port: int) -> None:
-        """Accept clients at this port from now on; present connections stay."""
+        """Accept clients at this port from now on; existing connections stay."""
         if port != self.client_port:
             self.client_port = port
             self._listener.close()
@@ -104,11 +105,11 @@ class ZooKeeperServer:
 
     @property
     def mode(self) -> Mode | None:
-        """What ``srvr`` shows as mode, None while it does not serve."""
+        """The mode that ``srvr`` shows; None while the server does not serve."""
         return None if self.role is None else self.role.mode
 
     def start_serving(self, role: Role) -> None:
-        """Answer clients from now on, in that role."""
+        """Serve clients from now on, in this role."""
         now = self.process.clock.monotonic() // MILLISECOND
         self._next_session = first_session_id(self.settings.server_id, now)
         self.statistics = ServerStatistics()
@@ -117,7 +118,7 @@ class ZooKeeperServer:
         self.simulator.trace.append(("serve", self.process.name, role.mode))
 
     def stop_serving(self) -> None:
-        """Close all connections of clients; none is served until the next role starts."""
+        """Close all connections; no client is served until the next role starts."""
         if self.role is not None:
             self.simulator.trace.append(("stop serving", self.process.name))
         self.role = None
@@ -163,13 +164,13 @@ class ZooKeeperServer:
 
         Args:
             entry: the next one in the order of zxids.
-            request: of this server that it comes from, None if of another server.
+            request: the request of this server's client; None if it came to another server.
 
         Returns:
-            what has become of it, for the reply.
+            the result, for the reply.
         """
         kind = entry[0][4]
-        if kind >= 0:  # not of a session
+        if kind >= 0:  # neither createSession nor closeSession
             return self.database.apply(entry, self.watches)
         if kind == CLOSE_SESSION:
             return self._apply_close_session(entry, request)
@@ -181,7 +182,7 @@ class ZooKeeperServer:
         return result
 
     def note_true_time(self, entry: Entry) -> None:
-        """Record the true time of an entry for checks of the log, as this host's clock is wrong."""
+        """Record the true time of an entry, for checks of the log: this host's clock is wrong."""
         self._true_times[entry.header.zxid] = self.process.clock.true_wall() // 1_000_000
 
     def finish(self, request: Request, entry: Entry | None) -> None:
@@ -189,7 +190,7 @@ class ZooKeeperServer:
 
         Args:
             request: as it was submitted.
-            entry: what it has become; None for reads, syncs and pings.
+            entry: its committed entry; None for reads, syncs and pings.
         """
         result = None if entry is None else self.apply(entry, request)
         connection = self._awaiting(request)
@@ -210,7 +211,7 @@ class ZooKeeperServer:
                 connection.close()
 
     def refuse(self, request: Request, error: int) -> None:
-        """Answer a request with an error that never went through the log (a refused read)."""
+        """Answer a request with an error without a transaction (a refused read)."""
         connection = self._awaiting(request)
         if connection is None:
             return
@@ -220,7 +221,7 @@ class ZooKeeperServer:
         connection.reply(request, request.cxid, self.database.last_processed, error)
 
     def _awaiting(self, request: Request) -> ClientConnection | None:
-        """The connection that waits for a request's answer, which it gets now; None: nobody."""
+        """The open connection for the reply, if any; the request is no longer in process."""
         connection: ClientConnection | None = request.connection
         if connection is None:
             return None

@@ -1,8 +1,8 @@
-"""What a server counts for ``srvr``, ``stat``, ``cons`` and ``mntr``."""
+"""The counters that ``srvr``, ``stat``, ``cons`` and ``mntr`` show (``ServerStats``)."""
 
 
 class ServerStatistics:
-    """Packets and latencies (milliseconds, from reading a request to answering it)."""
+    """Counts of packets, and latencies in ms from reading a request to answering it."""
 
     __slots__ = ("count", "longest", "received", "sent", "shortest", "total")
 
@@ -15,7 +15,7 @@ class ServerStatistics:
         self.longest = 0
 
     def answered(self, latency: int) -> None:
-        """Note that a request was answered, by one packet, after so many milliseconds."""
+        """Count a request that was answered by one packet; ``latency`` in milliseconds."""
         self.sent += 1
         if latency:
             self.total += latency

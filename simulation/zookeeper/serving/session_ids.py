@@ -1,4 +1,4 @@
-"""Ids and passwords of sessions, as every server of an ensemble makes them."""
+"""Ids and passwords of sessions."""
 
 import struct
 
@@ -11,7 +11,7 @@ NO_PASSWORD = bytes(16)
 
 
 def first_session_id(server_id: int, elapsed: int) -> int:
-    """The first id that a server gives out; every further one is one more.
+    """The first session id of a server; each further id is one higher.
 
     Args:
         server_id: ``myid``, the top 8 bits.
@@ -23,7 +23,7 @@ def first_session_id(server_id: int, elapsed: int) -> int:
 
 
 def password(session: int) -> bytes:
-    """The 16 bytes that prove a client to be the session's: any server can compute them.
+    """The password of a session, 16 bytes. Every server of an ensemble can compute it.
 
     They are ``nextBytes`` of ``java.util.Random``, a linear congruential generator (Knuth, The
     Art of Computer Programming, volume 2, 3.2.1), seeded with the id.
@@ -37,5 +37,5 @@ def password(session: int) -> bytes:
 
 
 def unsigned(number: int) -> int:
-    """A signed 64-bit number as Java's ``Long.toHexString`` takes it."""
+    """A signed 64-bit number as the unsigned one that ``Long.toHexString`` shows."""
     return number & _MASK_64

@@ -1,4 +1,4 @@
-"""Session expiry: sessions expire in buckets, a whole bucket at a time (``ExpiryQueue``)."""
+"""Tracking and expiry of sessions (``SessionTrackerImpl``, ``ExpiryQueue``)."""
 
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ Element = TypeVar("Element", bound=Hashable)
 
 
 class ExpiryQueue(Generic[Element]):
-    """Elements that expire unless they are touched in time.
+    """Elements that expire unless they are touched in time. They expire in buckets.
 
     An element touched at ``now`` goes into the bucket ``((now + timeout) / interval + 1) *
     interval`` of the monotonic clock (integer division), so that it expires more than its
@@ -47,11 +47,11 @@ class ExpiryQueue(Generic[Element]):
         self._bucket_of: dict[Element, int] = {}
         self._buckets: dict[int, dict[Element, None]] = {}
         self._armed = 0
-        """For which bucket the timer is set; 0 for none."""
+        """The bucket that the timer is set for; 0 if it is not set."""
         self._timer: Timer | None = None
 
     def update(self, element: Element, timeout: int) -> None:
-        """Touch an element: it lives for ``timeout`` milliseconds more."""
+        """Touch an element: its ``timeout`` (milliseconds) counts from now."""
         interval = self._interval
         now = self._clock.monotonic() // MILLISECOND
         bucket = ((now + timeout) // interval + 1) * interval
@@ -75,11 +75,11 @@ class ExpiryQueue(Generic[Element]):
             self._leave(element, bucket)
 
     def buckets(self) -> list[tuple[int, list[Element]]]:
-        """Times (monotonic milliseconds) and what expires then, the next first."""
+        """Times of expiry (monotonic milliseconds), ascending, and the elements of each."""
         return [(time, list(members)) for time, members in sorted(self._buckets.items())]
 
     def stop(self) -> None:
-        """Forget all elements and the timer."""
+        """Remove all elements and the timer."""
         self._bucket_of.clear()
         self._buckets.clear()
         self._disarm()
@@ -104,7 +104,7 @@ class ExpiryQueue(Generic[Element]):
 
     def _fire(self) -> None:
         self._disarm()
-        # The clock's rate may have changed since; a thawed process may find several due.
+        # The clock's rate may have changed; after a pause several buckets may be due.
         while self._buckets:
             bucket = min(self._buckets)
             if bucket * MILLISECOND > self._clock.monotonic():
@@ -118,10 +118,10 @@ class ExpiryQueue(Generic[Element]):
 
 
 class Sessions(Protocol):
-    """What a server of any role knows of sessions."""
+    """The interface of session trackers."""
 
     def touch(self, session: int, timeout: int) -> bool:
-        """Note a client's request; returns whether its session is still valid."""
+        """A client has sent a request. Returns whether its session is still valid."""
 
     def committed(self, session: int, timeout: int) -> None:
         """A session's createSession has been applied."""
@@ -148,10 +148,10 @@ class SessionTracker:
     Args:
         process: on whose clock they expire.
         tick_time: length of a bucket, milliseconds.
-        expire: told of a session that is over, already marked as closing; it is to submit a
-            closeSession.
-        unknown: error code of a session that is not known: -12 on a standalone server, -112 on
-            a leader.
+        expire: called with each expired session, which is already marked as closing; has to
+            submit a closeSession.
+        unknown: error code for a session that is not tracked: -12 on a standalone server, -112
+            on a leader.
     """
 
     __slots__ = ("_expire", "_process", "_queue", "_sessions", "_unknown")
@@ -167,21 +167,21 @@ class SessionTracker:
         self._expire = expire
         self._unknown = unknown
         self._sessions: dict[int, _Tracked] = {}
-        self._queue: ExpiryQueue[int] = ExpiryQueue(process, tick_time, self._over)
+        self._queue: ExpiryQueue[int] = ExpiryQueue(process, tick_time, self._expired)
 
     def track(self, session: int, timeout: int) -> None:
-        """Track a session; its timeout counts from now."""
+        """Track a session; its timeout (milliseconds) counts from now."""
         if session not in self._sessions:
             self._sessions[session] = _Tracked(timeout)
         self._queue.update(session, timeout)
 
     def track_all(self, sessions: Mapping[int, int]) -> None:
-        """Sessions found in the database at the start, each with its full timeout from now."""
+        """Track the sessions of the database; their timeouts count from now."""
         for session, timeout in sessions.items():
             self.track(session, timeout)
 
     def touch(self, session: int, timeout: int) -> bool:
-        """Give it ``timeout`` milliseconds more; False if it is unknown or closing."""
+        """Restart a session's timeout (milliseconds). False if it is not tracked or closing."""
         tracked = self._sessions.get(session)
         if tracked is None or tracked.closing:
             return False
@@ -189,22 +189,22 @@ class SessionTracker:
         return True
 
     def committed(self, session: int, timeout: int) -> None:
-        """Track it, if it is not yet: a new leader applies what an old one has prepared."""
+        """Track the session: a new leader applies transactions that an old leader prepared."""
         self.track(session, timeout)
 
     def removed(self, session: int) -> None:
-        """Forget it."""
+        """Stop tracking a session."""
         if self._sessions.pop(session, None) is not None:
             self._queue.remove(session)
 
     def set_closing(self, session: int) -> None:
-        """A closeSession is on its way: touches fail from now on."""
+        """A closeSession has been submitted: touches fail from now on."""
         tracked = self._sessions.get(session)
         if tracked is not None:
             tracked.closing = True
 
     def set_owner(self, session: int, owner: object) -> bool:
-        """The client is connected to that server now; False if the session is not known."""
+        """The client is connected to server ``owner`` now. False if it is not tracked."""
         tracked = self._sessions.get(session)
         if tracked is None:
             return False
@@ -212,9 +212,9 @@ class SessionTracker:
         return True
 
     def check(self, session: int, owner: object) -> int:
-        """Whether a request of that session by way of that owner may be served: an error code.
+        """Error code for a request of a session that came through a server; 0 if it is valid.
 
-        0 if so; the first to ask becomes the owner if there is none.
+        A session without an owner gets ``owner`` as its owner.
         """
         tracked = self._sessions.get(session)
         if tracked is None:
@@ -228,12 +228,12 @@ class SessionTracker:
         return 0
 
     def stop(self) -> None:
-        """Nothing expires any more."""
+        """Stop tracking all sessions."""
         self._queue.stop()
         self._sessions.clear()
 
     def dump(self) -> str:
-        """Sessions by the time at which they expire."""
+        """For ``dump``: the sessions by their time of expiry."""
         buckets = self._queue.buckets()
         sessions = sum(len(members) for _, members in buckets)
         ahead = self._process.clock.wall() - self._process.clock.monotonic()
@@ -243,7 +243,7 @@ class SessionTracker:
             lines += [f"\t0x{unsigned(session):x}\n" for session in members]
         return "".join(lines)
 
-    def _over(self, session: int) -> None:
+    def _expired(self, session: int) -> None:
         tracked = self._sessions.get(session)
         if tracked is not None:
             tracked.closing = True
@@ -251,10 +251,10 @@ class SessionTracker:
 
 
 class LearnerSessionTracker:
-    """Sessions of a follower or observer: it only notes who was active, for the leader.
+    """Sessions of a follower or observer, which only collects active sessions for the leader.
 
     Args:
-        timeouts: sessions of the database, negotiated timeouts in milliseconds.
+        timeouts: returns session to negotiated timeout (milliseconds), from the database.
     """
 
     __slots__ = ("_timeouts", "_touched")
@@ -269,19 +269,19 @@ class LearnerSessionTracker:
         return True
 
     def committed(self, session: int, timeout: int) -> None:
-        """Nothing to do: the database keeps the list."""
+        """Nothing to do: the database contains the session."""
 
     def removed(self, session: int) -> None:
-        """Do not tell the leader of it any more."""
+        """Do not report the session to the leader any more."""
         self._touched.pop(session, None)
 
     def take_touched(self) -> dict[int, int]:
-        """Active sessions since the last call, with timeouts: the answer to a PING."""
+        """Sessions active since the last call, with timeouts: the answer to a PING."""
         touched, self._touched = self._touched, {}
         return touched
 
     def dump(self) -> str:
-        """The list of sessions with their timeouts."""
+        """For ``dump``: the sessions with their timeouts."""
         sessions = self._timeouts()
         return f"Global Sessions({len(sessions)}):\n" + "".join(
             f"0x{unsigned(session):x}\t{sessions[session]}ms\n" for session in sorted(sessions)

@@ -1,4 +1,4 @@
-"""The role of a server that is alone: validate, log, apply, answer, in one line."""
+"""The role of a standalone server."""
 
 from rumpus.simulation.zookeeper.serving.containers import ContainerManager
 from rumpus.simulation.zookeeper.serving.preparation import Preparer
@@ -15,10 +15,10 @@ MILLISECOND = 1_000_000
 
 
 class Standalone:
-    """PrepRequestProcessor, SyncRequestProcessor and FinalRequestProcessor behind each other.
+    """A chain of PrepRequestProcessor, SyncRequestProcessor and FinalRequestProcessor.
 
     Args:
-        server: whose database is loaded; it serves when the constructor is done.
+        server: its database is loaded; it serves clients when the constructor returns.
     """
 
     mode: Mode = "standalone"
@@ -49,7 +49,7 @@ class Standalone:
         ContainerManager(server)
 
     def submit(self, request: Request) -> None:
-        """Put a request into the line."""
+        """Prepare a write, and pass the request to the sync processor."""
         kind = request.type
         session = request.session
         if kind == CREATE_SESSION:
@@ -63,11 +63,11 @@ class Standalone:
         self._sync.append(entry, (request, entry))
 
     def reattach(self, connection: Handshake, session: int, timeout: int) -> None:
-        """A session goes on if it is tracked."""
+        """Resume a session if it is tracked and not closing."""
         connection.answer_handshake(valid=self.sessions.touch(session, timeout))
 
     def statistics(self) -> dict[str, int | str]:
-        """Nothing of its own."""
+        """None."""
         return {}
 
     def _finish(self, item: tuple[Request, Entry | None]) -> None:

@@ -1,4 +1,4 @@
-"""Group commit: what is waiting when the disk is free goes to the disk in one sync."""
+"""Logs requests with group commit: all requests that wait for the disk share the next sync."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,28 +10,28 @@ from rumpus.simulation.zookeeper.storage.database import Database
 from rumpus.simulation.zookeeper.tree.transactions import Entry
 
 MOST_IN_BATCH = 1000
-"""``zookeeper.maxBatchSize``: so many appended requests are synced though more are waiting."""
+"""``zookeeper.maxBatchSize``: a sync begins after this many requests even if more are waiting."""
 
 Item = TypeVar("Item")
 
 
 class SyncProcessor(Generic[Item]):
-    """Logs requests and passes them on, in order, when they are safe (``SyncRequestProcessor``).
+    """Logs requests and passes them on, in order, when they are synced (``SyncRequestProcessor``).
 
-    One sync is under way at a time; what comes meanwhile waits in memory and is not even
-    appended. Requests without an entry (reads) are passed on at once if nothing is before them.
+    There is one sync at a time; requests that arrive meanwhile wait in memory and are not yet
+    appended. Requests without an entry (reads) are passed on at once if no request is before them.
 
     Args:
-        process: whose program this is part of.
+        process: the process of the server.
         database: whose log is written, and of which snapshots are taken.
-        forward: called with every item once it is safe; may call ``append``.
-        failed: called once with the error of a write, a sync or a snapshot that failed. The
-            thread is critical: the server has to end. Nothing is forwarded any more.
-        snap_count: a snapshot is taken, and the log rolled behind the batch, after more than
-            ``snap_count / 2`` and a random part of as much again of entries. (ZooKeeper rolls
-            within the batch; and it counts bytes as well, up to 4 GiB, which no log in memory
+        forward: called with every item once it is synced; may call ``append``.
+        failed: called once with the error of a failed write, sync or snapshot; nothing is
+            forwarded any more. The server has to exit (``ZooKeeperCriticalThread``).
+        snap_count: ``snapCount``: after more than ``snap_count / 2`` entries, plus a random number
+            of up to as many, a snapshot is taken, and the log rolled after the batch. (ZooKeeper
+            rolls within the batch; it also counts bytes, up to 4 GiB, which no log in memory
             reaches.)
-        random: for that part.
+        random: source of that number.
     """
 
     __slots__ = (
@@ -75,16 +75,16 @@ class SyncProcessor(Generic[Item]):
         self._stopped = False
         self._busy = self._log.unsynced
         self.flushed: Callable[[], None] | None = None
-        """Called after each batch has been forwarded, if there is something to call."""
+        """Called after each batch has been forwarded, unless it is None."""
         if self._busy:
             self._log.sync(process, self._synced)
 
     def append(self, entry: Entry | None, item: Item) -> None:
-        """Log an entry and call ``forward(item)`` when it is safe.
+        """Log an entry and call ``forward(item)`` when it is synced.
 
         Args:
             entry: None if there is nothing to log.
-            item: whatever the caller wants to have back, a request say.
+            item: passed to ``forward``; a request, for example.
         """
         if self._busy:
             if not self._stopped:
@@ -98,9 +98,9 @@ class SyncProcessor(Generic[Item]):
                 self._log.sync(self._process, self._synced)
 
     def stop(self) -> None:
-        """Forward nothing any more: the server leaves its role. What is appended stays in the log.
+        """Stop forwarding: the server leaves its role. Appended entries stay in the log.
 
-        What waits behind a running sync is appended as well, as ZooKeeper does before it stops.
+        Entries that wait for a running sync are appended, as ZooKeeper does before it stops.
         """
         if not self._stopped:
             for entry, _ in self._waiting:
@@ -152,7 +152,7 @@ class SyncProcessor(Generic[Item]):
             self._busy = False
 
     def _next_batch(self) -> None:
-        """Take what is waiting: reads up to the first write pass, then one batch is written."""
+        """Forward waiting reads up to the first write, then write one batch."""
         waiting = self._waiting
         batch = self._in_flight
         while waiting and len(batch) < MOST_IN_BATCH and not self._stopped:

@@ -1,4 +1,4 @@
-"""Replacing a file so that it is the old or the new one (``AtomicFileOutputStream``)."""
+"""Atomic replacement of a file (``AtomicFileOutputStream`` of ZooKeeper 3.8.0)."""
 
 from collections.abc import Callable
 
@@ -11,17 +11,17 @@ TEMPORARY = ".tmp"
 def replace_file(
     disk: Disk, path: str, data: bytes, process: Process, done: Callable[[OSError | None], None]
 ) -> None:
-    """Write a temporary file, sync it, and rename it.
+    """Write a temporary file, sync it, and rename it: the file has its old or its new content.
 
-    The rename is synced as well before ``done`` is called. ZooKeeper leaves that to the file
-    system: for some seconds a power failure could take back what it has promised.
+    The rename is synced as well before ``done`` is called. ZooKeeper does not sync it: a power
+    failure within some seconds could undo a write that it has acknowledged.
 
     Args:
-        disk: on which the file is.
+        disk: the disk of the file.
         path: of the file.
-        data: what is to be in it.
-        process: in which ``done`` is called.
-        done: gets None, or the error of the disk; the old file may be there then, or the new.
+        data: its new content.
+        process: the process in which ``done`` is called.
+        done: called with None, or with the disk's error; the file is the old or the new one then.
     """
 
     def synced(error: OSError | None) -> None:

@@ -1,4 +1,4 @@
-"""What a server knows and keeps on its disk: the tree, the sessions, the log and snapshots.
+"""A server's database: the tree and the sessions in memory, the log and snapshots on disk.
 
 Source: ``ZKDatabase`` and ``FileTxnSnapLog`` of ZooKeeper 3.8.0.
 """
@@ -20,36 +20,37 @@ from rumpus.simulation.zookeeper.tree.transactions import CloseSessionTxn, Entry
 from rumpus.simulation.zookeeper.wire import opcodes
 
 COMMITTED_LOG = 500
-"""``commitLogCount``: so many of the last applied entries are kept at hand for learners."""
+"""``commitLogCount``: how many of the last applied entries are kept in memory for learners."""
 SNAPSHOTS_TRIED = 100
+"""At most this many of the newest snapshots are tried when the database is loaded."""
 SNAPSHOT_SIZE_FACTOR = 0.33
-"""``snapshotSizeFactor``: more of the log than this share of a snapshot is not sent to learners."""
+"""``snapshotSizeFactor``: SNAP instead of DIFF if the log to send is larger than this share."""
 
 _PREFIX = "snapshot."
 
 
 class TruncationFailed(Exception):  # noqa: N818 - says what happened
-    """A TRUNC that the files do not allow; the server ends (``QUORUM_PACKET_ERROR``)."""
+    """The log cannot be truncated as TRUNC asks; the server exits (``QUORUM_PACKET_ERROR``)."""
 
 
 class Database:
-    """The tree and the sessions of one server, and how they outlive it.
+    """The tree and the sessions of one server, and their files.
 
     Args:
-        disk: the server's; several programs use it one after the other.
-        tree_class: of the tree; an instance is as that of a new server.
-        directory: on the disk.
-        dirty_snapshots: as in 3.8.0, a truncation leaves snapshots alone that are newer than
-            what is left of the log, so that what was to go comes back with them
+        disk: the server's; each process of this server uses it in turn.
+        tree_class: class of the tree; an instance is the tree of a new server.
+        directory: of the files, on the disk.
+        dirty_snapshots: whether, as in 3.8.0, a truncation keeps snapshots that are newer than
+            the rest of the log, so that truncated transactions reappear when they are loaded
             (ZOOKEEPER-1549). Otherwise they are deleted.
 
     Attributes:
-        tree: as it is after the last transaction that was applied.
-        sessions: timeouts (ms) by session, of those that are open.
-        last_processed: zxid of the last transaction that was applied; a leader sets it to the
-            beginning of its epoch as well.
+        tree: after the last transaction that was applied.
+        sessions: session to its timeout (ms), for all open sessions.
+        last_processed: zxid of the last transaction that was applied; a leader also sets it to
+            the first zxid of its epoch.
         committed_log: the last entries that were applied, at most ``COMMITTED_LOG``.
-        log: entries appended to it need not have been applied.
+        log: the transaction log; it may contain entries that are not applied yet.
     """
 
     __slots__ = (
@@ -85,11 +86,11 @@ class Database:
     # -- transactions -------------------------------------------------------------------------
 
     def apply(self, entry: Entry, watches: Any = None) -> Result:
-        """Apply a transaction; those of sessions change ``sessions`` as well.
+        """Apply a transaction; createSession and closeSession change ``sessions`` as well.
 
         Args:
             entry: the next one in the order of zxids.
-            watches: of the server, which are fired.
+            watches: the server's ``WatchManager``, whose watches are triggered; None: no watches.
         """
         header = entry[0]
         result = self.tree.apply(entry, watches)
@@ -108,13 +109,12 @@ class Database:
     def load(self) -> None:
         """Read the newest valid snapshot, and replay the log from there.
 
-        A snapshot may have been taken while transactions were applied, so that those after it
-        may find done already what they do: their errors do not matter. An empty disk becomes a
-        new server's, with ``snapshot.0``.
+        Snapshots are fuzzy: one may already contain the effects of transactions after its zxid,
+        so errors of the replay are ignored. On an empty disk ``snapshot.0`` is written.
 
         Raises:
             StartupRefused: there is a log but no snapshot; no snapshot can be read; the log
-                has a record that is whole and wrong (see ``txn_log``).
+                has a complete record that is invalid (see ``txn_log``).
             OSError: the first snapshot cannot be written.
         """
         self._clear()
@@ -128,9 +128,9 @@ class Database:
             self.take_snapshot()
 
     def fast_forward(self) -> None:
-        """Apply what the log has beyond ``last_processed``, committed or not.
+        """Apply all entries of the log after ``last_processed``, committed or not.
 
-        What a server does when it leaves a role: its next vote counts all that it has logged.
+        A server does this when it leaves a role: its next vote is by the last zxid in its log.
 
         Raises:
             StartupRefused: as ``load``.
@@ -138,17 +138,17 @@ class Database:
         highest = self.last_processed
         for entry in self.log.read(highest + 1):
             self.apply(entry)
-            # A zxid that goes backwards is none of ZooKeeper's worries.
+            # ZooKeeper does not check that zxids in the log ascend.
             highest = self.last_processed = max(highest, self.last_processed)
 
     def begin_serving(self) -> None:
-        """What a standalone server does when it starts, and a server that begins to lead.
+        """Prepare the database of a standalone server or of a leader (``loadData``).
 
-        Ephemeral nodes of sessions that do not exist go, without a transaction, and a snapshot
-        is written.
+        Ephemeral nodes of sessions that do not exist are deleted, without a transaction, and a
+        snapshot is written.
 
         Raises:
-            OSError: it cannot be written; the server ends.
+            OSError: the snapshot cannot be written; the server exits.
         """
         tree = self.tree
         for session in list(tree.ephemerals):
@@ -164,7 +164,7 @@ class Database:
         """Write ``snapshot.<last_processed>``, without syncing it.
 
         Raises:
-            OSError: it cannot be written; what was written of it stays, if anything was.
+            OSError: it cannot be written; an incomplete file stays, an empty one is deleted.
         """
         path = self._snapshot_path(self.last_processed)
         try:
@@ -179,8 +179,7 @@ class Database:
     ) -> None:
         """Write a snapshot to a temporary file, sync it, and rename it; then call ``done``.
 
-        What a learner does when its leader has sent it a snapshot, or has truncated its log,
-        which is synced first.
+        A learner does this after SNAP and after TRUNC. The log is synced before.
         """
         path = self._snapshot_path(self.last_processed)
         data = self._snapshot_file()
@@ -194,18 +193,18 @@ class Database:
         self.log.sync(process, synced)
 
     def serialize_snapshot(self) -> bytes:
-        """The tree and the sessions, as SNAP sends them; they are those of ``last_processed``."""
+        """The tree and the sessions after ``last_processed``, as SNAP sends them."""
         return snapshot.serialize(self.tree, self.sessions)
 
     def replace(self, data: bytes, zxid: int) -> None:
-        """Take over the leader's tree and sessions (SNAP); nothing is written yet.
+        """Replace tree and sessions by the leader's (SNAP), in memory only.
 
         Args:
             data: from its ``serialize_snapshot``.
-            zxid: the leader's ``last_processed`` then.
+            zxid: the leader's ``last_processed`` when it serialized them.
 
         Raises:
-            InvalidSnapshot: it is none.
+            InvalidSnapshot: the data are no snapshot.
         """
         self._clear()
         self.tree, self.sessions = snapshot.deserialize(data, self._tree_class)
@@ -214,18 +213,18 @@ class Database:
     # -- for leaders and learners -------------------------------------------------------------
 
     def truncate(self, zxid: int) -> None:
-        """Forget all entries above a zxid, on the disk and in the tree (TRUNC).
+        """Remove all entries above a zxid from the disk and from the tree (TRUNC).
 
         Raises:
-            TruncationFailed: the entries up to there are not all on the disk; nothing has been
-                changed then.
-            StartupRefused: what is left cannot be loaded.
-            OSError: what is left cannot be written.
+            TruncationFailed: the entries up to the zxid are not all on the disk; nothing has
+                been changed.
+            StartupRefused: the rest cannot be loaded.
+            OSError: the rest cannot be written.
         """
         snapshots = self._snapshots()
         newer = [found for found in snapshots if found > zxid]
         if not self._dirty_snapshots:
-            # What a leader has sent as a snapshot was never logged.
+            # Transactions that came by SNAP are in a snapshot only, not in the log.
             covered = not newer or self.log.has(min(newer))
             if not covered and zxid not in snapshots and not self.log.has(zxid):
                 raise TruncationFailed(
@@ -240,9 +239,9 @@ class Database:
     def proposals_from_log(self, zxid: int) -> Iterator[Entry]:
         """Entries from the log for a learner that is further behind than ``committed_log``.
 
-        They begin at or before the zxid. There are none if the log begins after it, or if more
-        than ``SNAPSHOT_SIZE_FACTOR`` of the newest snapshot's size would have to be read: of
-        that ZooKeeper counts all files but the first, with the space allocated for them.
+        The first one is at or before the zxid. There are none if the log begins after it, or if
+        the files to read are larger than ``SNAPSHOT_SIZE_FACTOR`` of the newest snapshot.
+        ZooKeeper counts the allocated size of these files, without the first one.
         """
         newest = max(self._snapshots(), default=None)
         size = 0 if newest is None else len(self._disk.read(self._snapshot_path(newest)))
@@ -264,7 +263,7 @@ class Database:
         self.committed_log.clear()
 
     def _restore_snapshot(self) -> bool:
-        """Load the newest snapshot that can be; whether there was any."""
+        """Load the newest snapshot that is valid. Returns whether there was one."""
         names = sorted(self._snapshots(), reverse=True)
         files = ((zxid, self._disk.read(self._snapshot_path(zxid))) for zxid in names)
         whole = [(zxid, data) for zxid, data in files if snapshot.is_whole(data)][:SNAPSHOTS_TRIED]

@@ -1,46 +1,24 @@
-"""The records of the transaction log: entries to bytes and back.
+"""The records of the transaction log: serialization and parsing of entries.
 
 A payload is ``TxnHeader`` (long session, int cxid, long zxid, long time in ms, int type), the
-transaction's record by type, and, unless it has none, the digest of the tree after it (int
-version 2, long digest). It is what servers write to their logs and what a leader proposes
+transaction's record by type, and, except for error transactions, the digest of the tree after it
+(int version 2, long digest). Servers write payloads to their logs, and leaders propose them
 (``zookeeper.jute`` and ``SerializeUtils`` of ZooKeeper 3.8.0).
 """
 
 from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct, error
-from typing import Any
+from typing import Any, NamedTuple
 
-from rumpus.simulation.zookeeper.tree.transactions import (
-    CheckTxn,
-    CloseSessionTxn,
-    CreateContainerTxn,
-    CreateSessionTxn,
-    CreateTtlTxn,
-    CreateTxn,
-    DeleteTxn,
-    Entry,
-    ErrorTxn,
-    Header,
-    MultiTxn,
-    SetAclTxn,
-    SetDataTxn,
-    Transaction,
-)
-from rumpus.simulation.zookeeper.wire import jute
-from rumpus.simulation.zookeeper.wire.jute import (
-    MalformedRecord,
-    Reader,
-    write_buffer,
-    write_int,
-    write_string,
-)
+from rumpus.simulation.zookeeper.tree import transactions
+from rumpus.simulation.zookeeper.tree.transactions import Entry, Header, Transaction
+from rumpus.simulation.zookeeper.wire import jute, opcodes
+from rumpus.simulation.zookeeper.wire.jute import MalformedRecord, Reader
 from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 _HEADER = Struct(">qiqqi")
 _OPERATION = Struct(">ii")
-_CREATE_END = Struct(">?i")
-_TTL_END = Struct(">iq")
 _DIGEST = Struct(">iQ")
 _DIGEST_VERSION = 2
 
@@ -49,29 +27,29 @@ _pack_digest = _DIGEST.pack
 
 
 class UnreadableRecord(ValueError):  # noqa: N818 - says what the record is
-    """Bytes that are no payload of a record."""
+    """Bytes that are not the payload of a record."""
 
 
 def serialize(header: Header, transaction: Transaction, digest: int | None) -> bytes:
     """The payload of a record, as logged and proposed.
 
     Args:
-        header: its ``type`` says how the transaction is written.
-        transaction: of the kind that belongs to the type.
+        header: its ``type`` decides the format of the transaction's record.
+        transaction: of the class that belongs to the type.
         digest: of the tree after it, 0 to 2**64 - 1; None for errors found in validation.
 
     Raises:
-        KeyError: there are no records of such a type.
+        KeyError: the type is unknown.
     """
-    body = _pack_header(*header) + _WRITERS[header[4]](transaction)
+    body = _pack_header(*header) + _write(header[4], transaction)
     return body if digest is None else body + _pack_digest(_DIGEST_VERSION, digest)
 
 
 def parse(payload: bytes) -> Entry:
-    """The entry that ``serialize`` made into these bytes.
+    """The entry that ``serialize`` wrote; the inverse of it.
 
     Raises:
-        UnreadableRecord: unknown type, or not the record of its type.
+        UnreadableRecord: the type is unknown, or the bytes are not a record of that type.
     """
     try:
         header = Header(*_HEADER.unpack_from(payload))
@@ -90,90 +68,26 @@ def parse(payload: bytes) -> Entry:
     return Entry(header, transaction, digest, payload)
 
 
-# -- writing ----------------------------------------------------------------------------------
-
-# Nearly all znodes of a world share a few lists.
-write_acl = lru_cache(maxsize=256)(jute.write_acl)
+# -- the records of transactions --------------------------------------------------------------
 
 
-def _write_create(txn: CreateTxn) -> bytes:
-    path, data, acl, ephemeral, cversion = txn
-    end = _CREATE_END.pack(ephemeral, cversion)
-    return write_string(path) + write_buffer(data) + write_acl(acl) + end
+class _Field(NamedTuple):
+    """How a field of a record is written and read."""
+
+    write: Callable[[Any], bytes]
+    read: Callable[[Reader], Any]
 
 
-def _write_create_container(txn: CreateContainerTxn) -> bytes:
-    path, data, acl, cversion = txn
-    return write_string(path) + write_buffer(data) + write_acl(acl) + write_int(cversion)
-
-
-def _write_create_ttl(txn: CreateTtlTxn) -> bytes:
-    path, data, acl, cversion, ttl = txn
-    end = _TTL_END.pack(cversion, ttl)
-    return write_string(path) + write_buffer(data) + write_acl(acl) + end
-
-
-def _write_delete(txn: DeleteTxn) -> bytes:
-    return write_string(txn.path)
-
-
-def _write_set_data(txn: SetDataTxn) -> bytes:
-    path, data, version = txn
-    return write_string(path) + write_buffer(data) + write_int(version)
-
-
-def _write_set_acl(txn: SetAclTxn) -> bytes:
-    path, acl, version = txn
-    return write_string(path) + write_acl(acl) + write_int(version)
-
-
-def _write_check(txn: CheckTxn) -> bytes:
-    return write_string(txn.path) + write_int(txn.version)
-
-
-def _write_only_int(txn: CreateSessionTxn | ErrorTxn) -> bytes:
-    return write_int(txn[0])
-
-
-def _write_close_session(txn: CloseSessionTxn) -> bytes:
-    return jute.write_strings(txn.paths)
-
-
-def _write_multi(txn: MultiTxn) -> bytes:
-    parts = [write_int(len(txn.operations))]
-    for kind, operation in txn.operations:
-        body = _WRITERS[kind](operation)
-        parts.append(_OPERATION.pack(kind, len(body)))
-        parts.append(body)
-    return b"".join(parts)
-
-
-_WRITERS: dict[int, Callable[[Any], bytes]] = {
-    -11: _write_close_session,
-    -10: _write_only_int,
-    -1: _write_only_int,
-    1: _write_create,
-    2: _write_delete,
-    5: _write_set_data,
-    7: _write_set_acl,
-    13: _write_check,
-    14: _write_multi,
-    15: _write_create,
-    16: _write_set_data,
-    19: _write_create_container,
-    20: _write_delete,
-    21: _write_create_ttl,
-}
-
-
-# -- reading ----------------------------------------------------------------------------------
+def _write(kind: int, transaction: Any) -> bytes:
+    fields = _RECORDS[kind][1]
+    return b"".join([write(value) for (write, _), value in zip(fields, transaction, strict=True)])
 
 
 def _read(kind: int, reader: Reader) -> Transaction:
-    read = _READERS.get(kind)
-    if read is None:
+    if kind not in _RECORDS:
         raise UnreadableRecord(f"unsupported transaction type {kind}")
-    return read(reader)
+    record, fields = _RECORDS[kind]
+    return record(*[field.read(reader) for field in fields])
 
 
 def _read_acl(reader: Reader) -> Acl:
@@ -183,53 +97,23 @@ def _read_acl(reader: Reader) -> Acl:
     return acl
 
 
-def _read_create(reader: Reader) -> CreateTxn:
-    path, data, acl = reader.read_text(), reader.read_buffer(), _read_acl(reader)
-    return CreateTxn(path, data, acl, reader.read_boolean(), reader.read_int())
-
-
-def _read_create_container(reader: Reader) -> CreateContainerTxn:
-    path, data, acl = reader.read_text(), reader.read_buffer(), _read_acl(reader)
-    return CreateContainerTxn(path, data, acl, reader.read_int())
-
-
-def _read_create_ttl(reader: Reader) -> CreateTtlTxn:
-    path, data, acl = reader.read_text(), reader.read_buffer(), _read_acl(reader)
-    return CreateTtlTxn(path, data, acl, reader.read_int(), reader.read_long())
-
-
-def _read_delete(reader: Reader) -> DeleteTxn:
-    return DeleteTxn(reader.read_text())
-
-
-def _read_set_data(reader: Reader) -> SetDataTxn:
-    return SetDataTxn(reader.read_text(), reader.read_buffer(), reader.read_int())
-
-
-def _read_set_acl(reader: Reader) -> SetAclTxn:
-    return SetAclTxn(reader.read_text(), _read_acl(reader), reader.read_int())
-
-
-def _read_check(reader: Reader) -> CheckTxn:
-    return CheckTxn(reader.read_text(), reader.read_int())
-
-
-def _read_create_session(reader: Reader) -> CreateSessionTxn:
-    return CreateSessionTxn(reader.read_int())
-
-
-def _read_close_session(reader: Reader) -> CloseSessionTxn:
+def _read_paths(reader: Reader) -> tuple[str, ...]:
     paths = reader.read_strings()
     if paths is None:
-        raise UnreadableRecord("closeSession without paths")  # no server writes them so any more
-    return CloseSessionTxn(tuple(paths))
+        raise UnreadableRecord("closeSession without paths")  # written by old versions only
+    return tuple(paths)
 
 
-def _read_error(reader: Reader) -> ErrorTxn:
-    return ErrorTxn(reader.read_int())
+def _write_operations(operations: tuple[tuple[int, Any], ...]) -> bytes:
+    parts = [jute.write_int(len(operations))]
+    for kind, operation in operations:
+        body = _write(kind, operation)
+        parts.append(_OPERATION.pack(kind, len(body)))
+        parts.append(body)
+    return b"".join(parts)
 
 
-def _read_multi(reader: Reader) -> MultiTxn:
+def _read_operations(reader: Reader) -> tuple[tuple[int, Transaction], ...]:
     operations = []
     for _ in range(reader.read_int()):
         kind, part = reader.read_int(), reader.read_buffer()
@@ -237,22 +121,37 @@ def _read_multi(reader: Reader) -> MultiTxn:
         operations.append((kind, _read(kind, part_reader)))
         if part_reader.rest():
             raise UnreadableRecord(f"{len(part_reader.rest())} bytes are left in a part of a multi")
-    return MultiTxn(tuple(operations))
+    return tuple(operations)
 
 
-_READERS: dict[int, Callable[[Reader], Transaction]] = {
-    -11: _read_close_session,
-    -10: _read_create_session,
-    -1: _read_error,
-    1: _read_create,
-    2: _read_delete,
-    5: _read_set_data,
-    7: _read_set_acl,
-    13: _read_check,
-    14: _read_multi,
-    15: _read_create,
-    16: _read_set_data,
-    19: _read_create_container,
-    20: _read_delete,
-    21: _read_create_ttl,
+_PATH = _Field(jute.write_string, Reader.read_text)
+_DATA = _Field(jute.write_buffer, Reader.read_buffer)
+_BOOLEAN = _Field(jute.write_boolean, Reader.read_boolean)
+_INT = _Field(jute.write_int, Reader.read_int)
+_LONG = _Field(jute.write_long, Reader.read_long)
+# Nearly all znodes have one of a few lists, so that caching their bytes pays.
+_ACL = _Field(lru_cache(maxsize=256)(jute.write_acl), _read_acl)
+_PATHS = _Field(jute.write_strings, _read_paths)
+_OPERATIONS = _Field(_write_operations, _read_operations)
+
+_CREATE = (transactions.CreateTxn, (_PATH, _DATA, _ACL, _BOOLEAN, _INT))
+_DELETE = (transactions.DeleteTxn, (_PATH,))
+_SET_DATA = (transactions.SetDataTxn, (_PATH, _DATA, _INT))
+
+_RECORDS: dict[int, tuple[Callable[..., Transaction], tuple[_Field, ...]]] = {
+    opcodes.CREATE: _CREATE,
+    opcodes.CREATE2: _CREATE,
+    opcodes.CREATE_CONTAINER: (transactions.CreateContainerTxn, (_PATH, _DATA, _ACL, _INT)),
+    opcodes.CREATE_TTL: (transactions.CreateTtlTxn, (_PATH, _DATA, _ACL, _INT, _LONG)),
+    opcodes.DELETE: _DELETE,
+    opcodes.DELETE_CONTAINER: _DELETE,
+    opcodes.SET_DATA: _SET_DATA,
+    opcodes.RECONFIG: _SET_DATA,
+    opcodes.SET_ACL: (transactions.SetAclTxn, (_PATH, _ACL, _INT)),
+    opcodes.CHECK: (transactions.CheckTxn, (_PATH, _INT)),
+    opcodes.MULTI: (transactions.MultiTxn, (_OPERATIONS,)),
+    opcodes.CREATE_SESSION: (transactions.CreateSessionTxn, (_INT,)),
+    opcodes.CLOSE_SESSION: (transactions.CloseSessionTxn, (_PATHS,)),
+    opcodes.ERROR: (transactions.ErrorTxn, (_INT,)),
 }
+"""Transaction type to its class and the fields of its record (``zookeeper.jute``)."""

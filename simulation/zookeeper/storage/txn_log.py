@@ -1,8 +1,8 @@
 """The transaction log on a server's disk: files ``log.<first zxid in hex>`` (``FileTxnLog``).
 
 A file is a header (magic "ZKLG", int version 2, long dbid 0) and records: long Adler-32 of the
-payload, int its length, the payload (``log_records``), and 0x42 'B'. ZooKeeper allocates blocks
-of 64 MiB of zeros ahead; files here end where the records end, which readers take for the same.
+payload, int its length, the payload (``log_records``), and 0x42 'B'. ZooKeeper preallocates blocks
+of 64 MiB of zeros; files here end after the last record, which readers treat alike.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +20,10 @@ from rumpus.simulation.zookeeper.tree.transactions import Entry
 MAGIC = b"ZKLG"
 HEADER = MAGIC + b"\0\0\0\x02" + bytes(8)
 LONGEST_RECORD = 2 * 0xFFFFF
-"""``jute.maxbuffer`` and as much again: a longer record is refused when a server starts."""
+"""Twice ``jute.maxbuffer``, in bytes. A server does not start on a longer record."""
 END_OF_RECORD = 0x42
 ALLOCATED = 16 + 64 * 1024 * 1024
-"""Size of a file with the space that ZooKeeper allocates when it writes the first record."""
+"""Bytes of a file with the space that ZooKeeper preallocates when it writes the first record."""
 
 _FRAME = Struct(">qi")
 _pack_frame = _FRAME.pack
@@ -39,11 +39,11 @@ def _record_of(payload: bytes) -> bytes:
 
 
 class TxnLog:
-    """Entries in the order in which they are appended.
+    """The log of one server: appends, syncs, truncates and reads entries.
 
     Args:
         disk: the server's.
-        directory: in which the files stand.
+        directory: of the files, on the disk.
     """
 
     __slots__ = ("_current", "_directory", "_disk", "_unsynced")
@@ -53,21 +53,21 @@ class TxnLog:
         self._directory = directory
         self._current: File | None = None
         files = [disk.open(self._path(first)) for first in self._files()]
-        # What a killed program left in the page cache counts for the next one as if it was safe.
-        # ZooKeeper does not sync it; a power failure could then take what has been promised.
+        # A killed process may have left unsynced records, which the next process reads. ZooKeeper
+        # does not sync them; a power failure could then lose acknowledged writes.
         self._unsynced = [file for file in files if file.safe_size < file.size]
-        """Files that the next sync has to cover: the current one, and what it found or left."""
+        """Files that the next sync has to sync: the current one, older and truncated ones."""
 
     # -- writing ------------------------------------------------------------------------------
 
     def append(self, entry: Entry) -> None:
-        """Write a record; it is in the page cache then, and safe after ``sync``.
+        """Write a record to the page cache; it is durable after ``sync``.
 
-        The first record of a new log, and the first after ``roll``, opens a file of its name.
-        A file of the same name is emptied: it held no complete record.
+        The first record of a new log, and the first after ``roll``, begins a new file. A file
+        that has its name already is overwritten: it contains no complete record.
 
         Raises:
-            OSError: the disk is full or fails. The record may stand there in part.
+            OSError: the disk is full or fails. The record may have been written in part.
         """
         file = self._current
         if file is None:
@@ -77,11 +77,11 @@ class TxnLog:
         file.append(_record_of(entry[3]))
 
     def sync(self, process: Process, done: Callable[[OSError | None], None]) -> None:
-        """Make safe what has been appended until now, and call ``done`` in the process.
+        """Sync all records appended so far, and then call ``done``.
 
         Args:
-            process: which asks; it is not told if it has died meanwhile.
-            done: gets None, or the error that the disk has answered.
+            process: in which ``done`` is called, unless it has died meanwhile.
+            done: called with None or the disk's error.
         """
         files = self._unsynced
         if len(files) == 1 and files[0] is self._current:
@@ -92,31 +92,32 @@ class TxnLog:
             process.post(done, None)
 
     def are_synced(self, files: list[tuple[File, int]]) -> None:
-        """Forget files that have been synced with these sizes, unless they were or are written."""
+        """Files have been synced at these sizes: those not written to since need no more syncs."""
         for file, size in files:
             if file is not self._current and file.size == size and file in self._unsynced:
                 self._unsynced.remove(file)
 
     @property
     def unsynced(self) -> bool:
-        """Whether files of programs before, or cut ones, are to be synced before a new one begins.
+        """Whether older files have to be synced before a new one begins.
 
-        Otherwise a power failure could take the end of an older file and leave a newer one.
+        These are files of earlier processes and truncated ones. Otherwise a power failure could
+        lose the end of an older file and keep a newer file.
         """
         return any(file is not self._current for file in self._unsynced)
 
     def roll(self) -> None:
-        """Let the next entry begin a file of its own. All before is best synced."""
+        """Let the next entry begin a new file. Entries before it should have been synced."""
         self._current = None
 
     def truncate(self, zxid: int) -> None:
-        """Remove all entries above a zxid, as a leader's TRUNC asks for.
+        """Remove all entries above a zxid (TRUNC).
 
-        ZooKeeper keeps the first entry above it where the zxid itself was never logged (after
-        a SNAP, say); here it goes as well.
+        If the zxid itself was never logged (after a SNAP, for example), ZooKeeper keeps the first
+        entry above it; here that one is removed as well.
 
         Raises:
-            StartupRefused: the log cannot be read up to there.
+            StartupRefused: the log cannot be read up to the zxid.
         """
         self._current = None
         names = self._files()
@@ -134,7 +135,8 @@ class TxnLog:
             end = end_of_record
         file = self._disk.open(path)
         file.truncate(end)
-        # Nobody syncs the cut; a journalling file system writes it with the next sync of any file.
+        # ZooKeeper does not sync the truncation; a journalling file system writes it with the next
+        # sync of any file.
         self._unsynced.append(file)
 
     # -- reading ------------------------------------------------------------------------------
@@ -142,26 +144,27 @@ class TxnLog:
     def read(self, zxid: int) -> Iterator[Entry]:
         """All entries from the first one that is not below a zxid.
 
+        A torn record ends its file without an error.
+
         Raises:
-            StartupRefused: a file without a header, or a record that is whole and wrong; torn
-                records end a file quietly.
+            StartupRefused: a file has no header, or a complete record is invalid.
         """
         return map(_entry, dropwhile(lambda record: record[0] < zxid, self._records(zxid)))
 
     def read_files(self, zxid: int) -> Iterator[Entry]:
-        """As ``read``, but from the start of the file in which the zxid would be."""
+        """As ``read``, but from the start of the file that may contain the zxid."""
         return map(_entry, self._records(zxid))
 
     def _records(self, zxid: int) -> Iterator[tuple[int, bytes, str]]:
-        """Zxid, payload and file of each record; only what is asked for is parsed."""
+        """Zxid, payload and path of each record; nothing is parsed."""
         for path in self._files_from(zxid):
             for payload, _ in records(self._disk.read(path), path):
                 yield _zxid_of(payload, path), payload, path
 
     def allocated_after_first_file(self, zxid: int) -> int:
-        """Bytes that ZooKeeper would have allocated for what ``read`` reads, without one file.
+        """Bytes that ZooKeeper would have allocated for the files that ``read`` reads.
 
-        ``getStorageSize`` forgets the file that is already open.
+        Without the first file: ``getStorageSize`` does not count the one that is already open.
         """
         return len(self._files_from(zxid)[1:]) * ALLOCATED
 
@@ -180,7 +183,7 @@ class TxnLog:
         return bool(self._files())
 
     def last_zxid(self) -> int:
-        """Of the last entry in the files; -1 if there is no file."""
+        """Zxid of the last entry in the files; -1 if there is no file."""
         names = self._files()
         if not names:
             return -1
@@ -220,7 +223,7 @@ def _entry(record: tuple[int, bytes, str]) -> Entry:
 
 
 class _Syncs:
-    """Syncs of several files."""
+    """Syncs several files, and then calls ``done`` once."""
 
     __slots__ = ("_done", "_error", "_files", "_left", "_log")
 
@@ -250,13 +253,13 @@ class _Syncs:
 
 
 def records(data: bytes, path: str) -> Iterator[tuple[bytes, int]]:
-    """The payloads of a file's records and the offsets where the records end.
+    """The payloads of a file's records and the offsets at which the records end.
 
-    Zeros, a partial record and a bad end mark end the file quietly, as they do in ZooKeeper.
+    Zeros, a partial record or a wrong end mark end the file without an error, as in ZooKeeper.
 
     Raises:
-        StartupRefused: the header is incomplete or not a log's; a checksum that does not fit
-            though the end mark is in place; an impossible length.
+        StartupRefused: the header is incomplete or not a log's; a checksum is wrong although
+            the end mark is right; a length is impossible.
     """
     if len(data) < len(HEADER):
         raise StartupRefused(f"{path}: {len(data)} bytes, too short for the header of a log")

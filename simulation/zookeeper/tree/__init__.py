@@ -1,1 +1,1 @@
-"""The tree of znodes: its nodes, watches, access control, and what changes it."""
+"""The tree of znodes: nodes, watches, access control, and transactions."""

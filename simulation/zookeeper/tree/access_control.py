@@ -1,4 +1,4 @@
-"""Who may do what: access control lists and the identities of connections.
+"""Access control: ACLs and the ids of connections.
 
 Source: ``PrepRequestProcessor.fixupACL``, ``ZooKeeperServer.checkACL`` and the providers in
 ``org.apache.zookeeper.server.auth`` of ZooKeeper 3.8.0.
@@ -14,13 +14,13 @@ from rumpus.simulation.zookeeper.wire.permissions import OPEN, Acl, AskedAcl
 from rumpus.simulation.zookeeper.wire.request import Identities
 
 _WITH_IDS = frozenset({"world", "digest", "ip"})
-"""Schemes whose ids a server looks at; a null there is a defect that it reports as -5."""
+"""Schemes whose ids a server parses: for a null id it answers -5 (MARSHALLINGERROR)."""
 
 _ADDRESS = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:/(\d{1,2}))?", re.ASCII)
 
 
 def permits(acl: Acl, wanted: int, identities: Identities) -> bool:
-    """Whether someone with these identities has one of the wanted permissions."""
+    """Whether a client with these ids has one of the wanted permissions."""
     if not acl or acl == OPEN:
         return True
     for scheme, _ in identities:
@@ -39,23 +39,23 @@ def permits(acl: Acl, wanted: int, identities: Identities) -> bool:
 
 
 def check(acl: Acl, wanted: int, identities: Identities) -> None:
-    """Let those pass who have one of the wanted permissions.
+    """Check that a client with these ids has one of the wanted permissions.
 
     Raises:
-        Refusal: NO_AUTH, for all others.
+        Refusal: NO_AUTH, if it has none.
     """
     if acl is not OPEN and not permits(acl, wanted, identities):
         raise Refusal(NO_AUTH)
 
 
 def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
-    """The list as it is stored: duplicates dropped, ``auth`` replaced by who the client is.
+    """The ACL as it is stored: without duplicates, ``auth`` replaced by the client's digest ids.
 
-    Only of the scheme ``auth`` may the id be null, as some clients send an empty one.
+    An id may be null for the scheme ``auth`` only.
 
     Raises:
-        Refusal: INVALID_ACL, for empty lists, unknown schemes, malformed ids.
-        MalformedRecord: a null where a real server expects none.
+        Refusal: INVALID_ACL, for an empty ACL, an unknown scheme or a malformed id.
+        MalformedRecord: a field is null for which a real server answers MARSHALLINGERROR.
     """
     if acl == OPEN:
         return OPEN
@@ -82,10 +82,12 @@ def resolve(acl: AskedAcl | None, identities: Identities) -> Acl:
 
 
 def _without_duplicates(acl: AskedAcl) -> AskedAcl:
-    """As Java does it: each entry is compared with those before it, field by field.
+    """The entries without repetitions.
+
+    Java compares each entry with those before it, field by field.
 
     Raises:
-        MalformedRecord: a field that has to be compared is null.
+        MalformedRecord: a field that Java compares is null.
     """
     kept: dict[tuple[int, str | None, str | None], None] = {}
     for entry in acl:
@@ -99,7 +101,7 @@ def _without_duplicates(acl: AskedAcl) -> AskedAcl:
 
 
 def masked(acl: Acl) -> Acl:
-    """The list as it is shown to those without ADMIN: digests are hidden."""
+    """The ACL as getACL shows it to clients without ADMIN: the hashes of digests are hidden."""
     return tuple(
         [
             (permissions, scheme, name.partition(":")[0] + ":x" if scheme == "digest" else name)
@@ -111,13 +113,13 @@ def masked(acl: Acl) -> Acl:
 def authenticate(
     scheme: str | None, proof: bytes | None, address: str, super_digest: str | None = None
 ) -> Identities:
-    """The identities that an auth packet proves; none: authentication failed.
+    """The ids that an auth packet adds; none if authentication fails.
 
     Args:
-        scheme: of the packet; others than ``digest`` and ``ip`` prove nothing.
-        proof: "user:password" for ``digest``; not looked at for ``ip``.
+        scheme: of the packet; all but ``digest`` and ``ip`` fail.
+        proof: "user:password" for ``digest``; ignored for ``ip``.
         address: of the client.
-        super_digest: "user:hash" of who may do everything.
+        super_digest: "user:hash" of the superuser.
     """
     if scheme == "ip":
         return (("ip", address),)
@@ -130,14 +132,14 @@ def authenticate(
 
 
 def address_of(host: str) -> str:
-    """The IPv4 address of a host: its name if that is one, else one of 10.0.0.0/8 of its own."""
+    """The IPv4 address of a host: its name if that is one, else one in 10.0.0.0/8 by its hash."""
     if _ADDRESS.fullmatch(host):
         return host
     return f"10.{'.'.join(map(str, sha1(host.encode(), usedforsecurity=False).digest()[:3]))}"
 
 
 def digest_id(proof: bytes) -> str:
-    """The id of the scheme ``digest`` for "user:password": the user, a hash of the whole."""
+    """The id of the scheme ``digest`` for "user:password": the user and a hash of both."""
     text = proof.decode("utf-8", "replace")
     user = text.partition(":")[0]
     digest = sha1(text.encode(), usedforsecurity=False).digest()
@@ -145,7 +147,7 @@ def digest_id(proof: bytes) -> str:
 
 
 def user_of(scheme: str, name: str) -> str:
-    """An identity as ``whoAmI`` shows it: a digest's user without the hash."""
+    """An id as ``whoAmI`` shows it: of a digest the user, without the hash."""
     return name.partition(":")[0] if scheme == "digest" else name
 
 
@@ -157,7 +159,7 @@ def _is_valid_id(scheme: str, name: str) -> bool:
 
 
 def _parse_network(text: str) -> tuple[int, int] | None:
-    """What "10.0.0.0/8" means: address and number of bits."""
+    """Address and prefix length of a network such as "10.0.0.0/8"; None if malformed."""
     match = _ADDRESS.fullmatch(text)
     if match is None:
         return None

@@ -16,6 +16,7 @@ from rumpus.simulation.zookeeper.tree.transactions import (
     Header,
     MultiTxn,
     SetAclTxn,
+    SetDataTxn,
 )
 from rumpus.simulation.zookeeper.tree.watches import WatchManager
 from rumpus.simulation.zookeeper.tree.znode import CONTAINER_OWNER, Znode, digest, ttl_of, ttl_owner
@@ -46,9 +47,10 @@ from rumpus.simulation.zookeeper.wire.permissions import OPEN, READ_ONLY
 
 
 class Part(NamedTuple):
-    """What has become of one operation of a multi.
+    """The result of one operation of a multi.
 
-    ``path`` is that of a created node, ``stat`` that of the node right after the operation.
+    ``path`` is that of a created node, ``stat`` the Stat record right after the operation; either
+    is None if the operation has no such result.
     """
 
     type: int
@@ -58,7 +60,7 @@ class Part(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What has become of a transaction; ``parts`` are those of a multi."""
+    """The result of a transaction: an error code, and the parts of a multi."""
 
     error: int
     parts: tuple[Part, ...] = ()
@@ -74,7 +76,7 @@ _DATA_CHANGES = frozenset({SET_DATA, RECONFIG})
 class DataTree:
     """All znodes of one server.
 
-    ``nodes`` has the root twice: as "/" and, as the parent of what is below it, as "".
+    ``nodes`` contains the root twice: as "/", and as "", the parent path of its children.
     """
 
     def __init__(self) -> None:
@@ -84,13 +86,14 @@ class DataTree:
             "/": root,
             SYSTEM: Znode(b"", OPEN),
             QUOTA: Znode(b"", OPEN),
-            CONFIG: Znode(b"", READ_ONLY, aversion=-1),
+            CONFIG: Znode(b"", READ_ONLY),
         }
+        self.nodes[CONFIG].aversion = -1
         root.add_child("zookeeper")
         self.nodes[SYSTEM].add_child("config")
         self.nodes[SYSTEM].add_child("quota")
         self.ephemerals: dict[int, dict[str, None]] = {}
-        """Paths by session; no empty ones."""
+        """Session to the paths of its ephemeral nodes; no session without any."""
         self.containers: dict[str, None] = {}
         self.ttls: dict[str, None] = {}
         self.quotas = Quotas(self.nodes)
@@ -98,11 +101,11 @@ class DataTree:
     # -- applying ---------------------------------------------------------------------------
 
     def apply(self, entry: Entry, watches: WatchManager | None = None) -> Result:
-        """Carry a transaction out; whoever watches is told at once.
+        """Apply a transaction and trigger watches.
 
-        Transactions that the tree has already seen do no harm (replay onto a fuzzy snapshot):
-        the result then has an error. Sessions are not the tree's business, but the ephemeral
-        nodes of one that is closed go.
+        Applying a transaction again, as in a replay onto a fuzzy snapshot, changes nothing; the
+        result has an error then. Sessions are not part of the tree; closeSession deletes the
+        session's ephemeral nodes.
         """
         header, transaction = entry[0], entry[1]
         kind = header[4]
@@ -113,7 +116,7 @@ class DataTree:
         return Result(error) if error else DONE
 
     def _apply_one(self, kind: int, txn: Any, header: Header, watches: WatchManager | None) -> int:
-        """Apply anything but a multi, whose type decides the type of its record.
+        """Apply a transaction that is not a multi; ``kind`` decides the class of ``txn``.
 
         Returns:
             An error code.
@@ -123,7 +126,7 @@ class DataTree:
         if kind in _DELETES:
             return self._delete(txn[0], header[2], watches)
         if kind in _DATA_CHANGES:
-            return self._set_data(txn[0], txn[1], txn[2], header, watches)
+            return self._set_data(txn, header, watches)
         if kind == SET_ACL:
             return self._set_acl(txn)
         if kind == CREATE_CONTAINER:
@@ -162,7 +165,7 @@ class DataTree:
 
     @staticmethod
     def _failed_multi(operations: tuple[tuple[int, Any], ...]) -> Result:
-        """Nothing is done; what stands before the failed operation is answered with OK."""
+        """Nothing is applied; the results of operations before the failed one are OK."""
         parts = []
         failed = OK
         for kind, txn in operations:
@@ -182,13 +185,12 @@ class DataTree:
     ) -> int:
         path, data, acl, parent_cversion = txn[0], txn[1], txn[2], txn.parent_cversion
         nodes = self.nodes
-        slash = path.rfind("/")
-        parent_path = path[:slash]
+        parent_path, _, name = path.rpartition("/")
         parent = nodes.get(parent_path)
         if parent is None:
             return NO_NODE
         _, _, zxid, time, _ = header
-        if parent_cversion == -1:  # logs of old versions do not tell
+        if parent_cversion == -1:  # old versions do not log it
             parent_cversion = parent.cversion + 1
         if parent_cversion > parent.cversion:
             parent.cversion = parent_cversion
@@ -196,7 +198,6 @@ class DataTree:
         if path in nodes:
             return NODE_EXISTS
         node = Znode(data, acl, zxid, zxid, time, time, 0, 0, 0, owner, zxid)
-        name = path[slash + 1 :]
         parent.add_child(name)
         nodes[path] = node
         session = node.session
@@ -226,12 +227,10 @@ class DataTree:
 
     def _delete(self, path: str, zxid: int, watches: WatchManager | None) -> int:
         nodes = self.nodes
-        slash = path.rfind("/")
-        parent_path = path[:slash]
+        parent_path, _, name = path.rpartition("/")
         parent = nodes.get(parent_path)
         if parent is None:
             return NO_NODE
-        name = path[slash + 1 :]
         parent.remove_child(name)
         parent.pzxid = max(parent.pzxid, zxid)
         node = nodes.pop(path, None)
@@ -255,14 +254,8 @@ class DataTree:
             watches.deleted(path, parent_path, node.acl, parent.acl)
         return OK
 
-    def _set_data(
-        self,
-        path: str,
-        data: bytes | None,
-        version: int,
-        header: Header,
-        watches: WatchManager | None,
-    ) -> int:
+    def _set_data(self, txn: SetDataTxn, header: Header, watches: WatchManager | None) -> int:
+        path, data, version = txn
         node = self.nodes.get(path)
         if node is None:
             return NO_NODE
@@ -290,7 +283,7 @@ class DataTree:
     ) -> None:
         for path in paths:
             self._delete(path, zxid, watches)
-        # Normally none: the transaction names all.
+        # Normally there are none left: the transaction lists all.
         for path in self.ephemerals_of(session):
             self._delete(path, zxid, watches)
 
@@ -302,18 +295,18 @@ class DataTree:
         return in_hash_order(paths, copied_capacity(len(paths))) if paths else []
 
     def count_below(self, path: str) -> int:
-        """How many descendants a node has; below the root, /zookeeper and all counts."""
+        """How many descendants a node has; those of the root include /zookeeper."""
         if path in {"", "/"}:
             return len(self.nodes) - 2
         below = path + "/"
         return sum(1 for other in self.nodes if other.startswith(below))
 
     def expired(self, now: int, never_used: int = 0) -> Iterator[str]:
-        """Containers and TTL nodes that have outlived their use.
+        """Paths of the container and TTL nodes to delete (``ContainerManager.getCandidates``).
 
         Args:
             now: wall clock, milliseconds.
-            never_used: after so long (ms) a container that never had a child goes; 0: never.
+            never_used: delete containers that never had a child after this time (ms); 0: never.
         """
         nodes = self.nodes
         for path in list(self.containers):
@@ -337,7 +330,7 @@ class DataTree:
         return total & 0xFFFFFFFFFFFFFFFF
 
     def approximate_data_size(self) -> int:
-        """Characters of all paths and bytes of all data."""
+        """Characters of all paths plus bytes of all data."""
         return sum(len(path) + len(node.data or b"") for path, node in self.nodes.items())
 
     def ephemerals_count(self) -> int:
@@ -355,7 +348,7 @@ class DataTree:
             text: of the configuration.
             time: milliseconds since 1970.
             version: of the configuration, which is a zxid.
-            watches: those on the node fire.
+            watches: of the server, to trigger those on the node.
         """
         node = self.nodes[CONFIG]
         node.data = text
@@ -376,7 +369,7 @@ class DataTree:
 
     @classmethod
     def restore(cls, nodes: Iterable[tuple[str, Znode]]) -> "DataTree":
-        """The tree of a snapshot. Nodes come as from ``walk``, without their children's names.
+        """The tree with these nodes, in the order of ``walk``, without the names of children.
 
         Raises:
             ValueError: a node comes before its parent, or there is no root.

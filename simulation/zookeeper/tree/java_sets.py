@@ -1,16 +1,16 @@
-"""The order in which Java's ``HashSet`` of strings is walked.
+"""The iteration order of Java's ``HashSet`` of strings.
 
-Clients must not rely on the order of children, so it had better not be a helpful one: this is
-what a real server answers.
+A real server answers with children in this order. It is not sorted, so programs that rely on a
+sorted order fail here as well.
 """
 
 from collections.abc import Iterable
 from functools import lru_cache
 
 
-@lru_cache(maxsize=4096)  # contenders' names are listed again and again, by every server
+@lru_cache(maxsize=4096)  # every server lists the same names again and again
 def hash_code(text: str) -> int:
-    """``String.hashCode`` with its upper half mixed in, as ``HashMap`` does; 32 bits, unsigned."""
+    """The hash that ``HashMap`` uses: ``String.hashCode``, spread; 32 bits, unsigned."""
     code = 0
     for character in text:
         code = code * 31 + ord(character) & 0xFFFFFFFF
@@ -18,7 +18,7 @@ def hash_code(text: str) -> int:
 
 
 def grown_capacity(most: int, smallest: int = 16) -> int:
-    """How many buckets a set has that held at most so many elements: it grows at 3/4, by 2."""
+    """Buckets of a set that has had at most ``most`` elements: doubled at a load of 3/4."""
     capacity = smallest
     while most * 4 > capacity * 3:
         capacity *= 2
@@ -26,13 +26,13 @@ def grown_capacity(most: int, smallest: int = 16) -> int:
 
 
 def copied_capacity(count: int) -> int:
-    """How many buckets the copy of a set with so many elements has."""
+    """Buckets of a copy of a set with ``count`` elements."""
     wanted = int(count / 0.75 + 1)
     return 1 << (wanted - 1).bit_length()
 
 
 def in_hash_order(texts: Iterable[str], capacity: int) -> list[str]:
-    """The elements, given in the order in which they were added, as a set walks them."""
+    """The elements in iteration order; ``texts`` has them in the order of insertion."""
     ordered = list(texts)
     if len(ordered) < 2:
         return ordered

@@ -1,7 +1,7 @@
-"""Soft quotas: what is used below a path is counted, nothing is refused.
+"""Soft quotas: nodes and bytes below a path are counted, and no request is refused.
 
 A quota on ``/a`` is a pair of nodes, ``/zookeeper/quota/a/zookeeper_limits`` and
-``.../zookeeper_stats``. The text of the latter is kept up to date in place, without a transaction.
+``.../zookeeper_stats``. The data of the latter are updated in place, without a transaction.
 
 Source: ``DataTree.updateQuotaStat``, ``StatsTrack`` and ``Quotas`` of ZooKeeper 3.8.0.
 """
@@ -18,7 +18,7 @@ _TEXT = re.compile(rb"count=(-?\d+),bytes=(-?\d+)")
 
 
 class Quotas:
-    """Which paths have a quota; works on the nodes of the tree it belongs to."""
+    """The paths with a quota; updates the nodes of the tree that it belongs to."""
 
     __slots__ = ("_nodes", "limited")
 
@@ -39,7 +39,7 @@ class Quotas:
         self.limited.pop(parent[len(QUOTA) :], None)
 
     def count(self, path: str, nodes: int, size: int) -> None:
-        """Note so many more nodes and bytes under the longest path with a quota, if any."""
+        """Add nodes and bytes to the count of the longest prefix with a quota, if there is one."""
         limited = self.limited
         while path and path not in limited:
             path = path[: path.rfind("/")]

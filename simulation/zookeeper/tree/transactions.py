@@ -1,7 +1,7 @@
-"""What goes into the log: transactions, immutable, as ZooKeeper's records have them.
+"""Transactions: the records of the log and of proposals. They are immutable.
 
-A transaction is what a request has become after validation: it says what changes, not what was
-asked, so that applying it cannot fail.
+The leader validates a request and makes it into a transaction, which states the resulting change
+(a new version, for example, not the expected one), so that applying it cannot fail.
 """
 
 from typing import Any, NamedTuple
@@ -71,7 +71,7 @@ class SetAclTxn(NamedTuple):
 
 
 class CheckTxn(NamedTuple):
-    """Type 13, inside a multi only; ``version`` is the present one + 1."""
+    """Type 13, inside a multi only; ``version`` is the current one + 1."""
 
     path: str
     version: int
@@ -84,19 +84,19 @@ class CreateSessionTxn(NamedTuple):
 
 
 class CloseSessionTxn(NamedTuple):
-    """Type -11: the ephemeral nodes that go with the session."""
+    """Type -11: the paths of the session's ephemeral nodes, which it deletes."""
 
     paths: tuple[str, ...]
 
 
 class ErrorTxn(NamedTuple):
-    """Type -1: a refused request; it takes a zxid all the same."""
+    """Type -1: a write that failed validation; it has a zxid and is logged."""
 
     error: int
 
 
 class MultiTxn(NamedTuple):
-    """Type 14: (type, transaction) of every operation; nothing is applied if any is an error."""
+    """Type 14: (type, transaction) of each operation; if one is an error, none is applied."""
 
     operations: tuple[tuple[int, Any], ...]
 
@@ -119,9 +119,9 @@ Transaction = (
 class Entry(NamedTuple):
     """One record of the log.
 
-    ``digest`` is that of the whole tree after it, None for errors found in validation.
-    ``payload`` is the record's serialized form (header, transaction, digest), made once by the
-    leader and shared by all servers.
+    ``digest`` is that of the whole tree after it, None for error transactions. ``payload`` is the
+    serialized record (header, transaction, digest), made once by the leader and shared by all
+    servers.
     """
 
     header: Header

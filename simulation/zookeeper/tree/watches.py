@@ -1,11 +1,12 @@
-"""The watches of one server: who is told of which changes, how often and in which order.
+"""The watches of one server.
 
 Watches belong to connections, not to sessions, and are never replicated. There are two tables:
-data watches (getData, exists) and child watches (getChildren); persistent watches stand in both.
+data watches (getData, exists) and child watches (getChildren); persistent watches are in both.
 
-Source: ``WatchManager``, ``WatcherModeManager`` and ``DataTree.setWatches`` of ZooKeeper 3.8.0;
-with the correction of CVE-2024-23944, which distributions have in their 3.8.0 as well: who may
-not read a znode is not told of it, though the watch is used up. ``setWatches`` does not ask.
+Source: ``WatchManager``, ``WatcherModeManager`` and ``DataTree.setWatches`` of ZooKeeper 3.8.0,
+with the fix of CVE-2024-23944, which distributions have backported to 3.8.0: a client that may
+not read a znode gets no event of it, though its watch is removed. ``setWatches`` does not check
+permissions.
 """
 
 from collections.abc import Collection, Mapping
@@ -36,25 +37,25 @@ class Watcher(Protocol):
     identities: Identities
 
     def send_event(self, kind: int, path: str) -> None:
-        """Tell the client: ``kind`` is NODE_CREATED to NODE_CHILDREN_CHANGED."""
+        """Send the client a watch event; ``kind`` is NODE_CREATED to NODE_CHILDREN_CHANGED."""
 
 
 Mode = int | None
-"""PERSISTENT, PERSISTENT_RECURSIVE, or None: for one event."""
+"""PERSISTENT, PERSISTENT_RECURSIVE, or None: removed by its first event."""
 
 
 class Modes:
-    """How the watches of one table last that last: by connection and path."""
+    """The modes of the persistent watches of one table (``WatcherModeManager``)."""
 
     __slots__ = ("by_watch", "recursive")
 
     def __init__(self) -> None:
         self.by_watch: dict[tuple[Watcher, str], int] = {}
         self.recursive = 0
-        """How many of them are recursive."""
+        """How many of the watches are recursive."""
 
     def set(self, watcher: Watcher, path: str, mode: Mode) -> None:
-        """The last registration decides."""
+        """Set the mode of a watch; None for one that is removed or not persistent."""
         if self.by_watch.pop((watcher, path), None) == PERSISTENT_RECURSIVE:
             self.recursive -= 1
         if mode is not None:
@@ -63,7 +64,7 @@ class Modes:
 
 
 class WatchTable:
-    """One table: paths to connections, and back."""
+    """One table of watches, by path and by connection."""
 
     __slots__ = ("_modes", "by_path", "by_watcher")
 
@@ -73,7 +74,7 @@ class WatchTable:
         self.by_watcher: dict[Watcher, dict[str, None]] = {}
 
     def add(self, path: str, watcher: Watcher, mode: Mode = None) -> None:
-        """Register; what stood there for this path and connection is replaced."""
+        """Register a watch; it replaces that of the same connection on the same path."""
         watchers = self.by_path.get(path)
         if watchers is None:
             self.by_path[path] = {watcher: None}
@@ -88,7 +89,7 @@ class WatchTable:
             self._modes.set(watcher, path, mode)
 
     def remove(self, path: str, watcher: Watcher) -> bool:
-        """Take one registration back. Returns whether there was one."""
+        """Remove one watch. Returns whether there was one."""
         watchers = self.by_path.get(path)
         if watchers is None or watcher not in watchers:
             return False
@@ -101,13 +102,13 @@ class WatchTable:
         return True
 
     def contains(self, path: str) -> bool:
-        """Whether anybody watches exactly this path; "" never counts as watched.
+        """Whether any connection watches exactly this path; false for "".
 
-        The real server's iterator towards the root looks for the next slash before it gives a
-        path, and goes beyond the path itself only while there are recursive watches.
+        The path parent iterator of a real server fails on a path without a slash, and goes on to
+        the parents only while there are recursive watches.
 
         Raises:
-            MalformedRecord: the iterator finds no slash.
+            MalformedRecord: the iterator of a real server would fail.
         """
         if not path:
             return False
@@ -119,7 +120,7 @@ class WatchTable:
         raise MalformedRecord("a path that does not lead to the root")
 
     def forget(self, watcher: Watcher) -> None:
-        """Take all registrations of a connection back."""
+        """Remove all watches of a connection."""
         for path in self.by_watcher.pop(watcher, ()):
             watchers = self.by_path[path]
             del watchers[watcher]
@@ -131,10 +132,16 @@ class WatchTable:
     def trigger(
         self, path: str, kind: int, acl: Acl, told: Collection[Watcher] = ()
     ) -> Collection[Watcher]:
-        """Tell all who watch a path and may read by ``acl``, except who has been told already.
+        """Send an event to the watchers of a path.
+
+        Args:
+            path: of the node that has changed.
+            kind: type of the event.
+            acl: of the node; connections that may not read it get no event.
+            told: connections that have had this event already, and do not get it again.
 
         Returns:
-            Who watched it, told now or before.
+            All watchers of the path.
         """
         if not self._modes.by_watch:
             watchers: Collection[Watcher] | None = self.by_path.pop(path, None)
@@ -150,7 +157,7 @@ class WatchTable:
         return watchers
 
     def _take(self, path: str, kind: int) -> dict[Watcher, None]:
-        """Who is to be told; registrations for one event are removed."""
+        """The watchers of an event; watches that are not persistent are removed."""
         modes = self._modes.by_watch
         found: dict[Watcher, None] = {}
         here = self.by_path.get(path)
@@ -172,7 +179,7 @@ class WatchTable:
 
 
 class WatchManager:
-    """Both tables of a server."""
+    """The data watches and child watches of a server."""
 
     __slots__ = ("children", "data")
 
@@ -188,24 +195,24 @@ class WatchManager:
         self.children.add(path, watcher, mode)
 
     def remove(self, path: str, kind: int, watcher: Watcher) -> bool:
-        """``removeWatches``: kind CHILDREN, DATA or ANY. Returns whether anything was there."""
+        """``removeWatches``: kind CHILDREN, DATA or ANY. Returns whether there was a watch."""
         removed = kind != DATA and self.children.remove(path, watcher)
         if kind != CHILDREN and self.data.remove(path, watcher):
             removed = True
         return removed
 
     def contains(self, path: str, kind: int) -> bool:
-        """``checkWatches``. As in 3.8.0, anybody's watch on exactly this path will do.
+        """``checkWatches``: as in 3.8.0, whether any connection watches exactly this path.
 
         Raises:
-            MalformedRecord: see `WatchTable.contains`; for ANY both tables are always asked.
+            MalformedRecord: see `WatchTable.contains`; for ANY both tables are always searched.
         """
         child = kind != DATA and self.children.contains(path)
         data = kind != CHILDREN and self.data.contains(path)
         return child or data
 
     def remove_connection(self, watcher: Watcher) -> None:
-        """Take all watches of a connection back."""
+        """Remove all watches of a connection."""
         self.data.forget(watcher)
         self.children.forget(watcher)
 
@@ -220,15 +227,30 @@ class WatchManager:
         persistent: Collection[str] = (),
         recursive: Collection[str] = (),
     ) -> None:
-        """``setWatches``: register anew, or tell at once what has happened since a zxid."""
+        """``setWatches``: register watches, or send events for what has changed since a zxid.
+
+        Args:
+            nodes: of the tree.
+            watcher: the connection.
+            since: the last zxid that the client has seen.
+            data: paths with data watches of getData.
+            exists: paths with watches of exists.
+            children: paths with child watches.
+            persistent: paths with persistent watches.
+            recursive: paths with persistent recursive watches.
+        """
+
+        def replay(path: str, changed_at: int | None, kind: int, table: WatchTable) -> None:
+            if changed_at is None:
+                watcher.send_event(NODE_DELETED, path)
+            elif changed_at > since:
+                watcher.send_event(kind, path)
+            else:
+                table.add(path, watcher)
+
         for path in data:
             node = nodes.get(path)
-            if node is None:
-                watcher.send_event(NODE_DELETED, path)
-            elif node.mzxid > since:
-                watcher.send_event(NODE_DATA_CHANGED, path)
-            else:
-                self.data.add(path, watcher)
+            replay(path, None if node is None else node.mzxid, NODE_DATA_CHANGED, self.data)
         for path in exists:
             if path in nodes:
                 watcher.send_event(NODE_CREATED, path)
@@ -236,18 +258,13 @@ class WatchManager:
                 self.data.add(path, watcher)
         for path in children:
             node = nodes.get(path)
-            if node is None:
-                watcher.send_event(NODE_DELETED, path)
-            elif node.pzxid > since:
-                watcher.send_event(NODE_CHILDREN_CHANGED, path)
-            else:
-                self.children.add(path, watcher)
+            replay(path, None if node is None else node.pzxid, NODE_CHILDREN_CHANGED, self.children)
         for path in persistent:
             self.add_persistent(path, watcher, PERSISTENT)
         for path in recursive:
             self.add_persistent(path, watcher, PERSISTENT_RECURSIVE)
 
-    # -- firing -----------------------------------------------------------------------------
+    # -- triggering -------------------------------------------------------------------------
 
     def created(self, path: str, parent: str, acl: Acl = OPEN, parent_acl: Acl = OPEN) -> None:
         """A node has been created; ``parent`` is "" below the root."""
@@ -268,16 +285,16 @@ class WatchManager:
         if self.data.by_path:
             self.data.trigger(path, NODE_DATA_CHANGED, acl)
 
-    # -- figures ----------------------------------------------------------------------------
+    # -- counts -----------------------------------------------------------------------------
 
     def count(self) -> int:
-        """Registrations in both tables."""
+        """How many watches there are in both tables."""
         return sum(map(len, self.data.by_path.values())) + sum(
             map(len, self.children.by_path.values())
         )
 
     def data_summary(self) -> tuple[int, int, int]:
-        """``wchs``: connections, paths, and watches; of data watches only."""
+        """For ``wchs``: numbers of connections, paths and watches; data watches only."""
         table = self.data
         connections = sum(1 for paths in table.by_watcher.values() if paths)
         return connections, len(table.by_path), sum(map(len, table.by_path.values()))

@@ -1,7 +1,7 @@
-"""A node of the tree: data, access control list, and what its Stat is made of."""
+"""A node of the tree: data, ACL and stat (``DataNode`` and ``StatPersisted``)."""
 
+from operator import attrgetter
 from struct import Struct
-from typing import Protocol
 from zlib import crc32
 
 from rumpus.simulation.zookeeper.tree.java_sets import grown_capacity, in_hash_order
@@ -10,7 +10,7 @@ from rumpus.simulation.zookeeper.wire.paths import BELOW_SYSTEM
 from rumpus.simulation.zookeeper.wire.permissions import Acl
 
 CONTAINER_OWNER = -(1 << 63)
-"""Stored owner of container nodes."""
+"""The ``ephemeralOwner`` that marks container nodes."""
 
 _TTL_OWNER = 0xFF << 56
 _LONGEST_TTL = (1 << 40) - 1
@@ -20,14 +20,14 @@ _pack_block = Struct(">qqqqqiiiq").pack
 
 
 def ttl_owner(ttl: int) -> int:
-    """The stored owner of a node that lives so long (ms) without children or changes."""
+    """The ``ephemeralOwner`` that marks a TTL node; ``ttl`` in milliseconds."""
     return (_TTL_OWNER | ttl) - (1 << 64)
 
 
 def ttl_of(owner: int) -> int | None:
-    """How long (ms) a node of this stored owner lives; None: it is no TTL node.
+    """The time to live (ms) of a node with this ``ephemeralOwner``; None if it is no TTL node.
 
-    Server ids end at 254, so that no session's id looks like this.
+    Server ids are below 255, so no session id is in the range of these markers.
     """
     return owner & _LONGEST_TTL if -(1 << 56) <= owner < 0 else None
 
@@ -37,19 +37,23 @@ def session_of(owner: int) -> int:
     return 0 if owner == CONTAINER_OWNER or -(1 << 56) <= owner < 0 else owner
 
 
-class Znode:
-    """One node; times in milliseconds since 1970, as the leader's wall clock had them.
+persisted_stat = attrgetter(
+    "czxid", "mzxid", "ctime", "mtime", "version", "cversion", "aversion", "owner", "pzxid"
+)
+"""The fields of ``StatPersisted``, in the order of the record and of ``Persisted``."""
 
-    ``cversion`` is the persisted one: it counts creations of children only. ``owner`` is the
-    persisted ``ephemeralOwner``: a session, or a marker for container and TTL nodes, or 0.
+
+class Persisted:
+    """What snapshots and digests contain of a node: data, ACL, and ``StatPersisted``.
+
+    Times are milliseconds since 1970 on the leader's wall clock. ``cversion`` is the persisted
+    one, which counts only creations of children. ``owner`` is the persisted ``ephemeralOwner``: a
+    session, a marker for container and TTL nodes, or 0.
     """
 
     __slots__ = (
-        "_listing",
-        "_most_children",
         "acl",
         "aversion",
-        "children",
         "ctime",
         "cversion",
         "czxid",
@@ -88,21 +92,36 @@ class Znode:
         self.owner = owner
         self.pzxid = pzxid
         self.session = session_of(owner) if owner else 0
-        """Owner of an ephemeral node, else 0: what a Stat shows."""
+        """The ``ephemeralOwner`` that a Stat shows: the session of an ephemeral node, else 0."""
+
+
+class Znode(Persisted):
+    """One node of the tree.
+
+    Args:
+        data: None if the client has sent null.
+        acl: as stored.
+        stat: as ``persisted_stat`` returns it; by default all 0.
+    """
+
+    __slots__ = ("_listing", "_most_children", "children")
+
+    def __init__(self, data: bytes | None, acl: Acl, *stat: int) -> None:
+        super().__init__(data, acl, *stat)
         self.children: dict[str, None] = {}
         """Names, in the order of their creation."""
         self._most_children = 0
         self._listing: bytes | None = None
 
     def add_child(self, name: str) -> None:
-        """Note a child's name."""
+        """Add the name of a child."""
         children = self.children
         children[name] = None
         self._listing = None
         self._most_children = max(self._most_children, len(children))
 
     def remove_child(self, name: str) -> None:
-        """Forget a child's name, if it is there."""
+        """Remove the name of a child, if present."""
         if name in self.children:
             del self.children[name]
             self._listing = None
@@ -139,23 +158,8 @@ class Znode:
         )
 
 
-class Persisted(Protocol):
-    """What of a node is persisted and counts for the digest of the tree; see ``Znode``."""
-
-    data: bytes | None
-    czxid: int
-    mzxid: int
-    pzxid: int
-    ctime: int
-    mtime: int
-    version: int
-    cversion: int
-    aversion: int
-    owner: int
-
-
 def digest(path: str, node: Persisted) -> int:
-    """What one node adds to the digest of the tree; the root's path is "".
+    """What one node contributes to the digest of the tree; the root's path is "".
 
     Source: ``DigestCalculator`` of ZooKeeper 3.8.0, version 2.
     """

@@ -1,1 +1,1 @@
-"""What goes over the wire: records, requests, error codes."""
+"""The client protocol: records, requests, operation and error codes."""

@@ -1,7 +1,7 @@
 """Jute, ZooKeeper's encoding of records: big-endian, no tags.
 
-Reading is done by a ``Reader`` over one record, writing by functions that return bytes. Whatever
-is wrong with a record, reading it raises ``MalformedRecord`` and nothing else.
+A ``Reader`` reads one record; functions that return bytes write fields. Reading an invalid record
+raises ``MalformedRecord`` and no other exception.
 
 Source: ``BinaryInputArchive`` and ``BinaryOutputArchive`` of ZooKeeper 3.8.0.
 """
@@ -16,7 +16,7 @@ INT = Struct(">i")
 LONG = Struct(">q")
 
 LONGEST = 2 * 0xFFFFF
-"""Longer strings and buffers than this are refused: ``jute.maxbuffer`` and as much again."""
+"""Twice ``jute.maxbuffer``, in bytes: longer strings and buffers are refused."""
 
 NULL = b"\xff\xff\xff\xff"
 """Length -1: no string, no buffer, no vector."""
@@ -29,7 +29,7 @@ _read_long = LONG.unpack_from
 
 
 class MalformedRecord(Exception):  # noqa: N818 - says what the record is
-    """A record ends too early, or a length in it makes no sense."""
+    """A record ends too early, or a length in it is impossible."""
 
 
 class Reader:
@@ -60,7 +60,7 @@ class Reader:
             raise MalformedRecord("a long is cut off") from None
 
     def read_boolean(self) -> bool:
-        """One byte; whatever is not 0 is true."""
+        """One byte; every value but 0 is true."""
         position = self.position
         self.position = position + 1
         try:
@@ -88,7 +88,7 @@ class Reader:
         return data[start:end]
 
     def read_string(self) -> str | None:
-        """Text, None for null. As in Java, bytes that are no UTF-8 become U+FFFD."""
+        """Text, None for null. As in Java, invalid UTF-8 becomes U+FFFD."""
         raw = self.read_buffer()
         return None if raw is None else raw.decode("utf-8", "replace")
 
@@ -116,14 +116,14 @@ class Reader:
         return tuple([(integer(), text(), text()) for _ in range(count)])
 
     def rest(self) -> bytes:
-        """What has not been read."""
+        """The bytes that have not been read."""
         return self.data[self.position :]
 
 
 def encode_text(text: str) -> bytes:
     """The bytes of a string, without its length.
 
-    Java writes each half of a surrogate pair by itself (CESU-8).
+    As Java does, each half of a surrogate pair is encoded separately (CESU-8).
     """
     if text.isascii() or max(text) <= "\uffff":
         return text.encode("utf-8", "surrogatepass")

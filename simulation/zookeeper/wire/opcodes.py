@@ -52,7 +52,7 @@ WRITES = frozenset(
         CLOSE_SESSION,
     }
 )
-"""Requests that take a zxid and go through the log, successful or not."""
+"""Requests that get a zxid and are logged, even if they fail."""
 
 READS = frozenset(
     {
@@ -73,7 +73,7 @@ READS = frozenset(
         WHO_AM_I,
     }
 )
-"""Requests that the client's own server answers by itself."""
+"""Requests that the client's server answers without the leader."""
 
 VALID = WRITES | READS | {SYNC}
-"""What ``Request.isValid`` lets pass; auth and sasl are handled before."""
+"""Valid by ``Request.isValid``; auth and sasl are handled before that check."""

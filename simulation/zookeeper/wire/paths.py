@@ -15,7 +15,7 @@ CONFIG = "/zookeeper/config"
 UNDELETABLE = frozenset({ROOT, SYSTEM, QUOTA, CONFIG})
 
 BELOW_SYSTEM = "/zookeeper/"
-"""Nodes whose path begins so are not part of digests."""
+"""Prefix of the paths of nodes that digests do not include."""
 
 
 def is_valid(path: str) -> bool:
@@ -23,8 +23,3 @@ def is_valid(path: str) -> bool:
     if path.isascii() and path.isprintable() and "//" not in path and "/." not in path:
         return path[:1] == "/" and (path[-1] != "/" or path == "/")
     return _VALID(path) is not None
-
-
-def parent_of(path: str) -> str:
-    """What stands before the last slash: "" for children of the root, and for the root."""
-    return path[: path.rfind("/")]

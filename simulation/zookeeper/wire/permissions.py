@@ -1,4 +1,4 @@
-"""Access control lists as records have them: who may do what with a znode."""
+"""Permissions and access control lists (ACLs), as they stand in records."""
 
 READ = 1
 WRITE = 2
@@ -11,7 +11,7 @@ Acl = tuple[tuple[int, str, str], ...]
 """Entries of (permissions, scheme, id)."""
 
 AskedAcl = tuple[tuple[int, str | None, str | None], ...]
-"""A list as clients send it: any string may be null."""
+"""An ACL as a client sends it: any string may be null."""
 
 OPEN: Acl = ((ALL, "world", "anyone"),)
 READ_ONLY: Acl = ((READ, "world", "anyone"),)

@@ -1,25 +1,26 @@
-"""A client's request on its way through a server."""
+"""A request as the chain of request processors of a server passes it on (``Request``)."""
 
 from typing import Any
 
 Identities = tuple[tuple[str, str], ...]
-"""What a connection has proved to be: pairs of scheme and id, ("ip", address) first."""
+"""The authenticated ids of a connection: pairs of scheme and id, ("ip", address) first."""
 
 
 class Request:
-    """What was asked, by whom.
+    """One request.
 
     Args:
         session: id, signed 64 bits.
         cxid: the client's xid.
         type: operation code (``opcodes``).
-        body: the request's record as it came, without the header.
-        identities: of the connection.
-        connection: this server's connection to the client, to which the reply goes; None if it
-            came from another server, or from this server itself.
-        owner: which server the client is connected to, as the leader sees it: any object that
-            is compared by identity (see "session moved"); None: not checked.
-        arrived: when it did, in the world's nanoseconds; for the statistics of latency.
+        body: the request's record as received, without the header.
+        identities: the authenticated ids of the client's connection; none for requests that a
+            server makes.
+        connection: this server's connection to the client, which gets the reply; None if the
+            request came from another server, or from this server itself.
+        owner: a token of the server that the client is connected to. If it is not the token
+            of the session's present owner, the request fails with SESSION_MOVED. None: no check.
+        arrived: time of its arrival, in nanoseconds of the simulated clock, for latencies.
     """
 
     __slots__ = ("arrived", "body", "connection", "cxid", "identities", "owner", "session", "type")

@@ -1,11 +1,12 @@
 """The records of requests, read from what clients send.
 
-All functions raise ``MalformedRecord``, and nothing else, for bodies that make no sense: missing
-paths included, as a real server answers both with -5. Bytes behind a record are ignored.
+All functions raise ``MalformedRecord``, and no other exception, for invalid bodies, and also for
+null paths: a real server answers both with -5. Bytes after a record are ignored.
 
 Source: ``zookeeper.jute`` and ``MultiOperationRecord`` of ZooKeeper 3.8.0.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from rumpus.simulation.zookeeper.wire.jute import MalformedRecord, Reader, write_acl
@@ -25,7 +26,7 @@ from rumpus.simulation.zookeeper.wire.permissions import OPEN, AskedAcl
 _OPEN = write_acl(OPEN)
 
 Create = tuple[str, bytes | None, AskedAcl | None, int]
-"""Path, data, list, flags."""
+"""Path, data, ACL, flags."""
 
 
 def read_create(body: bytes) -> Create:
@@ -52,13 +53,13 @@ def read_set_data(body: bytes) -> tuple[str, bytes | None, int]:
 
 
 def read_set_acl(body: bytes) -> tuple[str, AskedAcl | None, int]:
-    """``SetACLRequest``: path, list, version."""
+    """``SetACLRequest``: path, ACL, version."""
     reader = Reader(body)
     return reader.read_text(), _acl(reader), reader.read_int()
 
 
 def read_path(body: bytes) -> str:
-    """``SyncRequest`` and others that have a path only."""
+    """``SyncRequest`` and other records that consist of a path."""
     return Reader(body).read_text()
 
 
@@ -79,7 +80,7 @@ def read_reconfig(body: bytes) -> tuple[str | None, str | None, str | None, int]
 
 
 def read_set_watches(body: bytes, tables: int) -> tuple[int, list[list[str]]]:
-    """``SetWatches`` with 3 tables, ``SetWatches2`` with 5: zxid, paths by table."""
+    """``SetWatches`` with 3 lists of paths, ``SetWatches2`` with 5: zxid and the lists."""
     reader = Reader(body)
     since = reader.read_long()
     paths = [reader.read_strings() for _ in range(tables)]
@@ -89,20 +90,16 @@ def read_set_watches(body: bytes, tables: int) -> tuple[int, list[list[str]]]:
 
 
 def read_multi(body: bytes) -> list[tuple[int, tuple[Any, ...]]]:
-    """The operations of a multi: types, as the flags of creations decide them, and fields.
+    """The operations of a multi: type and fields of each.
 
-    CREATE and CREATE_CONTAINER have those of ``read_create``, CREATE_TTL of ``read_create_ttl``
-    (time to live None if none was sent), DELETE and CHECK of ``read_path_and_int``, SET_DATA of
+    The flags decide the type of a create. The fields of CREATE and CREATE_CONTAINER are those of
+    ``read_create``, of CREATE_TTL those of ``read_create_ttl`` (time to live None if none was
+    sent), of DELETE and CHECK those of ``read_path_and_int``, of SET_DATA those of
     ``read_set_data``.
     """
     reader = Reader(body)
     operations: list[tuple[int, tuple[Any, ...]]] = []
-    while True:
-        kind = reader.read_int()
-        done = reader.read_boolean()
-        reader.read_int()
-        if done:
-            return operations
+    for kind in _types_of_operations(reader):
         if kind == SET_DATA:
             operations.append((kind, (reader.read_text(), reader.read_buffer(), reader.read_int())))
         elif kind in (DELETE, CHECK):
@@ -113,6 +110,7 @@ def read_multi(body: bytes) -> list[tuple[int, tuple[Any, ...]]]:
             operations.append(_by_flags(_create(reader), reader.read_long()))
         else:
             raise MalformedRecord(f"no such operation in a multi: {kind}")
+    return operations
 
 
 def read_multi_read(body: bytes) -> list[tuple[int, str]]:
@@ -123,16 +121,23 @@ def read_multi_read(body: bytes) -> list[tuple[int, str]]:
     """
     reader = Reader(body)
     operations: list[tuple[int, str]] = []
+    for kind in _types_of_operations(reader):
+        if kind not in (GET_DATA, GET_CHILDREN):
+            raise MalformedRecord(f"no such operation in a multiRead: {kind}")
+        operations.append((kind, reader.read_text()))
+        reader.read_boolean()
+    return operations
+
+
+def _types_of_operations(reader: Reader) -> Iterator[int]:
+    """The type in each ``MultiHeader``, before its operation is read; up to the one marked done."""
     while True:
         kind = reader.read_int()
         done = reader.read_boolean()
         reader.read_int()
         if done:
-            return operations
-        if kind not in (GET_DATA, GET_CHILDREN):
-            raise MalformedRecord(f"no such operation in a multiRead: {kind}")
-        operations.append((kind, reader.read_text()))
-        reader.read_boolean()
+            return
+        yield kind
 
 
 def _create(reader: Reader) -> Create:
@@ -140,7 +145,7 @@ def _create(reader: Reader) -> Create:
 
 
 def _acl(reader: Reader) -> AskedAcl | None:
-    """Nearly always the open list: no need to take it apart."""
+    """Read an ACL; that of nearly all creates, the open one, is recognised by its bytes."""
     if reader.data.startswith(_OPEN, reader.position):
         reader.position += len(_OPEN)
         return OPEN

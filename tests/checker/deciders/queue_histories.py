@@ -3,8 +3,12 @@
 from functools import partial
 from math import inf
 
-from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK
+from hypothesis import note
+
+from rumpus.checker.deciders.decide import decide
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from tests.checker.brute_force import Act, linearizable
+from tests.checker.forgetting import refuses_rightly
 
 UNKNOWN = object()
 
@@ -86,10 +90,12 @@ def _operations(row, outcome):
 def orderly(rng, step, *, most=7, distinct=True, priorities=None, drains=False):
     """A history that a queue explains by construction, some of its outcomes unknown."""
     rows = []
+    # Not a drain of weight 0: Hypothesis draws numbers at the very end of their range.
+    weights = {"enqueue": 6, "dequeue": 5, **({"drain": 2} if drains else {})}
     for process in range(rng.randint(2, 4)):
         time = rng.randint(0, 10)
         for _ in range(rng.randint(2, 4)):
-            f = rng.choices(("enqueue", "dequeue", "drain"), (6, 5, 2 if drains else 0))[0]
+            f = rng.choices([*weights], [*weights.values()])[0]
             returned = time + rng.randint(0, 5)
             point = rng.uniform(time, returned)
             rows.append(
@@ -183,3 +189,16 @@ dequeue = partial(take, "dequeue")
 def unknown(row):
     """The row with an unknown outcome."""
     return row | {"outcome": INFO, "returned": NEVER}
+
+
+def judges(entry, step):
+    """``judge`` decides rows by a queue's entry; ``is_refused_rightly`` compares with ``step``."""
+
+    def judge(rows):
+        return decide(entry, OperationTable.from_rows(rows))
+
+    def is_refused_rightly(rows):
+        note(rows)
+        return refuses_rightly(judge(rows), len(rows), partial(acceptable, rows, step))
+
+    return judge, is_refused_rightly

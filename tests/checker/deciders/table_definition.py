@@ -9,9 +9,9 @@ from rumpus.checker.deciders.operation_table import (
     NEVER,
     OK,
     OperationTable,
-    freeze,
     other_key,
 )
+from rumpus.checker.deciders.values import freeze
 from rumpus.checker.history import History
 
 

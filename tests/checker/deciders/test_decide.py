@@ -1,10 +1,11 @@
-"""The front of all models, and objects that are judged one by one."""
+"""The interface of all deciders, and objects that are decided one by one."""
 
 import pytest
 
-from rumpus.checker.deciders.decide import FIRST_SHARE_S, ModelEntry, by_key, decide, in_turns
+from rumpus.checker.deciders.decide import FIRST_SHARE_S, ModelEntry, decide, in_turns
 from rumpus.checker.deciders.decision import Budget, Decision, Witness, accepted, undecided
-from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.deciders.wording import at
 
 SECOND = 10**9
@@ -15,6 +16,10 @@ def table(*keys):
         {"f": "read", "call": place * SECOND, "result": place, "key": key}
         for place, key in enumerate(keys, start=3)
     )
+
+
+def by_key(whole, decide_part):
+    return in_turns(whole, lambda part, _: decide_part(part), Budget())
 
 
 def test_an_operation_that_the_model_does_not_know_is_refused_by_name():

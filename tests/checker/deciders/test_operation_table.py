@@ -4,16 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import (
-    INFO,
-    MISSING,
-    NEVER,
-    OperationTable,
-    Values,
-    ValuesBuilder,
-    WrongOperations,
-    freeze,
-)
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
+from rumpus.checker.deciders.values import MISSING, Values, ValuesBuilder, WrongOperations, freeze
 
 ANY = st.recursive(
     st.none()

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import FIELDS, NEVER, WrongOperations
+from rumpus.checker.deciders.operation_table import FIELDS, NEVER
 from rumpus.checker.deciders.table_builder import MAX_FUNCTIONS, TableBuilder
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.history import History, Op
 from tests.checker.deciders.table_definition import defined_table
 

@@ -107,7 +107,9 @@ def test_random_plans_must_expire_a_holder_and_change_the_leader():
     assert unmet(check(recorded, kinds=kinds, leader_changes=0)) == {"leader changes"}
     untold = check(recorded, kinds=kinds, expiries=None)
     assert unmet(untold) == set()
-    assert untold.unknown == ["without the servers' logs nobody can count expiries while holding"]
+    assert untold.unknown == [
+        "without the servers' logs the expiries while holding cannot be counted"
+    ]
     assert unmet(check(recorded, kinds=kinds, expiries=0, leader_changes=0, effects=[])) == set()
 
 

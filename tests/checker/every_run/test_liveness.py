@@ -72,7 +72,7 @@ def test_a_client_that_was_never_asked_leaves_the_run_not_green():
 def test_if_healing_failed_nobody_is_blamed():
     result = check(inspected(tried(tried(final(healed=False, detail="n1 is dead"), 0, "fail"), 1)))
     assert kinds(result) == []
-    assert result.unknown == ["not everything was healed before the final phase: n1 is dead"]
+    assert result.unknown == ["not every fault was healed before the final phase: n1 is dead"]
 
 
 def test_an_interrupted_final_phase_is_unknown():
@@ -85,4 +85,6 @@ def test_a_look_that_failed_leaves_orphans_open():
     recorded = tried(tried(final(), 0), 1).add(30, 0, "invoke", "inspect")
     recorded.add(31, 0, "fail", "inspect", error="ConnectionLoss")
     result = check(recorded.add(40, "control", "info", "phase-end").end(41))
-    assert result.unknown == ["nobody could look whether nodes were left behind (ConnectionLoss)"]
+    assert result.unknown == [
+        "no client could look whether nodes were left behind (ConnectionLoss)"
+    ]

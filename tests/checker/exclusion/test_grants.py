@@ -184,3 +184,16 @@ def test_a_client_does_not_overtake_itself():
     recorded = Recorded().acquire(1, 20, 0, node=node(2)).release(21, 22, 0)
     recorded.acquire(23, 30, 3, node=node(1))
     assert order(recorded, ServerView(known=KNOWN | {"0x4"})).anomalies == []
+
+
+def test_an_order_that_no_grant_tells_is_unknown():
+    for name in (None, "/elsewhere/holder"):
+        recorded = Recorded().acquire(1, 2, 0, node=name).release(3, 4, 0)
+        result = order(recorded, ServerView(known=KNOWN))
+        assert result.anomalies == []
+        assert result.unknown[0].startswith("the order of 1 grants cannot be judged")
+        assert result.stats == {"judged": 0, "not judged": 1}
+
+
+def test_a_run_without_grants_has_no_order_to_judge():
+    assert order(Recorded(), ServerView(known=KNOWN)).unknown == []

@@ -28,7 +28,7 @@ def test_a_connected_holder_that_never_heard_has_missed_it():
     (anomaly,) = check(held(1200, asked=False)).anomalies
     assert anomaly.kind == "missed-revocation"
     assert (anomaly.start, anomaly.end, anomaly.clients) == (200 * MS, 1200 * MS, [0, 1])
-    assert "c0 was asked to let go of the lock" in anomaly.description
+    assert "c0 was asked to release the lock" in anomaly.description
 
 
 def test_who_heard_or_was_asked_too_late_or_lost_the_lock_has_missed_nothing():

@@ -54,6 +54,11 @@ def create(zxid, path, session=1):
     return txn(zxid, "create", session, path=path, data=b"", ephemeral=True)
 
 
+def owned(seen):
+    """Who owned from which zxid to which: (session, grant, loss)."""
+    return [(each.session, each.grant, each.loss) for each in seen.owners]
+
+
 def opened(session):
     return txn(session, "createSession", session, timeout=2000)
 
@@ -66,7 +71,7 @@ def test_the_lowest_number_owns_until_its_node_is_gone():
         txn(14, "delete", 2, path="/l/b-lock-0000000002"),
         txn(15, "delete", 1, path="/l/a-lock-0000000001"),
     )
-    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+    assert owned(seen) == [
         ("0x1", 11, 15),
         ("0x3", 15, None),
     ]
@@ -75,7 +80,7 @@ def test_the_lowest_number_owns_until_its_node_is_gone():
 
 def test_a_node_with_a_lower_number_that_comes_later_owns_beside_the_first():
     seen = view(create(11, "/l/a-lock-0000000005", 1), create(12, "/l/b-lock-0000000004", 2))
-    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+    assert owned(seen) == [
         ("0x1", 11, None),
         ("0x2", 12, None),
     ]
@@ -121,7 +126,7 @@ def test_a_single_node_is_owned_by_who_made_it():
     seen = view(
         create(11, "/l", 1), txn(12, "delete", 2, path="/l"), create(13, "/l", 2), kind="single"
     )
-    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+    assert owned(seen) == [
         ("0x1", 11, 12),
         ("0x2", 13, None),
     ]
@@ -284,7 +289,7 @@ def test_each_node_of_a_pool_owns_from_the_beginning():
         txn(14, "delete", 1, path="/l/aa"),
         kind="pool",
     )
-    assert [(o.session, o.grant, o.loss) for o in seen.owners] == [
+    assert owned(seen) == [
         ("0x1", 11, 14),
         ("0x2", 12, None),
     ]

@@ -74,3 +74,9 @@ def test_who_comes_when_it_is_open_was_not_held_up():
     recorded = call(connected(), 10, 20, 0, "count_down")
     call(recorded, 30, 40, 1, "count_down")
     assert judged(call(recorded, 50, 60, 2, "wait")) == ([], 0)
+
+
+def test_leaving_is_no_count():
+    recorded = call(connected(), 10, 20, 0, "count_down")
+    recorded.add(30, 1, "invoke", "leave").add(30, 1, "info", "leave")
+    assert judged(call(recorded, 40, 50, 2, "wait")) == (["early-entry"], 0)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rumpus.checker.deciders.decision import Budget
-from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import FAIL, INFO, OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.linearizability import search
 from rumpus.checker.linearizability.operation_types import WrongModel
 from rumpus.checker.linearizability.search import check_linearizable

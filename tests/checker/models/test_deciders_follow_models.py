@@ -8,8 +8,9 @@ from hypothesis import note
 
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.decision import Budget
-from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable, freeze
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
 from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.deciders.values import freeze
 from rumpus.checker.linearizability.search import check_linearizable
 from rumpus.checker.models.counter import Counter
 from rumpus.checker.models.fifo_queue import FifoQueue

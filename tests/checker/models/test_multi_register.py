@@ -3,15 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OperationTable,
-    WrongOperations,
-    freeze,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
 from rumpus.checker.deciders.registers.multi_register import MULTI_REGISTER
+from rumpus.checker.deciders.values import WrongOperations, freeze
 from rumpus.checker.models.model import ILLEGAL, UNKNOWN
 from rumpus.checker.models.multi_register import MultiRegister, independent_groups
 from tests.checker.brute_force import Act, linearizable

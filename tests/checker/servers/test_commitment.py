@@ -52,18 +52,25 @@ def fates(found) -> tuple[str, str, str]:
     return names(found.committed), names(found.discarded), names(open_)
 
 
+def ensemble(*servers: NodeFiles) -> dict[str, NodeFiles]:
+    """The files of servers n1, n2, ..."""
+    return {f"n{number}": files for number, files in enumerate(servers, 1)}
+
+
+def decided(*servers: NodeFiles, size: int | None = None):
+    return decide(ensemble(*servers), size)
+
+
 def test_no_files_and_empty_files():
     assert fates(decide({})) == ("", "", "")
-    assert fates(decide({"n1": NodeFiles(), "n2": node("")})) == ("", "", "")
+    assert fates(decided(NodeFiles(), node(""))) == ("", "", "")
 
 
 def test_in_the_last_epoch_what_a_quorum_logged_is_committed_and_the_rest_is_open():
-    found = decide(
-        {
-            "n1": node("1.1 1.2 1.3 1.4", current=1),
-            "n2": node("1.1 1.2 1.3", current=1),
-            "n3": node("1.1 1.2", current=1),
-        }
+    found = decided(
+        node("1.1 1.2 1.3 1.4", current=1),
+        node("1.1 1.2 1.3", current=1),
+        node("1.1 1.2", current=1),
     )
     assert fates(found) == ("1.1 1.2 1.3", "", "1.4")
     (note,) = found.notes
@@ -72,111 +79,80 @@ def test_in_the_last_epoch_what_a_quorum_logged_is_committed_and_the_rest_is_ope
 
 
 def test_a_standalone_server_commits_what_it_logs():
-    assert fates(decide({"n1": node("0.1 0.2")})) == ("0.1 0.2", "", "")
+    assert fates(decided(node("0.1 0.2"))) == ("0.1 0.2", "", "")
 
 
 def test_servers_that_entered_a_later_epoch_outvote_a_longer_log():
     # Followers killed, a write on the leader alone, the leader killed, the followers restarted.
-    found = decide(
-        {
-            "n1": node("1.1", current=2),
-            "n2": node("1.1", current=2),
-            "n3": node("1.1 1.2", current=1),
-        }
-    )
+    found = decided(node("1.1", current=2), node("1.1", current=2), node("1.1 1.2", current=1))
     assert fates(found) == ("1.1", "1.2", "")
     assert found.reasons == ()
 
 
 def test_what_a_snapshot_from_the_leader_left_behind_in_the_log_is_discarded():
-    found = decide(
-        {
-            "n1": node("1.1 2.1 2.2 2.3", current=2),
-            "n2": node("1.1 2.1 2.2 2.3", current=2),
-            "n3": node("1.1 1.2 2.3", current=2, snapshots="2.2"),
-        }
+    found = decided(
+        node("1.1 2.1 2.2 2.3", current=2),
+        node("1.1 2.1 2.2 2.3", current=2),
+        node("1.1 1.2 2.3", current=2, snapshots="2.2"),
     )
     assert fates(found) == ("1.1 2.1 2.2 2.3", "1.2", "")
     assert found.reasons == ()
 
 
 def test_one_passage_from_epoch_to_epoch_decides_for_all():
-    found = decide(
-        {"n1": node("1.1 1.2 1.3", current=1), "n2": node("1.1 1.2 3.1", current=3)},
-        ensemble_size=3,
-    )
+    found = decided(node("1.1 1.2 1.3", current=1), node("1.1 1.2 3.1", current=3), size=3)
     assert fates(found) == ("1.1 1.2", "1.3", "3.1")
 
 
 def test_logged_by_a_quorum_is_not_enough_when_an_election_got_stuck():
     # n2 entered epoch 2 and led nobody; n1 then entered 3 and n3 got 1.1 but died before it
     # entered 3 itself: n2 with n3 would drop 1.1, n1 with either keeps it.
-    found = decide(
-        {
-            "n1": node("1.1", current=3),
-            "n2": node("", current=2),
-            "n3": node("1.1", current=1),
-        }
-    )
+    found = decided(node("1.1", current=3), node("", current=2), node("1.1", current=1))
     assert fates(found) == ("", "", "1.1")
-    found = decide(
-        {
-            "n1": node("1.1 1.2", current=1),
-            "n2": node("1.1", current=2),
-            "n3": node("1.1 1.2", current=1),
-        }
-    )
+    found = decided(node("1.1 1.2", current=1), node("1.1", current=2), node("1.1 1.2", current=1))
     assert fates(found) == ("1.1", "", "1.2")
 
 
 def test_a_snapshot_of_an_attempt_to_lead_says_less_than_a_record():
     # n1 tried to lead with 1.2, was cut back to 1.1, and its snapshot stayed.
-    found = decide(
-        {
-            "n1": node("1.1 2.1", current=2, snapshots="1.2"),
-            "n2": node("1.1 2.1", current=2),
-            "n3": node("1.1 1.2", current=1),
-        }
+    found = decided(
+        node("1.1 2.1", current=2, snapshots="1.2"),
+        node("1.1 2.1", current=2),
+        node("1.1 1.2", current=1),
     )
     assert fates(found) == ("1.1 2.1", "1.2", "")
 
 
 def test_a_snapshot_from_the_leader_tells_where_it_stood():
-    found = decide(
-        {
-            "n1": node("2.1", current=2, snapshots="1.2"),
-            "n2": node("2.1", current=2, snapshots="1.2"),
-            "n3": node("1.1 1.2 1.3", current=1),
-        }
+    found = decided(
+        node("2.1", current=2, snapshots="1.2"),
+        node("2.1", current=2, snapshots="1.2"),
+        node("1.1 1.2 1.3", current=1),
     )
     assert fates(found) == ("1.1 1.2 2.1", "1.3", "")
 
 
 def test_who_entered_the_epoch_and_logged_nothing_tells_how_it_began():
-    nodes = {
-        "n1": node("1.1 1.2", current=1),
-        "n2": node("1.1", current=2),
-        "n3": node("", current=2, snapshots="2.0"),
-    }
+    nodes = ensemble(
+        node("1.1 1.2", current=1), node("1.1", current=2), node("", current=2, snapshots="2.0")
+    )
     assert fates(decide(nodes)) == ("1.1", "1.2", "")
     nodes["n3"] = node("2.1", current=2, snapshots="2.0")
     assert fates(decide(nodes)) == ("1.1", "1.2", "2.1")
 
 
 def test_when_all_came_by_snapshot_no_log_tells():
-    found = decide(
-        {
-            "n1": node("1.1", current=3, snapshots="3.1"),
-            "n2": node("1.1", current=3, snapshots="3.1"),
-            "n3": node("3.1", current=3, snapshots="3.0"),
-        }
+    found = decided(
+        node("1.1", current=3, snapshots="3.1"),
+        node("1.1", current=3, snapshots="3.1"),
+        node("3.1", current=3, snapshots="3.0"),
     )
     assert fates(found) == ("3.1", "", "1.1")
     assert any("no log tells" in note for note in found.notes)
 
 
 def test_missing_files_leave_only_what_a_quorum_has():
-    nodes = {"n1": node("1.1 1.2", current=1), "n2": node("1.1", current=1)}
+    nodes = ensemble(node("1.1 1.2", current=1), node("1.1", current=1))
     found = decide(nodes, ensemble_size=3)
     assert fates(found) == ("1.1", "", "1.2")
     assert found.reasons[0] == "the files of 1 of 3 servers are missing"
@@ -188,7 +164,7 @@ def test_missing_files_leave_only_what_a_quorum_has():
 def test_a_damaged_server_may_have_had_more():
     whole = node("1.1", current=2)
     damaged = NodeFiles(whole.logs, whole.snapshots, 2, 2, damage=("log.1: checksum",))
-    nodes = {"n1": whole, "n2": whole, "n3": node("1.1 1.2", current=1)}
+    nodes = ensemble(whole, whole, node("1.1 1.2", current=1))
     assert fates(decide(nodes)) == ("1.1", "1.2", "")
     found = decide({**nodes, "n1": damaged})
     assert fates(found) == ("1.1", "", "1.2")
@@ -206,18 +182,16 @@ def test_no_conclusion_is_drawn_across_a_broken_file(end):
         current_epoch=2,
     )
     other = node("1.1 1.2 2.1", current=2)
-    found = decide({"n1": broken, "n2": other, "n3": other})
+    found = decided(broken, other, other)
     assert fates(found) == ("1.1 1.2 2.1", "", "")
     assert found.reasons == ()
 
 
 def test_no_conclusion_is_drawn_across_a_gap():
-    found = decide(
-        {
-            "n1": node("1.1 2.2", current=2),
-            "n2": node("1.1 1.2 2.1 2.2", current=2),
-            "n3": node("1.1 1.2 2.1 2.2", current=2),
-        }
+    found = decided(
+        node("1.1 2.2", current=2),
+        node("1.1 1.2 2.1 2.2", current=2),
+        node("1.1 1.2 2.1 2.2", current=2),
     )
     assert fates(found) == ("1.1 1.2 2.1 2.2", "", "")
     assert found.reasons == (
@@ -226,12 +200,8 @@ def test_no_conclusion_is_drawn_across_a_gap():
 
 
 def test_contradictory_passages_are_reported():
-    found = decide(
-        {
-            "n1": node("1.1 1.2 2.1", current=2),
-            "n2": node("1.1 2.1", current=2),
-            "n3": node("1.1 2.1", current=2),
-        }
+    found = decided(
+        node("1.1 1.2 2.1", current=2), node("1.1 2.1", current=2), node("1.1 2.1", current=2)
     )
     assert fates(found) == ("1.1 2.1", "", "1.2")
     assert any(
@@ -253,7 +223,7 @@ def test_different_records_of_one_zxid_are_reported():
 
 
 def test_committed_transactions_that_no_log_holds_are_reported():
-    found = decide({"n1": node("1.3", current=1, snapshots="1.2")})
+    found = decided(node("1.3", current=1, snapshots="1.2"))
     assert fates(found) == ("1.3", "", "")
     assert found.reasons == (
         "committed but in no log at hand: 2 transactions, 0x100000001 to 0x100000002",
@@ -261,14 +231,14 @@ def test_committed_transactions_that_no_log_holds_are_reported():
 
 
 def test_a_jump_without_a_snapshot_is_reported():
-    found = decide({"n1": node("1.1 1.4", current=1)})
+    found = decided(node("1.1 1.4", current=1))
     assert "n1: its log jumps from 0x100000001 to 0x100000004 with no snapshot between" in (
         found.reasons
     )
 
 
 def test_a_log_out_of_order_is_reported():
-    found = decide({"n1": node("1.1 1.3 1.2", current=1)})
+    found = decided(node("1.1 1.3 1.2", current=1))
     assert fates(found) == ("1.1 1.2 1.3", "", "")
     assert "n1: zxid 0x100000002 is logged after 0x100000003" in found.reasons
 
@@ -281,17 +251,17 @@ LEFT = digested("1.1", "1.1 1.2", "1.1 1.2 1.3", "1.1 2.1")
 @pytest.mark.parametrize("third", ["1.1 2.1", "1.1 1.2 1.3 2.1"])
 def test_records_that_the_next_leader_did_not_have_are_not_committed_though_all_logged_them(third):
     # n1 and n2 logged 1.2 and 1.3 when n3, their leader, was gone; n2 led with 1.1 alone.
-    nodes = {
-        "n1": with_digests(node("1.1 1.2 1.3 2.1", current=2), LEFT),
-        "n2": with_digests(node("1.1 1.2 1.3 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
-        "n3": with_digests(node(third, current=2), LEFT),
-    }
+    nodes = ensemble(
+        with_digests(node("1.1 1.2 1.3 2.1", current=2), LEFT),
+        with_digests(node("1.1 1.2 1.3 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
+        with_digests(node(third, current=2), LEFT),
+    )
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1", "", "1.2 1.3")
     (reason,) = found.notes
     names = "n1, n2" if third == "1.1 2.1" else "n1, n2, n3"
     assert "2 transactions, 0x100000002 to 0x100000003; the ensemble went on" in reason
-    assert f"in the tree of {names}: its servers differ" in reason
+    assert f"in the tree of {names}: the servers' trees differ" in reason
 
 
 @pytest.mark.parametrize(
@@ -304,20 +274,20 @@ def test_records_that_the_next_leader_did_not_have_are_not_committed_though_all_
     ],
 )
 def test_what_a_snapshot_shows_of_the_servers_own_tree(tree, fate):
-    nodes = {
-        "n1": with_digests(node("1.1 1.2 1.3 2.1", current=2, snapshots="2.1"), LEFT, tree),
-        "n2": with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
-        "n3": with_digests(node("1.1 2.1", current=2), LEFT),
-    }
+    nodes = ensemble(
+        with_digests(node("1.1 1.2 1.3 2.1", current=2, snapshots="2.1"), LEFT, tree),
+        with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
+        with_digests(node("1.1 2.1", current=2), LEFT),
+    )
     assert fates(decide(nodes)) == fate
 
 
 def test_a_server_that_will_have_to_give_up_what_it_has_beyond():
-    nodes = {
-        "n1": with_digests(node("1.1 1.2 1.3", current=1), LEFT),
-        "n2": with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
-        "n3": with_digests(node("1.1 2.1", current=2), LEFT),
-    }
+    nodes = ensemble(
+        with_digests(node("1.1 1.2 1.3", current=1), LEFT),
+        with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
+        with_digests(node("1.1 2.1", current=2), LEFT),
+    )
     assert fates(decide(nodes)) == ("1.1 2.1", "1.2 1.3", "")
     del nodes["n3"]
     assert fates(decide(nodes, 3))[1:] == ("", "1.2 1.3 2.1")
@@ -329,11 +299,11 @@ def test_what_came_back_in_a_later_leaders_tree_is_uncertain():
         "1.1", "1.1 1.2", "1.1 2.1", "1.1 1.2 2.1 3.1", "1.1 2.1 3.1 4.1", "1.1 2.1 3.1 4.1 4.2"
     )
     log = "1.1 1.2 2.1 3.1 4.1 4.2"
-    nodes = {
-        "n1": with_digests(node(log, current=4, snapshots="2.1"), digests, "1.1 1.2 2.1"),
-        "n2": with_digests(node(log, current=4, snapshots="1.1 4.1"), digests, "1.1 2.1 3.1 4.1"),
-        "n3": with_digests(node("1.1 2.1 3.1 4.1 4.2", current=4, snapshots="3.1"), digests),
-    }
+    nodes = ensemble(
+        with_digests(node(log, current=4, snapshots="2.1"), digests, "1.1 1.2 2.1"),
+        with_digests(node(log, current=4, snapshots="1.1 4.1"), digests, "1.1 2.1 3.1 4.1"),
+        with_digests(node("1.1 2.1 3.1 4.1 4.2", current=4, snapshots="3.1"), digests),
+    )
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
     assert "in the tree of n1" in found.notes[0]
@@ -344,7 +314,7 @@ def test_what_came_back_in_a_later_leaders_tree_is_uncertain():
     nodes["n3"] = replace(nodes["n3"], digest=(zxid(3, 1), digest(zs("1.1 2.1 3.1"))))
     found = decide(nodes)
     assert fates(found) == ("1.1 2.1 3.1 4.1 4.2", "", "1.2")
-    assert "were in a later leader's tree for a time: its servers differ" in found.notes[0]
+    assert "were in the tree of a later leader: the servers' trees differ" in found.notes[0]
 
 
 def test_a_digest_that_fits_nothing_decides_nothing():
@@ -359,14 +329,14 @@ def test_a_digest_that_fits_nothing_decides_nothing():
 
 
 def test_a_tree_that_fits_nothing_may_lack_what_its_server_has_not_logged():
-    nodes = {
-        "n1": with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
-        "n2": with_digests(node("1.1 2.1", current=2), LEFT),
-        "n3": with_digests(node("2.1", current=2, snapshots="2.1"), LEFT, "2.1"),
-    }
+    nodes = ensemble(
+        with_digests(node("1.1 2.1", current=2, snapshots="1.1"), LEFT, "1.1"),
+        with_digests(node("1.1 2.1", current=2), LEFT),
+        with_digests(node("2.1", current=2, snapshots="2.1"), LEFT, "2.1"),
+    )
     found = decide(nodes)
     assert fates(found) == ("2.1", "", "1.1")
-    assert "the tree in the newest snapshot of n3 fits no history" in found.reasons
+    assert "the digest in the newest snapshot of n3 fits no history" in found.reasons
 
 
 @pytest.mark.parametrize(
@@ -398,14 +368,14 @@ def test_cuts_with_one_digest_are_told_apart_by_the_snapshot_of_who_began_to_lea
 
 def test_who_leads_already_may_lack_what_is_logged():
     digests = digested("1.1", "1.1 1.2")
-    nodes = {
-        "n1": with_digests(node("1.1 1.2", current=2), digests),
-        "n2": with_digests(node("1.1 1.2", current=2, snapshots="1.1"), digests, "1.1"),
-        "n3": with_digests(node("1.1 1.2", current=1, snapshots="1.2"), digests, "1.1 1.2"),
-    }
+    nodes = ensemble(
+        with_digests(node("1.1 1.2", current=2), digests),
+        with_digests(node("1.1 1.2", current=2, snapshots="1.1"), digests, "1.1"),
+        with_digests(node("1.1 1.2", current=1, snapshots="1.2"), digests, "1.1 1.2"),
+    )
     found = decide(nodes)
     assert fates(found) == ("1.1", "", "1.2")
-    assert "who leads epoch 2 may lack them" in found.notes[0]
+    assert "the leader of epoch 2 may lack them" in found.notes[0]
     nodes["n1"] = with_digests(node("1.1 1.2", current=2, snapshots="1.2"), digests, "1.1 1.2")
     assert fates(decide(nodes)) == ("1.1 1.2", "", "")
 
@@ -419,17 +389,17 @@ def step(choose, zab: Zab, *, late: bool) -> None:
     def end():
         zab.end(lambda most: choose(range(most + 1)) if late else 0)
 
-    reign = zab.reign
+    leadership = zab.leadership
     choices = ["elect"]
-    outside = [s for s in zab.servers if not reign or s not in reign.members]
-    if reign:
-        behind = [s for s in reign.members if reign.logged[s.name] < reign.proposed]
+    outside = [s for s in zab.servers if not leadership or s not in leadership.members]
+    if leadership:
+        behind = [s for s in leadership.members if leadership.logged[s.name] < leadership.proposed]
         choices += ["propose"] * 2 + ["log"] * 4 * bool(behind)
         choices += ["join"] * 2 * bool(outside) + ["crash"]
     choices += ["restart"] * bool(late and outside)
     match choose(choices):
         case "elect":
-            if reign:
+            if leadership:
                 end()
             others = list(zab.servers)
             size = choose([zab.quorum, zab.quorum, len(others)])
@@ -448,7 +418,7 @@ def step(choose, zab: Zab, *, late: bool) -> None:
             half = choose([False, False, False, True])
             zab.join(choose(outside), window=choose([0, 1, 2]), half=half)
         case "crash":
-            zab.crash(choose(reign.members), torn=choose([False, True]))
+            zab.crash(choose(leadership.members), torn=choose([False, True]))
             if zab.over():
                 end()
         case "restart":
@@ -457,7 +427,7 @@ def step(choose, zab: Zab, *, late: bool) -> None:
 
 def assert_decided_as_it_was(zab: Zab, hidden: str) -> str:
     """Judge the files of a run, all of them and without one server's, by what is known of it."""
-    if zab.late and not zab.reign:
+    if zab.late and not zab.leadership:
         # What a server has in its memory only is known when it has led or followed.
         zab.elect(zab.servers, len(zab.servers) - 1, window=0, stuck="no")
     futures = zab.futures()

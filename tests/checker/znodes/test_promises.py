@@ -3,8 +3,9 @@
 import pytest
 
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import INFO, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import INFO, OperationTable
 from rumpus.checker.deciders.table_builder import table_of
+from rumpus.checker.deciders.values import WrongOperations
 from rumpus.checker.history import History, Op
 from rumpus.checker.znodes.guarantee_models import SEQUENTIAL_CONSISTENCY, SESSION_GUARANTEES
 
@@ -66,15 +67,15 @@ def test_nobody_reads_what_is_yet_to_be_written():
 def test_a_read_returns_what_its_transaction_wrote():
     assert why(write(0, 1, "x", 7), read(2, 3, "y", 7, process=1)) == (
         [0, 1],
-        "zxid 7 was 'x' to process 0 and 'y' to process 1",
+        "zxid 7 has value 'x' for process 0, but value 'y' for process 1",
     )
     assert why(write(0, 1, "x", 7, version=2), read(2, 3, "x", 7, process=1, version=3)) == (
         [0, 1],
-        "zxid 7 was version 2 to process 0 and version 3 to process 1",
+        "zxid 7 has version 2 for process 0, but version 3 for process 1",
     )
     assert why(write(0, 1, "x", 7, key="/a"), read(2, 3, "x", 7, process=1, key="/b")) == (
         [0, 1],
-        "zxid 7 was process 0's write of '/a', but process 1 read it of '/b'",
+        "zxid 7 was process 0's write of '/a', but process 1 read that zxid of '/b'",
     )
 
 
@@ -82,7 +83,7 @@ def test_somebody_wrote_what_is_read():
     base = write(0, 1, "x", 7)
     assert why(base, read(2, 3, "y", 9, process=1)) == (
         [0, 1],
-        "process 1 read 'y' with zxid 9, and no write of it can have been that transaction",
+        "process 1 read 'y' with zxid 9, but no write of that value can have been that transaction",
     )
     unknown = op("write", 2, argument="y", process=2)
     assert judge(base, read(2, 3, "y", 9, process=1), unknown).valid is True
@@ -106,12 +107,12 @@ def test_versions_count_writes():
     first, second = write(0, 1, "x", 7, version=4), write(2, 3, "y", 9, version=4)
     assert why(first, second) == (
         [0, 1],
-        "process 0 has version 4 at zxid 9, and after version 4 at zxid 7 it is 5 at least",
+        "process 0 has version 4 at zxid 9, but after version 4 at zxid 7 it is at least 5",
     )
     gap = write(2, 3, "y", 9, version=6)
     assert why(first, gap)[1] == (
-        "from version 4 at zxid 7 to version 6 at zxid 9 more writes are missing than can have "
-        "happened"
+        "from version 4 at zxid 7 to version 6 at zxid 9 there are more versions than writes "
+        "that can have happened"
     )
     assert judge(first, gap, op("write", 0, argument="z", process=2)).valid is True
     assert judge(first, gap, op("write", 5, argument="z", process=2)).valid is False
@@ -120,7 +121,7 @@ def test_versions_count_writes():
 def test_a_node_begins_with_version_0():
     assert why(op("create", 0, 1, argument="x", zxid=7, version=1)) == (
         [0],
-        "process 0 created a node with version 1, and nodes begin with version 0",
+        "process 0 created a node with version 1, but a node begins with version 0",
     )
     assert judge(op("create", 0, 1, argument="x", zxid=7), write(2, 3, "y", 8, version=1)).valid
 
@@ -137,7 +138,7 @@ def test_reads_of_a_session_are_monotonic():
             [2, 3],
             (
                 "monotonic reads: the session of process 1 had seen zxid 9 by 5.000 s, but its "
-                "read, called at 6.000 s, saw zxid 7, older than zxid 9"
+                "read, called at 6.000 s, returned zxid 7, older than zxid 9"
             ),
         )
     assert judge(*rows[:3], rows[3] | {"process": 2}).valid is True
@@ -163,7 +164,7 @@ def test_another_znode_tells_as_well_how_far_a_session_is():
         [1, 3, 4],
         (
             "monotonic reads: the session of process 1 had seen zxid 9 by 5.000 s, but its read of "
-            "'/a', called at 6.000 s, saw zxid 7, older than zxid 8"
+            "'/a', called at 6.000 s, returned zxid 7, older than zxid 8"
         ),
     )
 
@@ -174,7 +175,7 @@ def test_a_session_reads_its_own_writes():
         [1, 2],
         (
             "read your writes: the session of process 1 had written zxid 9 by 3.000 s, but its "
-            "read, called at 4.000 s, saw zxid 7, older than zxid 9"
+            "read, called at 4.000 s, returned zxid 7, older than zxid 9"
         ),
     )
     assert judge(*rows[:2], op("read", 4, 5, process=1)).valid is False
@@ -192,7 +193,7 @@ def test_a_read_after_a_sync_is_fresh():
         [1, 2, 3],
         (
             "sync: the session of process 1 had synced by 5.000 s, after zxid 9 was acknowledged, "
-            "but its read, called at 6.000 s, saw zxid 7, older than zxid 9"
+            "but its read, called at 6.000 s, returned zxid 7, older than zxid 9"
         ),
     )
     assert judge(*rows, model=SEQUENTIAL_CONSISTENCY).valid is True
@@ -221,7 +222,7 @@ def test_an_event_comes_before_the_data():
     assert why(*WATCHED) == (
         [1, 3],
         (
-            "watch events: the session of process 1 left a watch by 3.000 s and had seen zxid 9 by "
+            "watch events: the session of process 1 set a watch by 3.000 s and had seen zxid 9 by "
             "7.000 s, but no event of the change of zxid 9 had arrived"
         ),
     )
@@ -261,8 +262,8 @@ def test_an_event_comes_once():
         "6.000 s"
     )
     assert why(*WATCHED, event(5), event(6))[1] == (
-        "watch events: the session of process 9 got an event at 6.000 s for which it had left no "
-        "watch, or which had been told before"
+        "watch events: the session of process 9 got an event at 6.000 s for which it had set no "
+        "watch, or whose watch an earlier event had used up"
     )
     again = read(5.1, 5.2, "y", 9, "watch", process=1, session="s")
     assert judge(*WATCHED, event(5), again, event(6)).valid is True
@@ -281,9 +282,9 @@ def test_events_come_in_order():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (op("write", 0, 1, argument="x"), "acknowledged write, says no zxid"),
-        (op("read", 0, 1, result="x"), "acknowledged read, says no zxid"),
-        (read(0, 1, "x", -1), "says the negative zxid -1"),
+        (op("write", 0, 1, argument="x"), "acknowledged write, has no zxid"),
+        (op("read", 0, 1, result="x"), "acknowledged read, has no zxid"),
+        (read(0, 1, "x", -1), "has the negative zxid -1"),
         (write(0, 1, "x", "7"), "zxids must be integers, and '7' is not"),
         (write(0, 1, "x", 7, version="7"), "versions must be integers"),
         (op("cas", 0, 1), "knows no operation 'cas'"),

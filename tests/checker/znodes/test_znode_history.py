@@ -21,25 +21,20 @@ def stat(version, zxid, *, value=None, session="s0"):
     return answer if value is None else {**answer, "value": value}
 
 
-def test_a_comparison_that_was_made_is_a_write():
+@pytest.mark.parametrize(
+    ("process", "read", "found"),
+    [(1, stat(1, 6, value="b"), []), (0, stat(0, 5, value="a"), ["session-order"])],
+    ids=["reads-its-write", "goes-back"],
+)
+def test_a_comparison_that_was_made_is_a_write_of_its_session(process, read, found):
     recorded = Recorded(2)
     op(recorded, 1, 2, 0, "write", {"key": "w", "value": "a"}, stat(0, 5))
-    op(recorded, 3, 4, 1, "cas", {"key": "w", "value": [0, "b"]}, stat(1, 6))
-    op(recorded, 5, 6, 1, "read", {"key": "w"}, stat(1, 6, value="b"))
+    op(recorded, 3, 4, process, "cas", {"key": "w", "value": [0, "b"]}, stat(1, 6))
+    op(recorded, 5, 6, process, "read", {"key": "w"}, read)
     plain = writes_by_comparison(recorded.end(9).history())
     assert [each.f for each in plain if each.type == "ok"][:3] == ["write", "write", "read"]
-    assert check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order").anomalies == []
-
-
-def test_a_session_that_goes_back_is_seen_over_comparisons():
-    recorded = Recorded(2)
-    op(recorded, 1, 2, 0, "write", {"key": "w", "value": "a"}, stat(0, 5))
-    op(recorded, 3, 4, 0, "cas", {"key": "w", "value": [0, "b"]}, stat(1, 6))
-    op(recorded, 5, 6, 0, "read", {"key": "w"}, stat(0, 5, value="a"))
-    plain = writes_by_comparison(recorded.end(9).history())
-    assert [
-        each.kind for each in check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order").anomalies
-    ] == ["session-order"]
+    result = check_model(plain, SEQUENTIAL_CONSISTENCY, "session-order")
+    assert [each.kind for each in result.anomalies] == found
 
 
 def watched(*, event_at=None, reconnected_at=None, session="s0"):

@@ -8,7 +8,7 @@ import pytest
 
 from rumpus.harness.clients.client_body import ClientBody, Outcome
 from rumpus.harness.clients.home import MemoryHome
-from rumpus.harness.clients.messages import Open, Record, Run
+from rumpus.harness.clients.messages import Open, Perform, Record
 
 
 class Holder:
@@ -50,7 +50,7 @@ class Body:
         self.commands.put(Open(0))
 
     def run(self, f, value=None):
-        self.commands.put(Run(0, f, value))
+        self.commands.put(Perform(0, f, value))
 
     def of(self, f):
         return [

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from rumpus.harness.clients.home import DirectoryHome, MemoryHome
-from rumpus.harness.clients.messages import Open, Record, Run
+from rumpus.harness.clients.messages import Open, Perform, Record
 from rumpus.harness.clients.worker_pool import WorkerPool
 from rumpus.harness.clients.workers import ClientSpec, Exited, Started
 from rumpus.harness.simulated.mailbox import SimMailbox
@@ -38,7 +38,7 @@ class Town:
             self._pool.ready(message.client)  # it will be: nobody takes its first words here
 
     def ask(self, client, f, value=None):
-        self._pool.send(client, Run(client, f, value))
+        self._pool.send(client, Perform(client, f, value))
         while True:
             self._sleep(0.001)
             for report in self._pool.receive(client):

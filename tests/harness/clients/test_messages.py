@@ -8,10 +8,10 @@ from rumpus.harness.clients.messages import (
     Acted,
     Frames,
     Open,
+    Perform,
     Ready,
     Record,
     Report,
-    Run,
     frame,
 )
 
@@ -43,8 +43,8 @@ def test_messages_come_out_whole_however_the_bytes_are_cut(sent, data):
 
 
 def test_commands_are_told_apart():
-    commands = [Open(3), Run(3, "acquire", {"timeout": 1.5}), Acted(accepted=True, order=9)]
-    frames = Frames(Open | Run | Acted)
+    commands = [Open(3), Perform(3, "acquire", {"timeout": 1.5}), Acted(accepted=True, order=9)]
+    frames = Frames(Open | Perform | Acted)
     assert frames.feed(b"".join(map(frame, commands))) == commands
 
 

@@ -13,7 +13,7 @@ from rumpus.harness.docker.image import ensure_node_image
 from rumpus.harness.docker.leftovers import (
     OWNER_LABEL,
     RUN_LABEL,
-    Leftovers,
+    RunLeftovers,
     find_leftovers,
     owner,
     remove_leftovers,
@@ -181,4 +181,4 @@ def test_somebody_else_may_be_removing_a_container_and_be_ready_at_any_moment():
         def wait(self, **_options):
             raise NotFound("No such container: x")
 
-    remove_leftovers([Leftovers("r", alive=False, containers=(Vanishing(),), networks=())])
+    remove_leftovers([RunLeftovers("r", alive=False, containers=(Vanishing(),), networks=())])

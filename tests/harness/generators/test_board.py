@@ -1,11 +1,11 @@
 """Tasks that scripts leave each other."""
 
 from rumpus.harness.generators.board import Board, Task
-from rumpus.harness.generators.dry_run import dry_run, imperfect
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.script import Client, each_client
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
+from tests.harness.generators.dry_run import dry_run, imperfect
 
 SECOND = 1_000_000_000
 CONTEXT = WorkloadContext(Seed(4), None, 2, session_timeout=2.0, until=SECOND)
@@ -41,6 +41,8 @@ def test_a_task_waits_for_its_moment_and_for_others():
     board.add(0, task("second", others=[first]))
     board.add(1, first)
     assert board.take(client(1, time=4)) is None
+    assert board.next_moment(client(1, time=4)) == 5
+    assert board.next_moment(client(1, time=5)) is None
     assert board.take(client(1, time=5)) is first
     assert board.take(client(0, time=9)) is None
     first.ended = True

@@ -8,29 +8,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.harness.generators import combinators, pacing, sequencing
+from rumpus.harness.generators import combinators as gen
+from rumpus.harness.generators import pacing, sequencing
 from rumpus.harness.generators import thread_assignment as allotment
-from rumpus.harness.generators.combinators import (
-    any_of,
-    cycle,
-    delay,
-    each_process,
-    each_thread,
-    limit,
-    on_clients,
-    on_nemesis,
-    on_threads,
-    phases,
-    repeat,
-    sequence,
-    sleep,
-    stagger,
-    synchronize,
-    time_limit,
-)
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
 from rumpus.harness.generators.generator import NEMESIS, Generator, Invocation
 from rumpus.harness.generators.seed import Seed
+from tests.harness.generators.dry_run import MILLISECOND, dry_run, imperfect
+from tests.harness.generators.kills import kills
 
 SECONDS = st.integers(0, 50).map(lambda milliseconds: milliseconds / 1000)
 SEEDS = st.integers(0, 99).map(Seed)
@@ -40,32 +24,34 @@ COUNTS = st.integers(0, 8)
 def leaves(fs):
     invocation = st.sampled_from(fs).map(Invocation)
     return st.one_of(
-        st.builds(repeat, invocation, COUNTS),
-        st.builds(repeat, invocation),
-        st.builds(lambda pause, leaf: sequence(sleep(pause), leaf), SECONDS, invocation),
+        st.builds(gen.repeat, invocation, COUNTS),
+        st.builds(gen.repeat, invocation),
+        st.builds(lambda pause, leaf: gen.sequence(gen.sleep(pause), leaf), SECONDS, invocation),
     )
 
 
 def combined(inner):
     several = st.lists(inner, min_size=1, max_size=3)
     return st.one_of(
-        several.map(lambda parts: sequence(*parts)),
-        several.map(lambda parts: phases(*parts)),
-        several.map(lambda parts: any_of(*parts)),
-        st.builds(synchronize, inner),
-        st.builds(limit, COUNTS, inner),
-        st.builds(time_limit, SECONDS, inner),
-        st.builds(repeat, inner),
-        st.builds(cycle, inner),
-        st.builds(lambda part: cycle(lambda _: part, 2), inner),
-        st.builds(lambda mean, part, seed: stagger(mean, part, seed=seed), SECONDS, inner, SEEDS),
-        st.builds(delay, SECONDS, inner),
-        st.builds(on_clients, inner),
-        st.builds(on_nemesis, inner),
-        st.builds(on_threads, st.lists(st.sampled_from([0, 1, 2, NEMESIS])), inner),
-        st.builds(each_thread, inner),
-        st.builds(each_process, inner),
-        st.builds(lambda part: each_process(lambda _: part), inner),
+        several.map(lambda parts: gen.sequence(*parts)),
+        several.map(lambda parts: gen.phases(*parts)),
+        several.map(lambda parts: gen.any_of(*parts)),
+        st.builds(gen.synchronize, inner),
+        st.builds(gen.limit, COUNTS, inner),
+        st.builds(gen.time_limit, SECONDS, inner),
+        st.builds(gen.repeat, inner),
+        st.builds(gen.cycle, inner),
+        st.builds(lambda part: gen.cycle(lambda _: part, 2), inner),
+        st.builds(
+            lambda mean, part, seed: gen.stagger(mean, part, seed=seed), SECONDS, inner, SEEDS
+        ),
+        st.builds(gen.delay, SECONDS, inner),
+        st.builds(gen.on_clients, inner),
+        st.builds(gen.on_nemesis, inner),
+        st.builds(gen.on_threads, st.lists(st.sampled_from([0, 1, 2, NEMESIS])), inner),
+        st.builds(gen.each_thread, inner),
+        st.builds(gen.each_process, inner),
+        st.builds(lambda part: gen.each_process(lambda _: part), inner),
     )
 
 
@@ -99,13 +85,8 @@ class Rehearsed(NamedTuple):
 @st.composite
 def circumstances(draw):
     clients = draw(st.integers(1, 4))
-    kill = st.builds(
-        Kill,
-        st.integers(0, 300 * MILLISECOND),
-        st.integers(0, clients - 1),
-        st.integers(1, 50 * MILLISECOND),
-    )
-    return Rehearsed(clients, draw(SEEDS), draw(st.lists(kill, max_size=4)))
+    killed = st.lists(kills(clients, until=300 * MILLISECOND, away=50 * MILLISECOND), max_size=4)
+    return Rehearsed(clients, draw(SEEDS), draw(killed))
 
 
 class AskedTwice(msgspec.Struct, frozen=True):
@@ -126,27 +107,29 @@ class AskedTwice(msgspec.Struct, frozen=True):
 
 @given(trees(), circumstances())
 def test_asked_twice_a_generator_answers_the_same(generator, circumstance):
-    once_asked = circumstance.run(time_limit(1, generator))
-    twice_asked = circumstance.run(AskedTwice(time_limit(1, generator)))
+    once_asked = circumstance.run(gen.time_limit(1, generator))
+    twice_asked = circumstance.run(AskedTwice(gen.time_limit(1, generator)))
     assert once_asked.dispatches == twice_asked.dispatches
 
 
 @given(trees(), circumstances())
 def test_the_same_seed_gives_the_same_schedule(generator, circumstance):
-    one, other = (circumstance.run(time_limit(1, generator)) for _ in range(2))
+    one, other = (circumstance.run(gen.time_limit(1, generator)) for _ in range(2))
     assert one.dispatches == other.dispatches
     assert list(one.history) == list(other.history)
 
 
 @given(trees(), circumstances(), st.integers(0, 10))
 def test_limits_hold(generator, circumstance, count):
-    run = circumstance.run(time_limit(1, limit(count, generator)))
+    run = circumstance.run(gen.time_limit(1, gen.limit(count, generator)))
     assert len(run.dispatches) <= count
 
 
 @given(trees(), circumstances(), st.integers(0, 200))
 def test_time_limits_hold(generator, circumstance, milliseconds):
-    run = circumstance.run(sequence(sleep(0.1), time_limit(milliseconds / 1000, generator)))
+    run = circumstance.run(
+        gen.sequence(gen.sleep(0.1), gen.time_limit(milliseconds / 1000, generator))
+    )
     end = (100 + milliseconds) * MILLISECOND
     assert all(100 * MILLISECOND <= each.time < end for each in run.dispatches)
     assert run.end <= max(end + 21 * MILLISECOND, latest_event(circumstance))
@@ -158,7 +141,7 @@ def latest_event(circumstance):
 
 @given(st.tuples(trees(["first"]), trees(["second"]), trees(["third"])), circumstances())
 def test_phases_do_not_overlap(generators, circumstance):
-    run = circumstance.run(phases(*(time_limit(0.2, each) for each in generators)))
+    run = circumstance.run(gen.phases(*(gen.time_limit(0.2, each) for each in generators)))
     begun, completed = defaultdict(list), defaultdict(list)
     for each in run.dispatches:
         begun[each.what.f].append(each.time)
@@ -175,7 +158,9 @@ def test_phases_do_not_overlap(generators, circumstance):
 def test_each_process_has_its_own(generator, circumstance):
     """What is limited to one operation a copy is one a process, and every process has one."""
     run = circumstance.run(
-        time_limit(0.5, on_clients(each_process(sequence(Invocation("hello"), generator))))
+        gen.time_limit(
+            0.5, gen.on_clients(gen.each_process(gen.sequence(Invocation("hello"), generator)))
+        )
     )
     done = defaultdict(list)
     for each in run.dispatches:
@@ -198,7 +183,7 @@ class Sized(NamedTuple):
 
     def times(self, count):
         operations = Counter({f: number * count for f, number in self.operations.items()})
-        return Sized(cycle(self.generator, count), operations)
+        return Sized(gen.cycle(self.generator, count), operations)
 
 
 def joined(combine):
@@ -214,30 +199,32 @@ def joined(combine):
 def sized(inner):
     several = st.lists(inner, min_size=1, max_size=3)
     return st.one_of(
-        several.map(joined(sequence)),
-        several.map(joined(phases)),
-        several.map(joined(any_of)),
+        several.map(joined(gen.sequence)),
+        several.map(joined(gen.phases)),
+        several.map(joined(gen.any_of)),
         st.builds(Sized.times, inner, st.integers(1, 3)),
-        st.builds(lambda part, pause: part.by(partial(delay, pause)), inner, SECONDS),
+        st.builds(lambda part, pause: part.by(partial(gen.delay, pause)), inner, SECONDS),
         st.builds(
-            lambda part, mean, seed: part.by(partial(stagger, mean, seed=seed)),
+            lambda part, mean, seed: part.by(partial(gen.stagger, mean, seed=seed)),
             inner,
             SECONDS,
             SEEDS,
         ),
-        st.builds(lambda part, pause: part.by(partial(sequence, sleep(pause))), inner, SECONDS),
-        inner.map(lambda part: part.by(synchronize)),
-        inner.map(lambda part: part.by(on_clients)),
-        inner.map(lambda part: part.by(partial(on_threads, {0}))),
-        inner.map(lambda part: part.by(partial(limit, 1000))),
-        inner.map(lambda part: part.by(partial(time_limit, 1000))),
+        st.builds(
+            lambda part, pause: part.by(partial(gen.sequence, gen.sleep(pause))), inner, SECONDS
+        ),
+        inner.map(lambda part: part.by(gen.synchronize)),
+        inner.map(lambda part: part.by(gen.on_clients)),
+        inner.map(lambda part: part.by(partial(gen.on_threads, {0}))),
+        inner.map(lambda part: part.by(partial(gen.limit, 1000))),
+        inner.map(lambda part: part.by(partial(gen.time_limit, 1000))),
     )
 
 
 def finite():
     depths = [
         st.builds(
-            lambda f, count: Sized(repeat(Invocation(f), count), Counter({f: count})),
+            lambda f, count: Sized(gen.repeat(Invocation(f), count), Counter({f: count})),
             st.sampled_from("abc"),
             st.integers(1, 4),
         )
@@ -255,7 +242,7 @@ def test_nothing_is_lost(part, circumstance):
     assert done == operations
 
 
-def test_the_front_has_every_combinator():
+def test_the_module_of_combinators_offers_every_one():
     parts = (sequencing, pacing, allotment)
     functions = {
         name
@@ -263,4 +250,4 @@ def test_the_front_has_every_combinator():
         for name, thing in vars(part).items()
         if getattr(thing, "__module__", None) == part.__name__ and not name.startswith("_")
     }
-    assert functions == set(combinators.__all__)
+    assert functions == set(gen.__all__)

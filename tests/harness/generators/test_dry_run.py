@@ -1,21 +1,17 @@
 import pytest
 
-from rumpus.harness.generators.combinators import (
-    limit,
-    on_clients,
-    on_nemesis,
-    on_threads,
-    repeat,
-    sequence,
-)
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
+from rumpus.harness.generators import combinators as gen
 from rumpus.harness.generators.generator import NEMESIS, Invocation
 from rumpus.harness.generators.seed import Seed
+from tests.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
 
 
 def test_perfect_workers_take_10_ms_and_succeed():
     run = dry_run(
-        sequence(on_clients(limit(3, repeat(Invocation("read")))), on_nemesis(Invocation("start"))),
+        gen.sequence(
+            gen.on_clients(gen.limit(3, gen.repeat(Invocation("read")))),
+            gen.on_nemesis(Invocation("start")),
+        ),
         clients=2,
     )
     assert [(at, what.f, what.thread) for at, what, _ in run.dispatches] == [
@@ -30,7 +26,11 @@ def test_perfect_workers_take_10_ms_and_succeed():
 
 
 def test_imperfect_workers_end_in_every_way():
-    run = dry_run(on_clients(limit(60, repeat(Invocation("read")))), clients=3, behaviour=imperfect)
+    run = dry_run(
+        gen.on_clients(gen.limit(60, gen.repeat(Invocation("read")))),
+        clients=3,
+        behaviour=imperfect,
+    )
     outcomes = [pair.outcome for pair in run.history.operations()]
     assert {outcome: outcomes.count(outcome) > 10 for outcome in outcomes} == {
         "ok": True,
@@ -41,7 +41,7 @@ def test_imperfect_workers_end_in_every_way():
 
 def test_the_seed_decides_how_they_end():
     def outcomes(seed):
-        generator = limit(20, repeat(Invocation("read")))
+        generator = gen.limit(20, gen.repeat(Invocation("read")))
         return list(dry_run(generator, clients=2, behaviour=imperfect, seed=seed).history)
 
     assert outcomes(Seed(1)) == outcomes(Seed(1)) != outcomes(Seed(2))
@@ -49,7 +49,7 @@ def test_the_seed_decides_how_they_end():
 
 def test_a_killed_client_is_away_for_a_while():
     run = dry_run(
-        on_threads({0}, limit(2, repeat(Invocation("read")))),
+        gen.on_threads({0}, gen.limit(2, gen.repeat(Invocation("read")))),
         clients=2,
         kills=[Kill(5 * MILLISECOND, 0, 30 * MILLISECOND), Kill(6 * MILLISECOND, 0, 1)],
     )
@@ -62,7 +62,7 @@ def test_a_killed_client_is_away_for_a_while():
 
 
 def test_it_stops_at_a_time_or_after_so_many_operations():
-    forever = on_clients(repeat(Invocation("read")))
+    forever = gen.on_clients(gen.repeat(Invocation("read")))
     assert dry_run(forever, clients=2, stop_at=25 * MILLISECOND).end == 30 * MILLISECOND
     assert len(dry_run(forever, clients=2, most=7).dispatches) == 7
 
@@ -70,7 +70,7 @@ def test_it_stops_at_a_time_or_after_so_many_operations():
 def test_waiting_for_nothing_is_an_error():
     with pytest.raises(RuntimeError, match=r"none is to come; open: \[\], away: \['0'\]"):
         dry_run(
-            on_threads({0}, limit(2, repeat(Invocation("read")))),
+            gen.on_threads({0}, gen.limit(2, gen.repeat(Invocation("read")))),
             clients=1,
             kills=[Kill(5 * MILLISECOND, 0, None)],
         )

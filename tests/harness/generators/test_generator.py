@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.combinators import each_thread, on_clients, time_limit
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
+from rumpus.harness.generators import combinators as gen
 from rumpus.harness.generators.generator import (
     NEMESIS,
     NOTHING,
@@ -14,6 +13,7 @@ from rumpus.harness.generators.generator import (
     Invocation,
     Pending,
 )
+from tests.harness.generators.dry_run import MILLISECOND, Ending, dry_run
 
 START = Context.start(clients=3)
 
@@ -23,9 +23,9 @@ def context(**changes):
 
 
 def test_at_the_start_everybody_is_free():
-    assert START.threads() == START.free_threads() == [0, 1, 2, NEMESIS]
+    assert START.members == START.free == 0b1111
     assert START.busy == 0
-    assert Context.start(clients=2, nemesis=False).threads() == [0, 1]
+    assert Context.start(clients=2, nemesis=False).members == 0b11
 
 
 def test_processes_are_traced_to_threads():
@@ -43,8 +43,8 @@ def test_an_unknown_thread_is_named(thread):
 
 def test_narrowing_covers_fewer_threads():
     narrowed = context(free=0b1011, busy=0b0100).narrow(0b0110)
-    assert narrowed.threads() == [1, 2]
-    assert narrowed.free_threads() == [1]
+    assert narrowed.members == 0b0110
+    assert narrowed.free == 0b0010
     assert narrowed.busy == 0b0100
 
 
@@ -136,10 +136,10 @@ def test_a_workload_can_react_to_what_came_of_its_operations():
     def every_third_acquire_succeeds(dispatch, seed):
         number, _ = seed.below(3)
         refused = dispatch.f == "acquire" and number > 0
-        return Outcome(0, 5 * MILLISECOND, "fail" if refused else "ok")
+        return Ending(0, 5 * MILLISECOND, "fail" if refused else "ok")
 
     run = dry_run(
-        time_limit(1, on_clients(each_thread(Acquire(work=2)))),
+        gen.time_limit(1, gen.on_clients(gen.each_thread(Acquire(work=2)))),
         clients=3,
         behaviour=every_third_acquire_succeeds,
     )

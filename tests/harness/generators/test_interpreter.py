@@ -5,21 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.combinators import (
-    any_of,
-    cycle,
-    delay,
-    each_process,
-    limit,
-    on_clients,
-    on_nemesis,
-    phases,
-    repeat,
-    sequence,
-    sleep,
-    time_limit,
-)
-from rumpus.harness.generators.dry_run import MILLISECOND, Kill, dry_run, imperfect
+from rumpus.harness.generators import combinators as gen
 from rumpus.harness.generators.generator import NEMESIS, NOTHING, PENDING, Invocation, Pending
 from rumpus.harness.generators.interpreter import (
     Dispatch,
@@ -30,10 +16,12 @@ from rumpus.harness.generators.interpreter import (
     Wait,
 )
 from rumpus.harness.generators.seed import Seed
+from tests.harness.generators.dry_run import MILLISECOND, dry_run, imperfect
+from tests.harness.generators.kills import kills
 
 READ = Invocation("read", 1)
 ACQUIRE, RELEASE = Invocation("acquire", "the lock"), Invocation("release", "the lock")
-LOCKING = cycle(sequence(ACQUIRE, RELEASE))
+LOCKING = gen.cycle(gen.sequence(ACQUIRE, RELEASE))
 CLEANUP = {"acquire": "undo"}
 
 
@@ -67,7 +55,7 @@ def test_an_operation_from_dispatch_to_completion():
 
 
 def test_a_thread_is_busy_until_its_completion():
-    running = interpreter(repeat(READ), nemesis=False)
+    running = interpreter(gen.repeat(READ), nemesis=False)
     assert [running.poll(1).thread, running.poll(1).thread] == [0, 1]
     assert running.poll(1) == Wait(None)
     observe(running, 2, 1, "invoke", "read")
@@ -77,7 +65,7 @@ def test_a_thread_is_busy_until_its_completion():
 
 
 def test_time_does_not_go_back():
-    running = interpreter(sequence(delay(1e-9 * 10, repeat(READ, 2))))
+    running = interpreter(gen.sequence(gen.delay(1e-9 * 10, gen.repeat(READ, 2))))
     running.poll(5)
     observe(running, 30, 0, "invoke", "read")
     assert running.poll(10) == Dispatch(1, 1, "read", 1)
@@ -85,21 +73,23 @@ def test_time_does_not_go_back():
 
 
 def test_a_wait_says_until_when():
-    running = interpreter(sequence(sleep(1), READ))
+    running = interpreter(gen.sequence(gen.sleep(1), READ))
     assert running.poll(5) == Wait(1_000_000_005)
     assert running.poll(500) == Wait(1_000_000_005)
     assert running.poll(1_000_000_005) == Dispatch(0, 0, "read", 1)
 
 
 def test_unknown_outcomes_retire_the_process():
-    running = interpreter(on_clients(repeat(READ)), clients=1)
+    running = interpreter(gen.on_clients(gen.repeat(READ)), clients=1)
     for process in range(3):
         assert running.poll(1) == Dispatch(0, process, "read", 1)
         complete(running, 1, process, "info", "read")
 
 
 def test_the_nemesis_is_never_retired():
-    running = interpreter(on_nemesis(repeat(Invocation("start"), 2)), cleanup={"start": "stop"})
+    running = interpreter(
+        gen.on_nemesis(gen.repeat(Invocation("start"), 2)), cleanup={"start": "stop"}
+    )
     for _ in range(2):
         assert running.poll(1) == Dispatch(NEMESIS, NEMESIS, "start", None)
         complete(running, 1, NEMESIS, "info", "start")
@@ -108,7 +98,7 @@ def test_the_nemesis_is_never_retired():
 
 @pytest.mark.parametrize("outcome", ["ok", "fail", "info"])
 def test_a_clean_up_comes_before_retirement(outcome):
-    running = interpreter(on_clients(LOCKING), clients=1, cleanup=CLEANUP)
+    running = interpreter(gen.on_clients(LOCKING), clients=1, cleanup=CLEANUP)
     running.poll(1)
     complete(running, 1, 0, "info", "acquire")
     assert (running.outstanding, dict(running.open)) == (1, {})
@@ -121,7 +111,7 @@ def test_a_clean_up_comes_before_retirement(outcome):
 
 def test_a_clean_up_whose_f_has_a_clean_up_gets_none():
     cleanup = {"acquire": "release", "release": "release"}
-    running = interpreter(on_clients(LOCKING), clients=1, cleanup=cleanup)
+    running = interpreter(gen.on_clients(LOCKING), clients=1, cleanup=cleanup)
     running.poll(1)
     complete(running, 1, 0, "info", "acquire")
     assert running.poll(2) == Dispatch(0, 0, "release", "the lock")
@@ -130,7 +120,7 @@ def test_a_clean_up_whose_f_has_a_clean_up_gets_none():
 
 
 def test_stopping_ends_what_is_open_and_cleans_up():
-    running = interpreter(on_clients(repeat(ACQUIRE)), clients=2, cleanup=CLEANUP)
+    running = interpreter(gen.on_clients(gen.repeat(ACQUIRE)), clients=2, cleanup=CLEANUP)
     running.poll(1)
     running.poll(1)
     assert not running.stopped
@@ -157,7 +147,7 @@ def test_clean_ups_come_after_the_last_operation_too():
 
 
 def test_a_suspended_client_gets_nothing_until_restored():
-    running = interpreter(on_clients(repeat(READ)), clients=1)
+    running = interpreter(gen.on_clients(gen.repeat(READ)), clients=1)
     running.suspend(0)
     assert running.poll(1) == Wait(None)
     running.restore(0)
@@ -165,7 +155,7 @@ def test_a_suspended_client_gets_nothing_until_restored():
 
 
 def test_suspending_and_restoring_a_busy_client_leaves_it_busy():
-    running = interpreter(on_clients(repeat(READ)), clients=1)
+    running = interpreter(gen.on_clients(gen.repeat(READ)), clients=1)
     running.poll(1)
     running.suspend(0)
     running.restore(0)
@@ -174,21 +164,15 @@ def test_suspending_and_restoring_a_busy_client_leaves_it_busy():
     assert running.poll(4) == Dispatch(0, 0, "read", 1)
 
 
-def test_a_client_killed_in_an_operation_is_retired_without_a_clean_up():
-    running = interpreter(on_clients(LOCKING), clients=1, cleanup=CLEANUP)
+@pytest.mark.parametrize("killed", ["in its operation", "before its clean-up"])
+def test_a_killed_client_is_retired_without_a_clean_up(killed):
+    running = interpreter(gen.on_clients(LOCKING), clients=1, cleanup=CLEANUP)
     running.poll(1)
-    running.suspend(0)
+    if killed == "in its operation":
+        running.suspend(0)
     complete(running, 2, 0, "info", "acquire")
-    assert running.poll(3) == Wait(None)
-    running.restore(0)
-    assert running.poll(4) == Dispatch(0, 1, "release", "the lock")
-
-
-def test_a_client_killed_before_its_clean_up_is_retired_without_it():
-    running = interpreter(on_clients(LOCKING), clients=1, cleanup=CLEANUP)
-    running.poll(1)
-    complete(running, 2, 0, "info", "acquire")
-    running.suspend(0)
+    if killed == "before its clean-up":
+        running.suspend(0)
     assert running.outstanding == 0
     assert running.poll(3) == Wait(None)
     running.restore(0)
@@ -196,7 +180,7 @@ def test_a_client_killed_before_its_clean_up_is_retired_without_it():
 
 
 def test_a_client_killed_in_its_clean_up_is_retired_once():
-    running = interpreter(on_clients(LOCKING), clients=1, cleanup=CLEANUP)
+    running = interpreter(gen.on_clients(LOCKING), clients=1, cleanup=CLEANUP)
     running.poll(1)
     complete(running, 2, 0, "info", "acquire")
     running.poll(2)
@@ -207,7 +191,7 @@ def test_a_client_killed_in_its_clean_up_is_retired_once():
 
 
 def test_a_client_killed_with_nothing_open_is_retired():
-    running = interpreter(on_clients(repeat(READ)), clients=2)
+    running = interpreter(gen.on_clients(gen.repeat(READ)), clients=2)
     running.suspend(0)
     running.retire(0)
     assert running.context.process_of(0) == 2
@@ -217,7 +201,7 @@ def test_a_client_killed_with_nothing_open_is_retired():
 
 
 def test_only_idle_clients_are_retired():
-    running = interpreter(repeat(READ), cleanup={"read": "undo"})
+    running = interpreter(gen.repeat(READ), cleanup={"read": "undo"})
     running.poll(1)
     with pytest.raises(ValueError, match="client 0 cannot be retired with an operation open"):
         running.retire(0)
@@ -304,14 +288,16 @@ class Told:
         return answer and (answer[0], Told(self.told, answer[1]))
 
     def update(self, ctx, event):
-        known = (ctx.time, ctx.processes[0], ctx.free_threads())
+        known = (ctx.time, ctx.processes[0], list(ctx.in_turn(ctx.free)))
         self.told.append((event.type, event.f, event.process, *known))
         return self
 
 
 def test_generators_are_told_of_events_with_the_context_after_them():
     told = []
-    running = interpreter(Told(told, repeat(ACQUIRE, 2)), clients=1, nemesis=False, cleanup=CLEANUP)
+    running = interpreter(
+        Told(told, gen.repeat(ACQUIRE, 2)), clients=1, nemesis=False, cleanup=CLEANUP
+    )
     running.poll(1)
     observe(running, 2, 0, "invoke", "acquire")
     observe(running, 3, 0, "fail", "acquire")
@@ -331,24 +317,21 @@ def test_generators_are_told_of_events_with_the_context_after_them():
 
 def workload():
     """What a lock's run does, in short: load under faults, then everybody once more."""
-    fault = sequence(sleep(0.02), Invocation("start"), sleep(0.01), Invocation("stop"))
-    return phases(
-        time_limit(0.3, any_of(on_clients(each_process(LOCKING)), on_nemesis(cycle(fault)))),
-        on_clients(limit(5, repeat(ACQUIRE))),
+    fault = gen.sequence(gen.sleep(0.02), Invocation("start"), gen.sleep(0.01), Invocation("stop"))
+    return gen.phases(
+        gen.time_limit(
+            0.3,
+            gen.any_of(gen.on_clients(gen.each_process(LOCKING)), gen.on_nemesis(gen.cycle(fault))),
+        ),
+        gen.on_clients(gen.limit(5, gen.repeat(ACQUIRE))),
     )
 
 
 @st.composite
 def runs(draw):
     clients = draw(st.integers(1, 5))
-    kills = st.builds(
-        Kill,
-        st.integers(0, 400 * MILLISECOND),
-        st.integers(0, clients - 1),
-        st.integers(1, 40 * MILLISECOND),
-    )
     stop_at = draw(st.none() | st.integers(0, 400 * MILLISECOND))
-    killed = draw(st.lists(kills, max_size=6))
+    killed = draw(st.lists(kills(clients, until=400 * MILLISECOND), max_size=6))
     run = dry_run(
         workload(),
         clients=clients,

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.combinators import stagger
-from rumpus.harness.generators.dry_run import dry_run, imperfect, perfect
+from rumpus.harness.generators import combinators as gen
 from rumpus.harness.generators.generator import NEMESIS, Context, Invocation, Pending
 from rumpus.harness.generators.script import (
     Client,
@@ -18,6 +17,7 @@ from rumpus.harness.generators.script import (
 )
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
+from tests.harness.generators.dry_run import dry_run, imperfect, perfect
 
 SECOND = 1_000_000_000
 CLIENTS = 3
@@ -212,7 +212,9 @@ def test_completions_are_heeded_before_any_script_goes_on():
             told.append(came)
             ahead.append(len(known) - len(told))
 
-    paced = stagger(0.05, each_client(script, context(), on_completion=known.append), seed=Seed(1))
+    paced = gen.stagger(
+        0.05, each_client(script, context(), on_completion=known.append), seed=Seed(1)
+    )
     done = dry_run(paced, clients=CLIENTS, behaviour=perfect).dispatches
     assert sorted(known, key=lambda op: op.time) == known
     assert len(known) == len(told) == len(done) == 3 * CLIENTS

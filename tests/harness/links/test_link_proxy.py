@@ -14,7 +14,7 @@ from kazoo.protocol.serialization import (
 )
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from tests.harness.conftest import Wires
+from tests.harness.conftest import ProcessWires
 from tests.harness.links.packets import event, frame, reply, request
 from tests.harness.sim_wires import SimWires
 
@@ -22,7 +22,7 @@ CREATE = Create("/lock/lock-", b"me", OPEN_ACL_UNSAFE, 3)
 ASK = Exists("/lock", None)
 
 SILENT_TO_NEW = ["black-hole", "to-server", "half-open"]
-WORLDS = {"processes": Wires, "simulated": SimWires}
+WORLDS = {"processes": ProcessWires, "simulated": SimWires}
 processes_only = pytest.mark.parametrize("wires", ["processes"], indirect=True)
 
 
@@ -274,11 +274,17 @@ def test_another_delay_lets_nothing_go_before_its_time(wires):
     assert wires.read(server, 4) == b"held"
 
 
-@processes_only
-def test_healing_ends_a_delay_and_an_end_is_delayed_like_bytes(wires):
+def delayed(wires, data):
+    """Both ends of a connection whose client has sent bytes that come an hour later."""
     client, server = wires.pair()
     wires.links.delay(0, 3_600_000, ["n1"])
-    client.sendall(b"last")
+    client.sendall(data)
+    return client, server
+
+
+@processes_only
+def test_healing_ends_a_delay_and_an_end_is_delayed_like_bytes(wires):
+    client, server = delayed(wires, b"last")
     client.close()
     passes(wires, *wires.pair(0, "n2"), b"later")
     assert wires.silent(server)
@@ -288,9 +294,7 @@ def test_healing_ends_a_delay_and_an_end_is_delayed_like_bytes(wires):
 
 @processes_only
 def test_a_cut_takes_what_is_under_way(wires):
-    client, server = wires.pair()
-    wires.links.delay(0, 3_600_000, ["n1"])
-    client.sendall(b"under way")
+    _client, server = delayed(wires, b"under way")
     passes(wires, *wires.pair(0, "n2"), b"later")
     wires.links.cut(0, "black-hole", ["n1"])
     wires.eventually(lambda: wires.links.swallowed(0) == 9)

@@ -16,12 +16,7 @@ from rumpus.results.history_file import read_history
 from rumpus.simulation.kernel.errors import SimulationError
 from rumpus.simulation.kernel.simulator import SECOND
 from rumpus.simulation.loader.space import Space
-from tests.harness.simulated_runs import CLIENTS, SimulatedRuns
-
-
-@pytest.fixture
-def simulate(tmp_path):
-    return SimulatedRuns(tmp_path)
+from tests.harness.simulated_runs import CLIENTS
 
 
 def history_of(directory) -> History:
@@ -35,7 +30,7 @@ def test_a_fair_lock_under_every_fault_that_docker_has_is_valid(simulate):
     struck = {op.value["kind"] for op in history_of(directory).events("nemesis", "start")}
     assert struck == set(EVERYWHERE)
     assert all((directory.nodes / node / "version-2").is_dir() for node in ("n1", "n2", "n3"))
-    assert all(directory.client_log(client).stat().st_size for client in range(CLIENTS))
+    assert all((directory.clients / f"c{client}.log").stat().st_size for client in range(CLIENTS))
 
 
 def test_a_fair_election_is_valid_and_a_single_server_will_do(simulate):
@@ -69,7 +64,7 @@ def test_the_same_seed_gives_the_same_history_to_the_last_byte_and_another_does_
     )
     assert (first.digest, first.virtual_seconds) == (again.digest, again.virtual_seconds)
     assert one.history.read_bytes() == two.history.read_bytes()
-    assert one.client_log(0).read_bytes() == two.client_log(0).read_bytes()
+    assert (one.clients / "c0.log").read_bytes() == (two.clients / "c0.log").read_bytes()
     assert other.digest != first.digest
     assert three.history.read_bytes() != one.history.read_bytes()
 
@@ -158,6 +153,7 @@ def test_the_collector_is_left_as_it_was(simulate):
     assert gc.get_freeze_count() == 0
 
 
+@pytest.mark.usefixtures("leaks_are_shared")
 def test_ctrl_c_that_strikes_in_a_client_ends_the_run_at_once_and_the_guards_with_it(simulate):
     clock = time.time
     with pytest.raises(KeyboardInterrupt):

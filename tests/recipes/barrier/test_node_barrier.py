@@ -100,9 +100,3 @@ def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
         barrier.remove(timeout=0.1)
     assert time.monotonic() - began < 3  # their bounds, and slow machines
     crowd.links.heal(0)
-
-
-@pytest.mark.parametrize("path", ["barriers", "/barriers/", ""])
-def test_a_path_that_is_none_is_refused(crowd, path):
-    with pytest.raises(ValueError, match="not an absolute znode path"):
-        OURS(crowd[0], path)

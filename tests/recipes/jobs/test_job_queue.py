@@ -94,7 +94,7 @@ def test_a_lost_connection_changes_nothing(crowd, path, boards, step):
 def test_a_submission_without_servers_is_unknown(crowd, boards):
     boards[0].submit(b"before", timeout=10)
     crowd.links.cut(0, "black-hole")
-    with pytest.raises(OutcomeUnknown, match="may have been handed in"):
+    with pytest.raises(OutcomeUnknown, match="may have been submitted"):
         boards[0].submit(b"work", job="j", timeout=0.2)
     crowd.links.heal(0)
     assert boards[0].submit(b"work", job="j", timeout=20) == "j"

@@ -71,12 +71,6 @@ def test_timeouts_hold_while_no_server_is_in_reach(crowd, path):
     crowd.links.heal(0)
 
 
-@pytest.mark.parametrize("path", ["latches", "/latches/", ""])
-def test_a_path_that_is_none_is_refused(crowd, path):
-    with pytest.raises(ValueError, match="not an absolute znode path"):
-        Latch(crowd[0], path, 1)
-
-
 def test_a_count_below_0_is_refused(crowd, path):
     with pytest.raises(ValueError, match="cannot be below 0"):
         Latch(crowd[0], path, -1)

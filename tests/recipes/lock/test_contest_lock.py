@@ -400,9 +400,3 @@ def test_a_waiter_ends_with_its_client(crowd, path, name):
     with pytest.raises(ConnectionClosedError):
         waiting.result()
     holder.release()
-
-
-@pytest.mark.parametrize("path", ["locks", "/locks/", ""])
-def test_a_path_that_is_none_is_refused(crowd, path):
-    with pytest.raises(ValueError, match="not an absolute znode path"):
-        FairLock(crowd[0], path)

@@ -1,4 +1,4 @@
-"""EDN from strangers: what the grammar says, and an error with its line for everything else."""
+"""EDN of other programs: what the grammar says, and an error with its line for all else."""
 
 import io
 import math

@@ -58,16 +58,6 @@ def directory(tmp_path_factory):
     return tmp_path_factory.mktemp("formats")
 
 
-@pytest.fixture
-def file(tmp_path):
-    def write(content, name="history"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return write
-
-
 def rows(table):
     returned = [None if at == NEVER else at for at in table.returned.tolist()]
     return list(

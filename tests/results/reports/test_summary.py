@@ -1,4 +1,7 @@
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from rumpus.checker.history import History
 from rumpus.checker.verdict import Anomaly, CheckResult, judge
@@ -39,3 +42,9 @@ def test_text_cannot_break_the_tables(make_sample):
     sample = make_sample(seconds=5)
     sample.record.recipe = "a|b\n<script>"
     assert "a\\|b &lt;script&gt;" in page(sample)
+
+
+def test_says_what_is_not_judged(sample):
+    promises = replace(sample.record.promises, notes="It has no `held`.")
+    record = msgspec.structs.replace(sample.record, promises=promises)
+    assert "\n\nPromises: " in page(replace(sample, record=record))

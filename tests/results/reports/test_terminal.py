@@ -54,3 +54,10 @@ def test_says_whose_promise_was_broken(sample):
     assert printed(sample, blamed).startswith(
         "✘ Violation: the servers broke a promise of ZooKeeper\n"
     )
+
+
+def test_says_what_is_not_judged(sample):
+    promises = replace(sample.record.promises, notes="It has no `held`: [b]derived[/b].")
+    record = msgspec.structs.replace(sample.record, promises=promises)
+    lines = printed(replace(sample, record=record)).splitlines()
+    assert "promises:   It has no `held`: [b]derived[/b]." in lines

@@ -8,11 +8,11 @@ left out, but must fit: one zxid has one time.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tests.conformance import operations as op
+from rumpus.conformance import operations as op
+from rumpus.conformance.operations import Stat, SubResult
+from rumpus.conformance.raw_client import Closed, RawClient, Reply
+from rumpus.conformance.visit import Visit
 from tests.conformance.deployment import Deployment
-from tests.conformance.operations import Stat, SubResult
-from tests.conformance.raw_client import Closed, RawClient, Reply
-from tests.conformance.visit import Visit
 from tests.simulation.differential.steps import SESSIONS, Step, operation
 
 _UNSORTED = frozenset({8, 12, 103, 107})

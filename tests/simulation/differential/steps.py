@@ -7,8 +7,8 @@ A sequence is a pure function of its seed. It never holds what breaks a real ser
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.conformance import operations as op
-from tests.conformance.operations import ALL, OPEN, READ, Acl
+from rumpus.conformance import operations as op
+from rumpus.conformance.operations import ALL, OPEN, READ, Acl
 
 SESSIONS = 3
 
@@ -55,7 +55,7 @@ def operation(action: str, arguments: tuple[Any, ...], last_zxid: int) -> op.Ope
     """The request of a step that is a request.
 
     Args:
-        action: the name of a function of `tests.conformance.operations`, or "truncated".
+        action: the name of a function of `rumpus.conformance.operations`, or "truncated".
         arguments: its arguments; ACLs by their names, zxids as distances from ``last_zxid``.
         last_zxid: the newest zxid that the session has seen.
     """

@@ -1,4 +1,4 @@
-"""The tester is repeatable, covers what it means to, and finds servers that lie."""
+"""The tester is repeatable, covers all kinds of requests, and finds servers with mistakes."""
 
 from collections import Counter
 
@@ -102,8 +102,8 @@ def test_a_wrong_stat_is_found(monkeypatch):
     honest = execute(steps, simulated)
     set_data = DataTree._set_data
 
-    def off_by_one(self, path, data, version, header, watches):
-        return set_data(self, path, data, version + 1, header, watches)
+    def off_by_one(self, txn, header, watches):
+        return set_data(self, txn._replace(version=txn.version + 1), header, watches)
 
     monkeypatch.setattr(DataTree, "_set_data", off_by_one)
     assert execute(steps, simulated) != honest

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance import operations as op
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import Closed, RawClient, Silence
+from rumpus.conformance.visit import Visit
 from tests.conformance.docker_deployment import DockerDeployment
-from tests.conformance.raw_client import Closed, RawClient, Silence
 from tests.conformance.simulated_deployment import SimulatedDeployment
-from tests.conformance.visit import Visit
 
 CONFIG = "/zookeeper/config"
 TICK_MS = 500

@@ -24,6 +24,16 @@ def disk(simulator):
 
 
 @pytest.fixture
+def process(simulator):
+    return simulator.process("p")
+
+
+@pytest.fixture
+def file(disk):
+    return disk.create("f")
+
+
+@pytest.fixture
 def sync(simulator):
     """Syncs a file, and says how that ended and how long it took (ns)."""
     process = simulator.process("p")
@@ -80,9 +90,7 @@ def test_a_file_written_in_one_go_is_safe_when_its_name_is(simulator):
     assert kept == {b"old", b"new"}
 
 
-def test_a_killed_process_loses_nothing(simulator, disk):
-    process = simulator.process("p")
-    file = disk.create("f")
+def test_a_killed_process_loses_nothing(simulator, disk, process, file):
     file.append(b"abc")
     done = []
     file.sync(process, done.append)
@@ -93,9 +101,7 @@ def test_a_killed_process_loses_nothing(simulator, disk):
     assert disk.read("f") == b"abc"
 
 
-def test_a_frozen_process_learns_of_its_sync_when_it_thaws(simulator, disk):
-    process = simulator.process("p")
-    file = disk.create("f")
+def test_a_frozen_process_learns_of_its_sync_when_it_thaws(simulator, process, file):
     done = []
     file.sync(process, done.append)
     process.freeze()
@@ -105,9 +111,7 @@ def test_a_frozen_process_learns_of_its_sync_when_it_thaws(simulator, disk):
     assert done == [None]
 
 
-def test_a_sync_saves_what_was_written_before_it(simulator, disk):
-    process = simulator.process("p")
-    file = disk.create("f")
+def test_a_sync_saves_what_was_written_before_it(simulator, process, file):
     file.append(b"before")
     file.sync(process, lambda _: None)
     file.append(b"after")
@@ -115,9 +119,7 @@ def test_a_sync_saves_what_was_written_before_it(simulator, disk):
     assert file.safe_size == len(b"before")
 
 
-def test_a_sync_under_way_in_a_crash_never_ends(simulator, disk):
-    process = simulator.process("p")
-    file = disk.create("f")
+def test_a_sync_under_way_in_a_crash_never_ends(simulator, disk, process, file):
     done = []
     file.sync(process, done.append)
     disk.crash()

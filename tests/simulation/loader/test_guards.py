@@ -1,6 +1,7 @@
 # ruff: noqa: PLW0108, PTH123, SIM115 - names must be looked up when called; files are not opened
 import builtins
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -11,11 +12,14 @@ import subprocess
 import threading
 import time
 import uuid
+from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 
-from rumpus.simulation.kernel.simulator import SECOND
-from rumpus.simulation.loader.guards import Forbidden, Guards, guarded
+import rumpus.simulation
+from rumpus.simulation.kernel.simulator import SECOND, Simulator
+from rumpus.simulation.loader.guards import Guards, guarded
+from rumpus.simulation.loader.refusals import CannotSimulate, Forbidden
 
 REAL_THINGS = {
     "threading.Thread.start": lambda: threading.Thread(target=print).start(),
@@ -62,14 +66,18 @@ def test_each_guard_fires_and_names_the_culprit(world, name):
 def test_a_shared_library_that_sleeps_is_caught_from_a_private_program(
     world, tmp_path, monkeypatch
 ):
-    (tmp_path / "shared_sleeper.py").write_text("import time\ndef nap():\n    time.sleep(1)\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    package = tmp_path / "site-packages" / "shared_sleeper"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import time\ndef nap():\n    time.sleep(1)\n")
+    (package / f"part{EXTENSION_SUFFIXES[0]}").touch()  # so it is not private
+    monkeypatch.syspath_prepend(str(package.parent))
     world.start("import shared_sleeper\ndef main():\n    shared_sleeper.nap()\n")
     with guarded(world.simulator):
         world.simulator.run(SECOND)
     first = world.simulator.failures[0][2]
     assert "shared_sleeper.nap" in str(first)
-    assert "shared_sleeper.py:3" in str(first)
+    assert "shared_sleeper/__init__.py:3), called by program_" in str(first)
+    assert str(first).endswith("use real servers and processes: --ensemble docker")
 
 
 def test_everything_real_is_put_back(world):
@@ -184,3 +192,54 @@ def test_a_world_in_which_something_real_was_used_stops_there(world):
     with guarded(world.simulator):
         world.simulator.run(SECOND)
     assert world.simulator.now < SECOND
+
+
+def test_a_module_imported_in_the_world_works_after_it(world, tmp_path, monkeypatch):
+    (tmp_path / "keeps_a_guard.py").write_text("from time import monotonic\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    world.simulator.process("p").spawn(lambda: importlib.import_module("keeps_a_guard"))
+    with guarded(world.simulator):
+        world.simulator.run(SECOND)
+    module = importlib.import_module("keeps_a_guard")
+    before = time.monotonic()
+    assert before <= module.monotonic() <= time.monotonic()
+    world.simulator.process("p").spawn(module.monotonic)
+    with guarded(world.simulator):  # another world guards it again
+        world.simulator.run(2 * SECOND)
+    ((_, _, error),) = world.simulator.failures[:1]
+    assert "calls the real time.monotonic " in str(error)
+
+
+def test_only_a_program_s_error_is_told_to_use_real_servers(world):
+    names = {"time": time}
+    source = "def careless(): time.time()\n"
+    for place in (rumpus.simulation.__path__[0] + "/kernel/new.py", "/home/me/program.py"):
+        exec(compile(source, place, "exec"), names)
+        world.simulator.process("p").spawn(names["careless"])
+    with guarded(world.simulator):
+        world.simulator.run(SECOND)
+        world.simulator.run(2 * SECOND)
+    errors = {type(error): str(error) for _, _, error in world.simulator.failures}
+    assert set(errors) == {Forbidden, CannotSimulate}
+    assert errors[CannotSimulate].endswith("--ensemble docker")
+    assert errors[Forbidden].endswith(
+        "must be private to its process (Space's argument `private`), or must not do that"
+    )
+
+
+@pytest.mark.parametrize("first_ends_first", [True, False])
+def test_worlds_that_overlap_leave_the_real_functions_behind(first_ends_first):
+    """Two worlds in threads of one process: each end puts back what the other has left."""
+    clock, start, entropy = time.monotonic, threading.Thread.start, builtins.open
+    with contextlib.ExitStack() as rest:
+        first, second = (guarded(Simulator(seed)) for seed in (1, 2))
+        first.__enter__()
+        rest.callback(second.__exit__ if first_ends_first else first.__exit__, None, None, None)
+        second.__enter__()
+        kept = time.monotonic
+        (first if first_ends_first else second).__exit__(None, None, None)
+        assert time.monotonic is not clock
+    assert time.monotonic is clock
+    assert threading.Thread.start is start
+    assert builtins.open is entropy
+    assert kept() <= clock()

@@ -1,4 +1,8 @@
+import argparse
 import ast
+import inspect
+import typing
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +18,8 @@ def names_after(source):
         "set": OrderedSet,
         "frozenset": OrderedFrozenSet,
     }
-    exec(compile(order_sets(ast.parse(source)), "x", "exec"), {"__builtins__": builtins}, names)
+    tree = order_sets(ast.parse(source), source.encode())
+    exec(compile(tree, "x", "exec"), {"__builtins__": builtins}, names)
     return names
 
 
@@ -61,7 +66,8 @@ def test_literals_after_in_stay_constants():
 
 
 def test_lines_stay_as_they_are():
-    tree = order_sets(ast.parse("\n\nx = {\n 1,\n 2}\n"))
+    source = "\n\nx = {\n 1,\n 2}\n"
+    tree = order_sets(ast.parse(source), source.encode())
     value = tree.body[0].value
     assert (value.lineno, value.args[0].elts[1].lineno) == (3, 5)
 
@@ -88,3 +94,35 @@ def test_compiled_code_tells_that_its_source_makes_sets(source):
 )
 def test_code_without_sets_is_left_alone(source):
     assert not may_make_sets(compile(source, "x", "exec"))
+
+
+def test_statements_are_found_wherever_sets_are_made_in_them():
+    names = names_after(
+        "kept = []\n"
+        "def keep(content, kept=kept):\n"
+        "    kept.append(content)\n"
+        "    return lambda it: it\n"
+        "@keep(\n"
+        "    {3, 1})\n"
+        "def first(): pass\n"
+        "@keep({2, 1}\n"
+        ")\n"
+        "class Second:\n"
+        "    def third(self):\n"
+        "        if True:\n"
+        "            return (\n"
+        "                {9, 1})\n"
+        "kept.append(Second().third())\n"
+        "kept.append(dict(b=1, a=2)\n"
+        "    .keys() - [1])\n"
+    )
+    assert [type(content) for content in names["kept"]] == [OrderedSet] * 4
+    assert list(map(list, names["kept"])) == [[3, 1], [2, 1], [9, 1], ["b", "a"]]
+
+
+@pytest.mark.parametrize("module", [argparse, ast, inspect, typing])
+def test_statements_that_are_passed_over_make_no_sets(module):
+    source = Path(module.__file__).read_bytes()
+    everywhere = b"{\n" * source.count(b"\n")  # as if each line might make one
+    quick, slow = (order_sets(ast.parse(source), text) for text in (source, everywhere))
+    assert ast.dump(quick, include_attributes=True) == ast.dump(slow, include_attributes=True)

@@ -1,8 +1,11 @@
 import builtins
+import importlib
 import io
+import py_compile
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -39,6 +42,37 @@ def test_packages_with_relative_and_circular_imports(world):
     assert module.both() == (1, 2)
     assert module.two.again is module.two.one is module
     assert space.load("pack_of_three").ONE == 1
+
+
+def test_a_package_may_be_private_without_its_submodules(world):
+    package = world.directory / "pack_alone"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "MADE = []\n"
+        "def __getattr__(name):\n"
+        "    return getattr(__import__('pack_alone.inner', fromlist=[name]), name)\n"
+    )
+    (package / "inner.py").write_text("import threading\nTHING = threading\n")
+    spaces = [
+        world.space("pack_alone.inner", alone=("pack_alone",), host=host) for host in ("a", "b")
+    ]
+    one, two = [space.load("pack_alone") for space in spaces]
+    assert one is not two
+    assert one.MADE is not two.MADE
+    assert one.THING is not two.THING
+    assert one.THING is not threading
+    name = world.write("from pack_alone import THING\n")
+    assert spaces[0].is_private(name)
+    assert spaces[0].load(name).THING is one.THING
+
+
+def test_a_package_may_be_shared_whatever_is_found(world, monkeypatch):
+    name = world.write("import time\nCALLS = []\n")
+    monkeypatch.syspath_prepend(world.directory)
+    one = world.space(host="a", shared_packages=(name,))
+    two = world.space(host="b")
+    assert one.load(name) is sys.modules[name]
+    assert two.load(name) is not sys.modules[name]
 
 
 def test_what_cannot_be_imported(world):
@@ -210,3 +244,81 @@ def test_sys_is_that_of_the_process(world, capsys):
     assert module.sys.argv == ["prog", "-x"]
     assert err.getvalue() == "err\n"
     assert capsys.readouterr().out == "out\n"
+
+
+def test_a_module_that_another_version_lacks_is_not_taken_from_the_installed_one(world):
+    importlib.import_module("kazoo.recipe.lease")
+    package = world.directory / "kazoo"
+    (package / "recipe").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "recipe" / "__init__.py").write_text("OTHER = True\n")
+    name = world.write(
+        """
+        import kazoo.recipe
+        def lease():
+            import kazoo.recipe.lease
+        """
+    )
+    program = world.space(name).load(name)
+    assert program.kazoo.recipe.OTHER
+    with pytest.raises(ModuleNotFoundError, match=r"kazoo\.recipe\.lease"):
+        program.lease()
+
+
+HOOKED = """
+import sys
+from importlib.util import spec_from_loader
+from types import ModuleType
+
+class Moved:
+    made = 0
+    def find_spec(self, name, path, target=None):
+        return spec_from_loader(name, self) if name.startswith(__name__ + ".moved_") else None
+    def create_module(self, spec):
+        return ModuleType(spec.name)
+    def exec_module(self, module):
+        Moved.made += 1
+        module.PLACE = __import__("threading")
+        if module.__name__.endswith("broken"):
+            raise ValueError("broken")
+
+sys.meta_path.append(Moved())
+__path__ = []
+"""
+
+
+def test_import_hooks_of_a_program_work_in_its_process_and_stay_there(world):
+    before = list(sys.meta_path)
+    world.write(HOOKED, "hooking")
+    name = world.write(
+        """
+        import hooking
+        from hooking.moved_here import PLACE
+        import hooking.moved_here as again
+        def broken():
+            import hooking.moved_broken
+        def absent():
+            import hooking.absent
+        """
+    )
+    space = world.space(name, "hooking")
+    program = space.load(name)
+    assert program.PLACE is space.load("threading") is program.again.PLACE
+    assert program.hooking.Moved.made == 1
+    for _ in range(2):  # what failed is not half there
+        with pytest.raises(ValueError, match="broken"):
+            program.broken()
+    with pytest.raises(ModuleNotFoundError, match=r"hooking\.absent"):
+        program.absent()
+    assert sys.meta_path == before
+    assert "hooking.moved_here" not in sys.modules
+
+
+def test_a_module_that_python_has_compiled_is_compiled_again_without_its_warnings(world):
+    name = world.write("""PATTERN = "\\d"\nNAMES = {"a"}\n""")
+    file = world.directory / f"{name}.py"
+    with pytest.warns((DeprecationWarning, SyntaxWarning), match="invalid escape sequence"):
+        py_compile.compile(str(file), doraise=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert world.space(name).load(name).PATTERN == "\\d"

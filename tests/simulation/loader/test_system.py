@@ -5,14 +5,13 @@ import signal
 import pytest
 
 from rumpus.simulation.kernel.simulator import SECOND
-from rumpus.simulation.loader.guards import Forbidden
+from rumpus.simulation.loader.refusals import Forbidden
 
 
 def test_a_process_knows_itself(world):
     one, two = world.space().load("os"), world.space(host="b").load("os")
     assert one.getpid() != two.getpid()
     assert one.cpu_count() == len(one.sched_getaffinity(0)) == 4
-    assert not hasattr(one, "fork")
     assert one.path is os.path
     assert one.environ is os.environ
 
@@ -144,7 +143,10 @@ def test_modules_that_leave_the_world_can_be_imported_but_not_used(world):
         class Mine(multiprocessing.pool.Pool): pass
         def run(): subprocess.run(["true"])
         def make(): Mine()
-        def sleep(): asyncio.run(None)
+        def start(): asyncio.run(asyncio.create_subprocess_exec("true"))
+        def fork():
+            import os
+            os.fork()
         def temporary(): tempfile.mkdtemp()
         def system():
             import os
@@ -157,14 +159,38 @@ def test_modules_that_leave_the_world_can_be_imported_but_not_used(world):
     for function, what in (
         (module.run, "subprocess.run"),
         (module.make, "multiprocessing.pool.Pool"),
-        (module.sleep, "asyncio.run"),
+        (module.start, "subprocess.Popen"),
+        (module.fork, "os.fork"),
         (module.temporary, "tempfile.mkdtemp"),
         (module.system, "os.system"),
     ):
-        line = function.__code__.co_firstlineno + (what == "os.system") * 2
+        line = function.__code__.co_firstlineno + what.startswith("os.") * 2
         with pytest.raises(Forbidden, match=rf"{name}\.py:{line}\) calls {what}"):
             function()
     assert not hasattr(module.subprocess, "no_such_name")
     executor = world.space().load("concurrent.futures").ProcessPoolExecutor
     with pytest.raises(Forbidden):
         executor()
+
+
+def test_what_a_program_asks_of_multiprocessing_without_leaving_the_world(world):
+    module = world.space().load("multiprocessing")
+    assert module.cpu_count() == 4
+    assert module.current_process().name == "MainProcess"
+    assert module.active_children() == []
+    assert module.parent_process() is None
+
+
+def test_functions_for_forks_and_signals_that_never_come_do_nothing(world):
+    space = world.space()
+    assert space.load("os").register_at_fork(before=print) is None
+    module = space.load("signal")
+    assert module.set_wakeup_fd(7) == -1
+    assert module.set_wakeup_fd(-1, warn_on_full_buffer=False) == 7
+
+
+def test_another_protocol_than_tcp_is_refused(world):
+    module = world.space().load("socket")
+    for kind in ((module.AF_INET, module.SOCK_DGRAM), (module.AF_UNIX, module.SOCK_STREAM)):
+        with pytest.raises(Forbidden, match="for another protocol than TCP"):
+            module.socket(*kind)

@@ -1,11 +1,11 @@
-"""A cluster that is hurt at random while clients write and read, and what must hold afterwards."""
+"""Random faults in a cluster while clients write and read, and the checks afterwards."""
 
 import struct
 
+from rumpus.conformance import operations as op
 from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
-from tests.conformance import operations as op
 
 OPEN_SESSION = struct.pack(">iqiqi16s?", 0, 0, 10_000, 0, 16, bytes(16), False)
 PATIENCE = 5 * SECOND
@@ -221,7 +221,7 @@ class ChaosWorld:
             disk.heal()
 
     def hurt(self, seconds, faults=None):
-        """One fault after the other for so long."""
+        """Inject one fault after the other for so many virtual seconds."""
         faults = faults or [
             self.kill, self.power_off, self.pause, self.resume, self.isolate, self.cut_one_way,
             self.mute, self.split, self.slow_disk, self.mend, self.start, self.start, self.resume,
@@ -279,16 +279,20 @@ class ChaosWorld:
             lost = [path for path in client.acknowledged if path not in first.nodes]
             assert not lost, f"acknowledged and lost: {lost}"
 
+    def hurt_and_recover(self, seconds, patience):
+        """Inject faults, end them, wait until all servers serve again, and stop the clients."""
+        self.hurt(seconds)
+        self.heal()
+        self.recovery = self.wait_until_all_serve(patience)
+        self.run(3)
+        self.settle()
+
 
 def run(seed, count, seconds=60, **how):
     """One round of chaos, from the start until all servers agree; for many seeds."""
     world = ChaosWorld(seed, count, **how)
     try:
-        world.hurt(seconds)
-        world.heal()
-        world.recovery = world.wait_until_all_serve(200)
-        world.run(3)
-        world.settle()
+        world.hurt_and_recover(seconds, 200)
         world.check()
         world.modes = {node: world.cluster.mode(node) for node in world.cluster.nodes}
         return world

@@ -1,7 +1,7 @@
-"""A client that asks for this and that, whatever happens to the servers."""
+"""A client that sends random requests while servers fail."""
 
-from tests.conformance import operations as op
-from tests.conformance.raw_client import Closed, Silence
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import Closed, Silence
 
 
 class Conversation:
@@ -85,7 +85,7 @@ class Conversation:
 
 
 def in_trouble(world, count, random, *, rounds, pause, trouble):
-    """Conversations that go on while trouble comes again and again."""
+    """Conversations during repeated faults."""
     talks = [Conversation(world, number, random) for number in range(count)]
     for _ in range(rounds):
         for talk in talks:

@@ -1,4 +1,4 @@
-"""The engine by itself: validate, apply, answer at once, without network, log or time."""
+"""Preparation, tree and replies without network, log or time: each request is answered at once."""
 
 import struct
 from collections.abc import Iterable
@@ -72,7 +72,7 @@ class Connection:
         return events
 
     def ask(self, kind: int, body: bytes) -> Reader:
-        """Do one request; ``error`` and ``zxid`` are those of the reply, the result its body."""
+        """Process one request; sets ``error`` and ``zxid``, and returns the body of the reply."""
         request = Request(self.session, 7, kind, body, self.identities, self, self)
         self.error, reply = self.engine.do(request)
         self.zxid = self.engine.zxid
@@ -148,7 +148,7 @@ class Connection:
 
 
 class Engine:
-    """A standalone server without the server."""
+    """The request processors of a standalone server."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**settings)

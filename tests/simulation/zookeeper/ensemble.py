@@ -1,4 +1,4 @@
-"""An ensemble for tests: servers, and clients whose waiting lets the world go on."""
+"""An ensemble for tests: servers, and clients; virtual time passes while a client waits."""
 
 from rumpus.simulation.kernel.simulator import MILLISECOND
 from tests.simulation.zookeeper.raw_client import World

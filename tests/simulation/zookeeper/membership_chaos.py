@@ -1,9 +1,9 @@
-"""A client that changes an ensemble's members at random, among all other trouble."""
+"""A client that changes an ensemble's members at random, while other faults occur."""
 
 import struct
 
+from rumpus.conformance import operations as op
 from rumpus.simulation.zookeeper.settings import Member
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.chaos import PATIENCE, ChaosClient, ChaosWorld
 
 REFUSALS = (0, -8, -13, -14)
@@ -77,11 +77,7 @@ def run(seed, count=4, newcomers=2, seconds=60, **how):
     """One round of chaos, from the start until all servers agree on the tree and the members."""
     world = MembershipChaosWorld(seed, count, newcomers, **how)
     try:
-        world.hurt(seconds)
-        world.heal()
-        world.recovery = world.wait_until_all_serve(300)
-        world.run(3)
-        world.settle()
+        world.hurt_and_recover(seconds, 300)
         world.wait_until_all_serve(300)
         world.check()
         versions = {program.peer.verifier.version for program in world.cluster.programs.values()}

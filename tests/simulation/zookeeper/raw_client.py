@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from rumpus.conformance.raw_client import RawClient
 from rumpus.simulation.kernel.simulator import MILLISECOND, SECOND, Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
-from tests.conformance.raw_client import RawClient
 from tests.conformance.simulated_deployment import VirtualChannel, VirtualClock
 
 CLIENT_HOST = "10.1.0.1"

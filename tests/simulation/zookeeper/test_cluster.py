@@ -1,9 +1,9 @@
 import pytest
 
+from rumpus.conformance import operations as op
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
 from rumpus.simulation.zookeeper.cluster import Cluster
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 
 
@@ -152,13 +152,6 @@ def test_an_idle_session_of_a_follower_expires_everywhere(world):
     assert watcher.call(op.exists("/e")).error == -101
     refused = world.connect("n3")
     assert not refused.handshake(session=client.session, password=client.password).valid
-
-
-def test_pings_at_a_follower_keep_a_session_alive(world):
-    client = world.session("n1", timeout_ms=1000)
-    for _ in range(30):
-        world.run_for(700)
-        done(client.call(op.ping()))
 
 
 def test_leaders_and_followers_show_themselves_in_words(world):

@@ -6,13 +6,13 @@ import tarfile
 import pytest
 from kazoo.client import KazooClient
 
+from rumpus.conformance import operations as op
 from rumpus.harness.docker.engine import connect
 from rumpus.harness.docker.image import ensure_node_image
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.zookeeper.export import export
 from rumpus.simulation.zookeeper.storage.database import Database
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 
 pytestmark = pytest.mark.docker

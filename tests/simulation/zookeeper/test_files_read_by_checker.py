@@ -6,9 +6,9 @@ from rumpus.checker.servers.commitment import decide
 from rumpus.checker.servers.leader_trees import LeaderTrees
 from rumpus.checker.servers.node_files import epoch, read_node_directory
 from rumpus.checker.servers.tree_digest import DigestedTree
+from rumpus.conformance import operations as op
 from rumpus.simulation.zookeeper.export import export
 from rumpus.simulation.zookeeper.storage.database import Database
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import World
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from rumpus.conformance import operations as op
 from rumpus.simulation.zookeeper.quorum.quorum_verifier import JointVerifier
 from rumpus.simulation.zookeeper.quorum.zab_invariants import InvariantViolation
 from rumpus.simulation.zookeeper.settings import Member
 from rumpus.simulation.zookeeper.tree.access_control import digest_id
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.ensemble import Ensemble
 
 CONFIG = "/zookeeper/config"

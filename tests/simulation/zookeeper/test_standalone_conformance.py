@@ -1,6 +1,7 @@
 import pytest
 
-from tests.conformance.checks import CHECKS, perform
+from rumpus.conformance.registry import CHECKS
+from rumpus.conformance.server_checks import perform
 from tests.simulation.zookeeper.raw_client import World
 
 OF_ONE_SERVER = [number for number, check in sorted(CHECKS.items()) if check.needs == "server"]

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tests.conformance import operations as op
+from rumpus.conformance import operations as op
 from tests.simulation.zookeeper.conversation import in_trouble
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 

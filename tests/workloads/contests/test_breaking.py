@@ -9,7 +9,6 @@ from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.clients.workers import CLIENT_KILLED
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, dry_run, imperfect, perfect
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -17,7 +16,7 @@ from rumpus.recipes.breaking.breakable_lock import BlacklistLock, IdentityLock
 from rumpus.workloads.contests.breaking import BREAKING, HANG_S, QUICK
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
 
 SECOND = 1_000_000_000
 NODE = "/rumpus/breaking/x-contender-0000000001"
@@ -60,7 +59,7 @@ def test_some_holders_hang_and_the_last_client_breaks_locks():
 
 
 def test_an_operator_that_cannot_look_pauses():
-    refused = dry(BREAKING.load_of(setting(BlacklistLock)), lambda *_: Outcome(0, 1, "fail"))
+    refused = dry(BREAKING.load_of(setting(BlacklistLock)), lambda *_: Ending(0, 1, "fail"))
     times = [at for at, what, _ in refused.dispatches if what.f == "break"]
     assert times
     assert all(later - one >= SECOND // 10 for one, later in pairwise(times))
@@ -210,20 +209,16 @@ def test_without_the_servers_logs_nobody_can_tell():
 
 
 @pytest.mark.parametrize("recipe", ["blacklist", "by-identity"])
-def test_sound_recipes_in_the_simulation(tmp_path, recipe):
-    _, _, verdict = SimulatedRuns(tmp_path)(
-        3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0
-    )
+def test_sound_recipes_in_the_simulation(simulate, recipe):
+    _, _, verdict = simulate(3, workload="breaking", recipe=recipe, kinds=(), seconds=12.0)
     assert verdict.outcome == "valid", verdict.reasons
 
 
 @pytest.mark.parametrize(
     "recipe", [name for name, recipe in BREAKING.catalogue.items() if recipe.faulty]
 )
-def test_faulty_recipes_in_the_simulation(tmp_path, recipe):
+def test_faulty_recipes_in_the_simulation(simulate, recipe):
     seed, kinds, seconds = SETTINGS.get(recipe, (1, (), 12.0))
-    _, _, verdict = SimulatedRuns(tmp_path)(
-        seed, workload="breaking", recipe=recipe, kinds=kinds, seconds=seconds
-    )
+    _, _, verdict = simulate(seed, workload="breaking", recipe=recipe, kinds=kinds, seconds=seconds)
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & BREAKING.catalogue[recipe].expected, verdict.reasons

@@ -10,19 +10,20 @@ from hypothesis import strategies as st
 from rumpus.checker.every_run.timeouts import MARGIN_NS, USUAL_GRACE_S
 from rumpus.checker.holds import Words
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import (
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import Action, WorkloadContext
+from rumpus.recipes.promises import EXCLUSION, Promises
+from rumpus.workloads.contests.contention import LONG_PATIENCE_S
+from rumpus.workloads.contests.lock import LOCK, LockWorkload
+from rumpus.workloads.framework.workload import FINAL_BOUND_S
+from tests.harness.generators.dry_run import (
     MILLISECOND,
-    Kill,
-    Outcome,
+    Ending,
     dry_run,
     imperfect,
     perfect,
 )
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import Action, WorkloadContext
-from rumpus.recipes.promises import EXCLUSION, Promises
-from rumpus.workloads.contests.contention import FINAL_BOUND_S, LONG_PATIENCE_S
-from rumpus.workloads.contests.lock import LOCK, LockWorkload
+from tests.harness.generators.kills import kills
 
 WORDS = Words()
 SECOND = 1000 * MILLISECOND
@@ -30,15 +31,7 @@ UNTIL = SECOND
 CLIENTS = 3
 
 SEEDS = st.integers(0, 2**32).map(Seed)
-KILLS = st.lists(
-    st.builds(
-        Kill,
-        time=st.integers(0, 2 * SECOND),
-        client=st.integers(0, CLIENTS - 1),
-        away=st.integers(1, SECOND),
-    ),
-    max_size=4,
-)
+KILLS = st.lists(kills(CLIENTS, until=2 * SECOND, away=SECOND), max_size=4)
 
 
 class Reentrant:
@@ -244,8 +237,8 @@ def test_in_the_end_nobody_looks_before_all_are_done():
 def test_in_the_end_who_is_not_granted_gives_up_after_the_bound(outcome):
     def never(what, _seed):
         if what.f == WORDS.acquire and what.thread == 1:
-            return Outcome(0, int(what.value["timeout"] * 1e9), outcome)
-        return Outcome(0, 10 * MILLISECOND, "ok")
+            return Ending(0, int(what.value["timeout"] * 1e9), outcome)
+        return Ending(0, 10 * MILLISECOND, "ok")
 
     run = dry_run_final(never)
     tries = [

@@ -2,22 +2,15 @@
 
 import pytest
 
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.election.contest_election import FairElection
 from rumpus.workloads.contests.election import ELECTION, LEAST_OBSERVATIONS
 from rumpus.workloads.framework.judgement import Evidence
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.workloads.dry_runs import DryRuns
 
 
 def test_one_client_observes_and_the_others_campaign():
-    setting = WorkloadContext(
-        seed=Seed(1), recipe=FairElection, clients=4, session_timeout=2.0, until=10**9
-    )
-    load = dry_run(on_clients(ELECTION.load_of(setting)), clients=4, nemesis=False)
+    load = DryRuns(ELECTION, clients=4, until=10**9, recipe=FairElection).load()
     done = {(what.thread, what.f) for _, what, _ in load.dispatches}
     assert {thread for thread, f in done if f in ("observe", "reconnect")} == {3}
     assert {thread for thread, f in done if f == "campaign"} == {0, 1, 2}
@@ -47,10 +40,8 @@ def test_observations_take_part_in_the_verdict():
         assert need.met == (count == LEAST_OBSERVATIONS)
 
 
-def test_a_sound_election_in_the_simulation(tmp_path):
-    _, _, verdict = SimulatedRuns(tmp_path)(
-        2, workload="election", kinds=("client-partition",), seconds=8.0
-    )
+def test_a_sound_election_in_the_simulation(simulate):
+    _, _, verdict = simulate(2, workload="election", kinds=("client-partition",), seconds=8.0)
     assert verdict.outcome == "valid", verdict.reasons
 
 
@@ -66,9 +57,7 @@ def test_a_sound_election_in_the_simulation(tmp_path):
         ("forgets-acknowledgement", (), 2.0),
     ],
 )
-def test_faulty_elections_in_the_simulation(tmp_path, recipe, kinds, seconds):
-    _, _, verdict = SimulatedRuns(tmp_path)(
-        1, workload="election", recipe=recipe, kinds=kinds, seconds=seconds
-    )
+def test_faulty_elections_in_the_simulation(simulate, recipe, kinds, seconds):
+    _, _, verdict = simulate(1, workload="election", recipe=recipe, kinds=kinds, seconds=seconds)
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & ELECTION.catalogue[recipe].expected, verdict.reasons

@@ -91,6 +91,7 @@ def test_clients_that_take_turns_are_valid():
         "exercise",
         "holds by model",
         "order",
+        "errors",
     }
 
 

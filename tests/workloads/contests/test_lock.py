@@ -14,14 +14,13 @@ from rumpus.checker.holds import extract_holds
 from rumpus.checker.servers.server_truth import ZnodeLife
 from rumpus.checker.servers.txnlog import Txn
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, dry_run
 from rumpus.harness.generators.script import Client, Rest
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.lock.catalogue import LOCKS
 from rumpus.workloads.contests.lock import LOCK, WORDS
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import Ending, dry_run
 
 PATH = "/rumpus/lock"
 CLOCK = WallClock([(0, 0)])
@@ -211,7 +210,7 @@ def setting(recipe):
 def dispatched(recipe):
     load = on_clients(LOCK.load_of(setting(recipe)))
     return dry_run(
-        load, clients=4, nemesis=False, behaviour=lambda *_: Outcome(0, 10_000_000, "ok")
+        load, clients=4, nemesis=False, behaviour=lambda *_: Ending(0, 10_000_000, "ok")
     ).dispatches
 
 
@@ -264,11 +263,6 @@ def test_only_what_ends_by_itself_is_held_for_long():
     assert 2 < longest("validity") < 6
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("runs"))
-
-
 def found(verdict):
     return {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
 
@@ -283,14 +277,14 @@ def found(verdict):
         ("kazoo-lease", 8.0, [], "split-brain"),
     ],
 )
-def test_each_mistake_is_caught(run, recipe, seconds, kinds_of_fault, expected):
-    _, _, verdict = run(1, recipe=recipe, seconds=seconds, kinds=kinds_of_fault)
+def test_each_mistake_is_caught(simulate, recipe, seconds, kinds_of_fault, expected):
+    _, _, verdict = simulate(1, recipe=recipe, seconds=seconds, kinds=kinds_of_fault)
     assert expected in found(verdict)
 
 
 @pytest.mark.parametrize("recipe", ["validity", "fenced", "lock-delay"])
-def test_the_same_runs_with_the_sound_recipes_are_clean(run, recipe):
-    _, _, verdict = run(1, recipe=recipe, seconds=8.0, kinds=["client-pause"])
+def test_the_same_runs_with_the_sound_recipes_are_clean(simulate, recipe):
+    _, _, verdict = simulate(1, recipe=recipe, seconds=8.0, kinds=["client-pause"])
     assert found(verdict) == set()
     assert verdict.outcome == "valid"
     if recipe == "fenced":

@@ -1,27 +1,15 @@
 import pytest
 
-from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import dry_run, perfect
-from rumpus.harness.generators.seed import Seed
-from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.read_write.catalogue import READ_WRITE_LOCKS
 from rumpus.workloads.contests.read_write import BUSY_S, LEARNING_S, READ_WRITE
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import perfect
+from tests.workloads.dry_runs import DryRuns
 
 CLIENTS = 3
 
 
-def dry_run_load(recipe, behaviour=perfect):
-    setting = WorkloadContext(
-        seed=Seed(1),
-        recipe=READ_WRITE_LOCKS[recipe].recipe,
-        clients=CLIENTS,
-        session_timeout=2.0,
-        until=2_000_000_000,
-    )
-    return dry_run(
-        on_clients(READ_WRITE.load_of(setting)), clients=CLIENTS, nemesis=False, behaviour=behaviour
-    )
+def dry_runs(recipe):
+    return DryRuns(READ_WRITE, CLIENTS, 2 * 10**9, READ_WRITE_LOCKS[recipe].recipe)
 
 
 def in_vain(what, seed):
@@ -36,13 +24,12 @@ def operations_of(run, client):
 
 def test_both_modes_are_asked_for_in_the_end_too():
     asked = {
-        what.value["mode"] for _, what, _ in dry_run_load("fair").dispatches if what.f == "acquire"
+        what.value["mode"]
+        for _, what, _ in dry_runs("fair").load().dispatches
+        if what.f == "acquire"
     }
     assert asked == set(READ_WRITE.modes)
-    setting = WorkloadContext(
-        seed=Seed(1), recipe=READ_WRITE_LOCKS["fair"].recipe, clients=CLIENTS, session_timeout=2.0
-    )
-    last = dry_run(on_clients(READ_WRITE.final_of(setting)), clients=CLIENTS, nemesis=False)
+    last = dry_runs("fair").final()
     modes = {}
     for _, what, _ in last.dispatches:
         if what.f == "acquire":
@@ -51,14 +38,14 @@ def test_both_modes_are_asked_for_in_the_end_too():
 
 
 def test_who_holds_works_until_asked_and_who_waits_in_vain_asks():
-    names = [what.f for what in operations_of(dry_run_load("revocable"), 1)]
+    names = [what.f for what in operations_of(dry_runs("revocable").load(), 1)]
     assert names == ["acquire", "work", "release"] * (len(names) // 3)
-    names = [what.f for what in operations_of(dry_run_load("revocable", in_vain), 1)]
+    names = [what.f for what in operations_of(dry_runs("revocable").load(in_vain), 1)]
     assert names[:4] == ["acquire", "revoke", "acquire", "revoke"]
 
 
 def test_somebody_only_ever_writes_so_that_somebody_is_left_to_ask():
-    run = dry_run_load("revocable")
+    run = dry_runs("revocable").load()
     modes = [
         {w.value["mode"] for w in operations_of(run, client) if w.f == "acquire"}
         for client in range(CLIENTS)
@@ -69,19 +56,14 @@ def test_somebody_only_ever_writes_so_that_somebody_is_left_to_ask():
 
 
 def test_some_holders_are_busy_before_they_look_whether_they_were_asked():
-    works = [w.value for w in operations_of(dry_run_load("revocable"), 1) if w.f == "work"]
+    works = [w.value for w in operations_of(dry_runs("revocable").load(), 1) if w.f == "work"]
     assert {work["busy"] for work in works} == {0.0, BUSY_S}
     assert all(work["bound"] > BUSY_S + LEARNING_S for work in works)
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("read-write"))
-
-
 @pytest.mark.parametrize(("name", "seconds"), [("fair", 5.0), ("revocable", 12.0)])
-def test_ours_keep_their_promises(simulated, name, seconds):
-    _, _, verdict = simulated(
+def test_ours_keep_their_promises(simulate, name, seconds):
+    _, _, verdict = simulate(
         1, workload="read-write", recipe=name, seconds=seconds, kinds=["client-partition"]
     )
     assert verdict.outcome == "valid", verdict.reasons
@@ -97,8 +79,8 @@ def test_ours_keep_their_promises(simulated, name, seconds):
         ("notified-only", 0, 15.0),
     ],
 )
-def test_mutants_are_found_without_any_fault(simulated, name, seed, seconds):
-    _, _, verdict = simulated(seed, workload="read-write", recipe=name, seconds=seconds, kinds=())
+def test_mutants_are_found_without_any_fault(simulate, name, seed, seconds):
+    _, _, verdict = simulate(seed, workload="read-write", recipe=name, seconds=seconds, kinds=())
     assert verdict.outcome == "violation"
     found = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert found & READ_WRITE_LOCKS[name].expected

@@ -1,20 +1,14 @@
 import pytest
 
 from rumpus.recipes.semaphore.catalogue import SEMAPHORES
-from tests.harness.simulated_runs import SimulatedRuns
 
 
 def kinds(verdict):
     return {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("semaphore"))
-
-
-def test_ours_keeps_its_promises(simulated):
-    _, _, verdict = simulated(1, workload="semaphore", seconds=6.0, kinds=["client-partition"])
+def test_ours_keeps_its_promises(simulate):
+    _, _, verdict = simulate(1, workload="semaphore", seconds=6.0, kinds=["client-partition"])
     assert verdict.outcome == "valid", verdict.reasons
 
 
@@ -30,9 +24,7 @@ def test_ours_keeps_its_promises(simulated):
         ("ignores-timeout", 0, 1.0, []),
     ],
 )
-def test_mutants_are_found(simulated, name, seed, seconds, faults):
-    _, _, verdict = simulated(
-        seed, workload="semaphore", recipe=name, seconds=seconds, kinds=faults
-    )
+def test_mutants_are_found(simulate, name, seed, seconds, faults):
+    _, _, verdict = simulate(seed, workload="semaphore", recipe=name, seconds=seconds, kinds=faults)
     assert verdict.outcome == "violation"
     assert kinds(verdict) & SEMAPHORES[name].expected

@@ -119,3 +119,11 @@ def test_an_error_retires_the_client_or_not():
     assert CLERK.goes_on.perform([], None) == Outcome("info", error=ERROR)
     assert CLERK.refused.perform([], None) == Outcome("fail", error="gone")
     assert CLERK.looks.perform([], None) == Outcome("fail", error=ERROR)
+
+
+def test_overdue_needs_a_timeout_to_be_counted_from():
+    with pytest.raises(TypeError, match=r"operation read: overdue=3.0 .* must take `timeout`"):
+
+        @operation(overdue=3.0)
+        def read(self, opened):
+            """Read."""

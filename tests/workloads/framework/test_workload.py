@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
 from rumpus.harness.generators.generator import Invocation
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.workloads.framework.workload import Workload
+from tests.harness.generators.dry_run import MILLISECOND, Ending, dry_run
 
 
 class Counting(Workload):
@@ -45,7 +45,7 @@ def test_a_client_whose_process_was_retired_begins_anew_or_goes_on(workload, sai
         on_clients(workload().load_of(context)),
         clients=1,
         nemesis=False,
-        behaviour=lambda dispatch, seed: Outcome(0, MILLISECOND, next(told)),  # noqa: ARG005
+        behaviour=lambda dispatch, seed: Ending(0, MILLISECOND, next(told)),  # noqa: ARG005
     )
     assert [each.what.value for each in done.dispatches] == said
 

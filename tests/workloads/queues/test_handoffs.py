@@ -4,7 +4,6 @@ from contextlib import suppress
 from itertools import pairwise
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client, each_client
 from rumpus.harness.generators.seed import Seed
@@ -13,6 +12,7 @@ from rumpus.recipes.queue.fifo_queue import FifoQueue
 from rumpus.workloads.queues.handoffs import TRICKLE_NS, Handoffs
 from rumpus.workloads.queues.priority_queue import PRIORITY_QUEUE
 from rumpus.workloads.queues.queue import QUEUE
+from tests.harness.generators.dry_run import MILLISECOND, Ending, dry_run
 
 BEGIN, END = 3 * SECOND, 5 * SECOND
 """When there are handoffs."""
@@ -27,7 +27,7 @@ def handed(traffic, *, workload=QUEUE, slow=()):
     def behaviour(dispatch, seed):  # noqa: ARG001 - a behaviour's
         waits = dispatch.f == "dequeue" and dispatch.value["timeout"] > 1.0
         took = 4000 if waits else 300 if dispatch.thread in slow else 10
-        return Outcome(0, took * MILLISECOND, "ok")
+        return Ending(0, took * MILLISECOND, "ok")
 
     def script(client):
         while client.time < END:

@@ -8,7 +8,6 @@ from rumpus.checker.clock import WallClock
 from rumpus.checker.history import Op
 from rumpus.checker.servers.server_truth import SessionLife, ZnodeLife
 from rumpus.harness.generators.combinators import on_clients
-from rumpus.harness.generators.dry_run import Outcome, dry_run, imperfect, perfect
 from rumpus.harness.generators.generator import SECOND
 from rumpus.harness.generators.script import Client
 from rumpus.harness.generators.seed import Seed
@@ -21,7 +20,7 @@ from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.queues.queue import MOST_TRIES, VIGIL_END_S, VIGIL_SHARE
 from rumpus.workloads.registry import WORKLOADS
 from tests.checker.recorded import Recorded
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import Ending, dry_run, imperfect, perfect
 
 
 class Queue(Recorded):
@@ -263,7 +262,7 @@ def empty(dispatch, seed):
     """Dequeues time out, and never find anything."""
     if dispatch.f != "dequeue":
         return perfect(dispatch, seed)
-    return Outcome(0, int(dispatch.value["timeout"] * SECOND) + 1, "fail")
+    return Ending(0, int(dispatch.value["timeout"] * SECOND) + 1, "fail")
 
 
 def called(recipe=FifoQueue, workload="queue", phase="load_of", behaviour=perfect, clients=4):
@@ -331,18 +330,13 @@ def test_what_is_claimed_is_acknowledged_and_again_if_that_is_unknown(outcomes, 
     assert asked == called
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    return SimulatedRuns(tmp_path_factory.mktemp("queues"))
-
-
-def judged(runs, recipe, seed, *, workload="queue", seconds=18.0, faults=EVERYWHERE):
-    _, _, verdict = runs(seed, workload=workload, recipe=recipe, seconds=seconds, kinds=faults)
+def judged(simulate, recipe, seed, *, workload="queue", seconds=18.0, faults=EVERYWHERE):
+    _, _, verdict = simulate(seed, workload=workload, recipe=recipe, seconds=seconds, kinds=faults)
     return verdict
 
 
-def test_a_sound_queue_is_valid_whatever_breaks(runs):
-    verdict = judged(runs, "acknowledged", 1)
+def test_a_sound_queue_is_valid_whatever_breaks(simulate):
+    verdict = judged(simulate, "acknowledged", 1)
     assert (verdict.outcome, verdict.reasons) == ("valid", [])
 
 
@@ -355,8 +349,8 @@ def test_a_sound_queue_is_valid_whatever_breaks(runs):
         ("priority-queue", "text-priority"),
     ],
 )
-def test_some_mistakes_need_no_faults_to_be_seen(runs, workload, recipe):
-    verdict = judged(runs, recipe, 1, workload=workload, seconds=19.0, faults=())
+def test_some_mistakes_need_no_faults_to_be_seen(simulate, workload, recipe):
+    verdict = judged(simulate, recipe, 1, workload=workload, seconds=19.0, faults=())
     assert verdict.outcome == "violation"
     promised = {anomaly.kind for anomaly in verdict.anomalies if anomaly.promised}
     assert promised & WORKLOADS[workload].catalogue[recipe].expected

@@ -7,7 +7,6 @@ from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from rumpus.checker.history import Op
-from rumpus.harness.generators.dry_run import MILLISECOND, Outcome, dry_run, perfect
 from rumpus.harness.generators.script import Client
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import WorkloadContext
@@ -20,7 +19,7 @@ from rumpus.workloads.znodes.multi import MULTI
 from rumpus.workloads.znodes.register import REGISTER
 from rumpus.workloads.znodes.watch import WATCH
 from rumpus.workloads.znodes.znode import ZNODE
-from tests.harness.simulated_runs import SimulatedRuns
+from tests.harness.generators.dry_run import MILLISECOND, Ending, dry_run, perfect
 
 FAMILIES = ("register", "append", "watch", "ephemeral", "sequence", "multi", "znode")
 SECONDS = 10.0
@@ -28,9 +27,9 @@ CLIENTS = 4
 
 
 @pytest.mark.parametrize("workload", FAMILIES)
-def test_sound_uses_are_valid_under_faults(workload, tmp_path):
+def test_sound_uses_are_valid_under_faults(workload, simulate):
     recipe = next(iter(WORKLOADS[workload].recipes))
-    _, _, verdict = SimulatedRuns(tmp_path)(
+    _, _, verdict = simulate(
         1, workload=workload, recipe=recipe, seconds=SECONDS, kinds=("kill", "client-partition")
     )
     assert [each.kind for each in verdict.anomalies] == []
@@ -54,16 +53,14 @@ def test_sound_uses_are_valid_under_faults(workload, tmp_path):
         ("znode", "counts-versions", ()),
     ],
 )
-def test_mistakes_that_need_few_faults_are_caught(workload, recipe, kinds, tmp_path):
-    _, _, verdict = SimulatedRuns(tmp_path)(
-        1, workload=workload, recipe=recipe, seconds=3.0, kinds=kinds
-    )
+def test_mistakes_that_need_few_faults_are_caught(workload, recipe, kinds, simulate):
+    _, _, verdict = simulate(1, workload=workload, recipe=recipe, seconds=3.0, kinds=kinds)
     expected = WORKLOADS[workload].catalogue[recipe].expected
     assert expected & {each.kind for each in verdict.anomalies if each.promised}
 
 
-def test_all_faults_of_the_simulation_leave_zookeepers_promises_whole(tmp_path):
-    _, _, verdict = SimulatedRuns(tmp_path)(
+def test_all_faults_of_the_simulation_leave_zookeepers_promises_whole(simulate):
+    _, _, verdict = simulate(
         2, workload="register", recipe="linearizable", seconds=20.0, kinds=SOUND
     )
     assert [each.kind for each in verdict.anomalies] == []
@@ -110,7 +107,7 @@ def test_a_load_has_its_mix_and_its_pace(workload):
 @pytest.mark.parametrize("workload", FAMILIES)
 def test_in_the_end_every_client_asks_until_it_is_answered(workload):
     def refuse(dispatch, seed):  # noqa: ARG001 - a behaviour's
-        return Outcome(0, 10 * MILLISECOND, "fail")
+        return Ending(0, 10 * MILLISECOND, "fail")
 
     asked = [f for f, _ in WORKLOADS[workload].at_the_end]
     for behaviour in (perfect, refuse):

@@ -10,7 +10,8 @@ from hypothesis import note
 
 from rumpus.checker.deciders.agreement.leader_election import LEADER_ELECTION
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import OK, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import OK, OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import crosscheck
 from tests.checker.deciders import fenced_definition
 from tests.checker.deciders.fenced_definition import acceptable, rows_of

@@ -11,14 +11,8 @@ from hypothesis import note
 
 from rumpus.checker.deciders.agreement.unique_ids import UNIQUE_IDS
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.brute_force import Act, linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.forgetting import refuses_rightly

@@ -11,14 +11,8 @@ from hypothesis import note
 
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.locks.fencing_tokens import FENCING_TOKENS
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import crosscheck, stay_valid
 from tests.checker.deciders.register_histories import act

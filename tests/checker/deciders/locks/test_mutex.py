@@ -11,14 +11,9 @@ import pytest
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.locks import lock_search
 from rumpus.checker.deciders.locks.holds_table import Nesting
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OperationTable
 from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import crosscheck
 from tests.checker.deciders import lock_definition
 from tests.checker.deciders.lock_definition import agrees, generate, moved, orderly

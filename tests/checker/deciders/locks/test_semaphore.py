@@ -4,8 +4,9 @@ import pytest
 
 from rumpus.checker.deciders.decide import decide
 from rumpus.checker.deciders.locks.holds_table import Nesting
-from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import INFO, NEVER, OperationTable
 from rumpus.checker.deciders.registry import MODELS
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import crosscheck
 from tests.checker.deciders.lock_definition import agrees, generate, moved, orderly
 

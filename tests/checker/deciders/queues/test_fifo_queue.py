@@ -4,39 +4,23 @@ Of the generated histories 40 % are violations, of those with repeated values 38
 20,000).
 """
 
-from functools import partial
-
 import pytest
-from hypothesis import note
 
-from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL
 from rumpus.checker.deciders.queues.fifo_queue import FIFO_QUEUE
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import corrupted, crosscheck, stay_valid
 from tests.checker.deciders.queue_histories import (
-    acceptable,
     corrupt,
     dequeue,
     enqueue,
     fifo,
+    judges,
     orderly,
     unknown,
 )
-from tests.checker.forgetting import refuses_rightly
 
-
-def judge(rows):
-    return decide(FIFO_QUEUE, OperationTable.from_rows(rows))
-
-
-def is_refused_rightly(rows):
-    note(rows)
-    decision = judge(rows)
-    return refuses_rightly(decision, len(rows), partial(acceptable, rows, fifo))
+judge, is_refused_rightly = judges(FIFO_QUEUE, fifo)
 
 
 def broken(rng, corruptions=(0, 1, 2, 3, 4), **how):

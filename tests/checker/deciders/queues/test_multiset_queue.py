@@ -10,8 +10,9 @@ import pytest
 from hypothesis import note
 
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
+from rumpus.checker.deciders.operation_table import OperationTable
 from rumpus.checker.deciders.queues.multiset_queue import MULTISET_QUEUE
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import corrupted, crosscheck, stay_valid
 from tests.checker.deciders.queue_histories import (
     acceptable,

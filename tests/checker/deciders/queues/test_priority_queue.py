@@ -4,35 +4,22 @@ Of the generated histories 40 % are violations, of those with repeated values 38
 20,000).
 """
 
-from functools import partial
-
 import pytest
-from hypothesis import note
 
-from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import OperationTable, WrongOperations
 from rumpus.checker.deciders.queues.priority_queue import PRIORITY_QUEUE
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.crosscheck import corrupted, crosscheck, stay_valid
 from tests.checker.deciders.queue_histories import (
-    acceptable,
     corrupt,
     dequeue,
     enqueue,
+    judges,
     orderly,
     unknown,
     urgent,
 )
-from tests.checker.forgetting import refuses_rightly
 
-
-def judge(rows):
-    return decide(PRIORITY_QUEUE, OperationTable.from_rows(rows))
-
-
-def is_refused_rightly(rows):
-    note(rows)
-    decision = judge(rows)
-    return refuses_rightly(decision, len(rows), partial(acceptable, rows, urgent))
+judge, is_refused_rightly = judges(PRIORITY_QUEUE, urgent)
 
 
 def broken(rng, corruptions=(0, 1, 2, 3, 4), **how):

@@ -10,15 +10,9 @@ import pytest
 from hypothesis import note
 
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.counter import COUNTER
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import corrupted, crosscheck, stay_valid
 from tests.checker.deciders.register_histories import act, change_interval, spread

@@ -9,19 +9,13 @@ import pytest
 from hypothesis import note
 
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.unique_write_register import (
     CAS_REGISTER,
     REGISTER,
     decide_unique_writes,
 )
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.deciders.register_histories import acts, calls, in_effect, swap_returns

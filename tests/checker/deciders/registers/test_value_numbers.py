@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.checker.deciders.operation_table import Values, freeze
 from rumpus.checker.deciders.registers.value_numbers import one_numbering
+from rumpus.checker.deciders.values import Values, freeze
 
 INTEGERS = st.none() | st.integers(0, 9) | st.integers(-(2**62), 2**62)
 ANYTHING = INTEGERS | st.booleans() | st.text("ab", max_size=1) | st.lists(st.integers(0, 1))

@@ -4,8 +4,8 @@ from itertools import permutations
 
 from hypothesis import note
 
-from rumpus.checker.deciders.operation_table import MISSING
 from rumpus.checker.deciders.registers.version_gaps import ANY, unfilled_gap
+from rumpus.checker.deciders.values import MISSING
 from tests.checker.crosscheck import crosscheck
 
 

@@ -11,15 +11,9 @@ from hypothesis import note
 
 from rumpus.checker.deciders import forgetting
 from rumpus.checker.deciders.decide import decide
-from rumpus.checker.deciders.operation_table import (
-    FAIL,
-    INFO,
-    NEVER,
-    OK,
-    OperationTable,
-    WrongOperations,
-)
+from rumpus.checker.deciders.operation_table import FAIL, INFO, NEVER, OK, OperationTable
 from rumpus.checker.deciders.registers.versioned_register import VERSIONED_REGISTER
+from rumpus.checker.deciders.values import WrongOperations
 from tests.checker.brute_force import linearizable
 from tests.checker.crosscheck import crosscheck
 from tests.checker.deciders.register_histories import acts, calls, in_effect, op, swap_returns

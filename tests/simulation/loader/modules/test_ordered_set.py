@@ -159,3 +159,44 @@ def test_it_can_be_derived_from():
     made = Careless()
     made.add(1)
     assert made == {1}
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("ordered", "builtin"), [(OrderedSet, set), (OrderedFrozenSet, frozenset)])
+def test_methods_of_the_class_take_builtin_sets(ordered, builtin, seed):
+    draw = random.Random(seed)
+    mine, content = builtin(some(draw)), some(draw)
+    other = draw.choice((list, builtin, ordered))(content)
+    for name in (*RESULTS, *QUESTIONS):
+        expected = getattr(builtin, name)(mine, content)
+        assert getattr(ordered, name)(mine, other) == expected
+        assert getattr(ordered, name)(ordered(mine), other) == expected
+    assert type(ordered.union(mine, content)) is ordered
+    assert ordered.copy(mine) == mine
+
+
+def test_methods_of_the_class_change_builtin_sets():
+    builtin, mine = {1, 2}, OrderedSet([1, 2])
+    for changed in (builtin, mine):
+        OrderedSet.add(changed, 3)
+        OrderedSet.discard(changed, 1)
+        OrderedSet.update(changed, [4], [5])
+        OrderedSet.intersection_update(changed, [2, 3, 4])
+        assert changed == {2, 3, 4}
+    assert OrderedSet.pop({7}) == 7
+    with pytest.raises(AttributeError):
+        OrderedFrozenSet.add  # noqa: B018 - to be looked up
+    assert list(map(OrderedFrozenSet.union, [frozenset([1])], [[2]])) == [{1, 2}]
+    for name in (*RESULTS, *QUESTIONS):
+        with pytest.raises((TypeError, AttributeError)):
+            getattr(OrderedSet, name)([1], [2])
+
+
+def test_a_derived_class_has_its_own_methods():
+    class Loud(OrderedSet):
+        def union(self, *others):
+            return "loud", others
+
+    assert Loud.union(Loud(), [3]) == ("loud", ([3],))
+    assert OrderedSet.union(Loud([1]), [2]) == {1, 2}
+    assert Loud.copy(Loud([1])) == {1}

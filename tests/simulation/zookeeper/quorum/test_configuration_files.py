@@ -1,4 +1,4 @@
-"""What a server knows of its ensemble's members after all kinds of ends."""
+"""The configurations that a server reads after a crash at any point."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Each promise that is broken is noticed."""
+"""Every violated invariant is found."""
 
 import pytest
 

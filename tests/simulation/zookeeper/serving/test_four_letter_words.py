@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from rumpus.conformance import operations as op
 from rumpus.simulation.disk.disk import Disk
 from rumpus.simulation.kernel.simulator import Simulator
 from rumpus.simulation.network.network import Network
@@ -9,7 +10,6 @@ from rumpus.simulation.zookeeper.serving import four_letter_words
 from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
 from rumpus.simulation.zookeeper.settings import Settings
 from rumpus.simulation.zookeeper.storage.database import Database
-from tests.conformance import operations as op
 from tests.simulation.zookeeper.raw_client import ALL_WORDS, World
 
 

@@ -1,4 +1,4 @@
-"""Validation: which error wins, what takes a zxid, what is counted."""
+"""Validation: precedence of errors, zxids of failed writes, outstanding changes."""
 
 import pytest
 
@@ -13,16 +13,6 @@ from tests.simulation.zookeeper.engine import Engine, create_body
 
 ME = ("digest", digest_id(b"u:p"))
 ONLY_ME = ((ALL, *ME),)
-
-
-@pytest.fixture
-def engine():
-    return Engine()
-
-
-@pytest.fixture
-def client(engine):
-    return engine.connect()
 
 
 def test_the_fresh_tree(client):

@@ -2,9 +2,9 @@ import struct
 
 import pytest
 
+from rumpus.conformance import operations as op
+from rumpus.conformance.raw_client import Closed
 from rumpus.simulation.zookeeper.serving.session_ids import password
-from tests.conformance import operations as op
-from tests.conformance.raw_client import Closed
 from tests.simulation.zookeeper.raw_client import CLIENT_HOST, World
 
 

@@ -1,4 +1,4 @@
-"""Applying, replaying, restoring; quotas; what the janitor is to take away."""
+"""Applying, replaying and restoring; quotas; expired container and TTL nodes."""
 
 import pytest
 
@@ -7,7 +7,9 @@ from rumpus.simulation.zookeeper.tree.data_tree import DataTree
 from rumpus.simulation.zookeeper.tree.transactions import CloseSessionTxn, Entry, Header
 from rumpus.simulation.zookeeper.tree.znode import (
     CONTAINER_OWNER,
+    Persisted,
     Znode,
+    persisted_stat,
     session_of,
     ttl_of,
     ttl_owner,
@@ -21,7 +23,7 @@ def fields(tree):
     return {
         path: [
             getattr(node, name)
-            for name in Znode.__slots__
+            for name in (*Persisted.__slots__, *Znode.__slots__)
             if name not in ("_listing", "_most_children")
         ]
         for path, node in tree.nodes.items()
@@ -56,10 +58,8 @@ def test_replaying_gives_an_equal_tree():
     assert tree.digest() == engine.tree.digest() == engine.preparer.changes.digest
 
 
-def test_replaying_onto_the_result_changes_nothing_that_shows():
-    """Fuzzy snapshots have seen transactions that are replayed onto them."""
-    engine = Engine()
-    client = engine.connect()
+def test_replaying_onto_the_result_changes_nothing_that_shows(engine, client):
+    """Fuzzy snapshots contain effects of transactions that are replayed onto them."""
     client.create("/a")
     for name in "xyz":
         client.create(f"/a/{name}")
@@ -70,9 +70,7 @@ def test_replaying_onto_the_result_changes_nothing_that_shows():
     assert fields(engine.tree) == before
 
 
-def test_a_creation_that_is_replayed_still_moves_its_parent_on():
-    engine = Engine()
-    client = engine.connect()
+def test_a_creation_that_is_replayed_still_moves_its_parent_on(engine, client):
     client.create("/a")
     client.create("/a/x")
     node = engine.tree.nodes["/a"]
@@ -81,9 +79,7 @@ def test_a_creation_that_is_replayed_still_moves_its_parent_on():
     assert (node.cversion, node.pzxid) == (1, client.zxid)
 
 
-def test_a_node_without_a_parent_is_an_error_in_replay():
-    engine = Engine()
-    client = engine.connect()
+def test_a_node_without_a_parent_is_an_error_in_replay(engine, client):
     client.create("/a")
     client.create("/a/x")
     client.set("/a/x")
@@ -93,9 +89,7 @@ def test_a_node_without_a_parent_is_an_error_in_replay():
     assert [tree.apply(entry).error for entry in engine.entries[2:]] == [-101] * 4
 
 
-def test_closing_takes_ephemerals_that_it_does_not_name():
-    engine = Engine()
-    client = engine.connect()
+def test_closing_takes_ephemerals_that_it_does_not_name(engine, client):
     client.create("/e", flags=1)
     header = Header(client.session, 0, 99, 0, opcodes.CLOSE_SESSION)
     engine.tree.apply(Entry(header, CloseSessionTxn(()), None, b""))
@@ -109,22 +103,9 @@ def test_unknown_types_are_no_transactions():
 
 
 def copied(tree):
-    """As a snapshot has it."""
+    """Copies of all nodes, in the order of a snapshot."""
     for path, node in tree.walk():
-        copy = Znode(
-            node.data,
-            node.acl,
-            node.czxid,
-            node.mzxid,
-            node.ctime,
-            node.mtime,
-            node.version,
-            node.cversion,
-            node.aversion,
-            node.owner,
-            node.pzxid,
-        )
-        yield path, copy
+        yield path, Znode(node.data, node.acl, *persisted_stat(node))
 
 
 def test_restoring_gives_an_equal_tree():
@@ -165,9 +146,7 @@ def test_markers_of_owners():
     assert ttl_of(session) is None
 
 
-def test_ephemerals_of_a_session():
-    engine = Engine()
-    client = engine.connect()
+def test_ephemerals_of_a_session(engine, client):
     engine.connect().create("/e0", flags=1)
     for path in ("/ep", "/e", "/f"):
         client.create(path, flags=1)
@@ -183,9 +162,7 @@ def test_ephemerals_of_a_session():
     assert ask("/nope") == []
 
 
-def test_descendants_are_counted():
-    engine = Engine()
-    client = engine.connect()
+def test_descendants_are_counted(client):
     for path in ("/a", "/a/b", "/a/b/c", "/ab"):
         client.create(path)
 
@@ -204,9 +181,7 @@ def test_who_am_i():
     assert infos == {("ip", "10.0.0.1"), ("digest", "u")}
 
 
-def test_children_come_in_the_order_of_a_hash_set():
-    engine = Engine()
-    client = engine.connect()
+def test_children_come_in_the_order_of_a_hash_set(client):
     client.create("/p")
     for name in "qbai":
         client.create(f"/p/{name}")
@@ -224,9 +199,7 @@ def test_children_come_in_the_order_of_a_hash_set():
     assert children() == ["q", "i", "a", "b"]
 
 
-def test_the_set_of_children_never_shrinks():
-    engine = Engine()
-    client = engine.connect()
+def test_the_set_of_children_never_shrinks(client):
     client.create("/p")
     for name in "abcdefgq":
         client.create(f"/p/{name}")
@@ -241,9 +214,7 @@ def test_the_set_of_children_never_shrinks():
 QUOTA = "/zookeeper/quota"
 
 
-def test_quotas_are_counted_and_not_enforced():
-    engine = Engine()
-    client = engine.connect()
+def test_quotas_are_counted_and_not_enforced(client):
     client.create("/q", b"12")
     client.create("/q/old", b"345")
     client.create(f"{QUOTA}/q")
@@ -266,9 +237,7 @@ def test_quotas_are_counted_and_not_enforced():
     assert client.taken() == []
 
 
-def test_quotas_survive_a_restoration_and_end_with_their_limits():
-    engine = Engine()
-    client = engine.connect()
+def test_quotas_survive_a_restoration_and_end_with_their_limits(engine, client):
     client.create("/q", b"12")
     client.create(f"{QUOTA}/q")
     client.create(f"{QUOTA}/q/zookeeper_limits")
@@ -309,9 +278,7 @@ def test_the_configuration_is_written_in_place():
     assert tree.digest() == before
 
 
-def test_figures():
-    engine = Engine()
-    client = engine.connect()
+def test_figures(engine, client):
     client.create("/a", b"123", flags=1)
     assert engine.tree.ephemerals_count() == 1
     assert len(engine.tree.nodes) == 6

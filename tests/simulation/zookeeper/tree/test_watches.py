@@ -1,4 +1,4 @@
-"""Who is told of what, how often, in which order."""
+"""Which connections get which watch events, how often and in which order."""
 
 import pytest
 
@@ -16,18 +16,12 @@ from rumpus.simulation.zookeeper.tree.watches import (
 )
 from rumpus.simulation.zookeeper.wire import opcodes
 from rumpus.simulation.zookeeper.wire.jute import write_int, write_string
-from tests.simulation.zookeeper.engine import Engine, create_op, set_op
+from tests.simulation.zookeeper.engine import create_op, set_op
 
 
 @pytest.fixture
-def engine():
-    return Engine()
-
-
-@pytest.fixture
-def client(engine):
-    """Made /p; watches."""
-    client = engine.connect()
+def client(client):
+    """The connection that sets watches; /p exists."""
     client.create("/p")
     return client
 

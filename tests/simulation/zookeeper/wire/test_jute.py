@@ -4,18 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rumpus.simulation.zookeeper.wire.jute import (
-    LONGEST,
-    MalformedRecord,
-    Reader,
-    write_acl,
-    write_boolean,
-    write_buffer,
-    write_int,
-    write_long,
-    write_string,
-    write_strings,
-)
+from rumpus.simulation.zookeeper.wire import jute
+from rumpus.simulation.zookeeper.wire.jute import MalformedRecord, Reader
 
 INTS = st.integers(-(1 << 31), (1 << 31) - 1)
 # Without surrogates and what is written as two of them.
@@ -34,13 +24,13 @@ TEXTS = st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), 
 def test_what_is_written_is_read(number, long, boolean, data, text, texts, acl):
     acl = None if acl is None else tuple(acl)
     record = (
-        write_int(number)
-        + write_long(long)
-        + write_boolean(boolean)
-        + write_buffer(data)
-        + write_string(text)
-        + write_strings(texts)
-        + write_acl(acl)
+        jute.write_int(number)
+        + jute.write_long(long)
+        + jute.write_boolean(boolean)
+        + jute.write_buffer(data)
+        + jute.write_string(text)
+        + jute.write_strings(texts)
+        + jute.write_acl(acl)
     )
     reader = Reader(record + b"more")
     assert reader.read_int() == number
@@ -75,8 +65,8 @@ def test_nothing_but_malformed_record_is_raised(data):
         b"",
         b"\0\0\0",
         b"\0\0\0\5abcd",
-        write_int(-2) + b"abcd",
-        write_int(LONGEST + 1) + bytes(LONGEST + 1),
+        jute.write_int(-2) + b"abcd",
+        jute.write_int(jute.LONGEST + 1) + bytes(jute.LONGEST + 1),
     ],
 )
 def test_buffers_that_make_no_sense_are_refused(record):
@@ -85,20 +75,22 @@ def test_buffers_that_make_no_sense_are_refused(record):
 
 
 def test_the_longest_buffer_is_read():
-    assert len(Reader(write_buffer(bytes(LONGEST))).read_buffer() or b"") == LONGEST
+    assert len(Reader(jute.write_buffer(bytes(jute.LONGEST))).read_buffer() or b"") == jute.LONGEST
 
 
 def test_null_and_empty_differ():
-    assert Reader(write_int(-1)).read_string() is None
-    assert Reader(write_int(0)).read_string() == ""
-    assert Reader(write_int(-1)).read_strings() is None
+    assert Reader(jute.write_int(-1)).read_string() is None
+    assert Reader(jute.write_int(0)).read_string() == ""
+    assert Reader(jute.write_int(-1)).read_strings() is None
     with pytest.raises(MalformedRecord):
-        Reader(write_int(-1)).read_text()
+        Reader(jute.write_int(-1)).read_text()
 
 
 def test_pairs_of_surrogates_are_written_one_by_one_as_java_does():
-    assert write_string("é\U0001f600") == write_int(8) + b"\xc3\xa9\xed\xa0\xbd\xed\xb8\x80"
+    assert (
+        jute.write_string("é\U0001f600") == jute.write_int(8) + b"\xc3\xa9\xed\xa0\xbd\xed\xb8\x80"
+    )
 
 
 def test_bytes_that_are_no_text_are_replaced():
-    assert Reader(write_buffer(b"a\xff")).read_string() == "a\ufffd"
+    assert Reader(jute.write_buffer(b"a\xff")).read_string() == "a\ufffd"

@@ -1,6 +1,6 @@
 import pytest
 
-from rumpus.simulation.zookeeper.wire.paths import is_valid, parent_of
+from rumpus.simulation.zookeeper.wire.paths import is_valid
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,3 @@ def test_valid(path):
 )
 def test_invalid(path):
     assert not is_valid(path)
-
-
-@pytest.mark.parametrize(("path", "parent"), [("/", ""), ("/a", ""), ("/a/b", "/a"), ("/a/", "/a")])
-def test_parents(path, parent):
-    assert parent_of(path) == parent

@@ -1,0 +1,1 @@
+"""A service of which several run, and one works."""

@@ -1,0 +1,1 @@
+"""Gives out numbers: of invoices, say."""

@@ -1,0 +1,27 @@
+"""tooz 9.1.0: OpenStack's coordination library; its driver for ZooKeeper, given our client.
+
+Fails: docs/findings.md, "Flaws of other programs".
+"""
+
+from urllib.parse import urlsplit
+
+from tooz.drivers.zookeeper import KazooDriver
+
+
+class ToozLock:
+    def __init__(self, client, path, name):
+        driver = type("Driver", (KazooDriver,), {"_make_client": lambda *_: client})
+        self.member = driver(
+            name.encode(), urlsplit("zookeeper://"), {"namespace": path.strip("/")}
+        )
+
+    def acquire(self, timeout):
+        self.lock = self.member.get_lock(b"lock")
+        return self.lock.acquire(timeout=timeout)
+
+    def release(self):
+        self.lock.release()
+
+
+def test_lock(rumpus):
+    rumpus.run("lock", recipe=ToozLock, seeds=10, time_limit=30).assert_valid()

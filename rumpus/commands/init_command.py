@@ -1,0 +1,105 @@
+"""``rumpus init``: writes a first test file for a recipe or workload of the user's own."""
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+from rich.text import Text
+
+from rumpus.consoles import answers
+from rumpus.project_names import Names, names_here
+from rumpus.results.store_error import StoreError
+from rumpus.runs.performing import find_in_working_directory
+from rumpus.usage_error import UsageError
+from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_recipe import NotFound, is_reference
+from rumpus.workloads.registry import find_workload
+
+_FILE = '''\
+"""{title}: concurrent clients use it while servers and clients fail.
+
+A trial is simulated on virtual time: it takes seconds, and its seed decides everything. The same on
+real servers: ensemble="docker".
+"""
+
+import rumpus
+
+
+def test_{function}() -> None:
+    """It keeps what it promises, in five runs."""
+    rumpus.run({arguments}, seeds=5).assert_valid()
+'''
+
+
+def init_command(arguments: argparse.Namespace) -> int:
+    """Write the file and say what to do next; the exit code.
+
+    Raises:
+        UsageError: the file exists, or the workload or recipe cannot be put on trial.
+        StoreError: the file cannot be written.
+    """
+    find_in_working_directory()
+    names = names_here()
+    names.find_modules()
+    named = arguments.workload or "lock"
+    workload = _workload(names, named)
+    recipe = arguments.recipe or _example(workload, named)
+    _check_recipe(names, workload, named, recipe)
+    words = [f'"{named}"'] + ([f'recipe="{recipe}"'] if recipe else [])
+    thing = recipe or named
+    text = _FILE.format(
+        title=f"Puts {thing} on trial",
+        function=re.sub(r"\W+", "_", thing.rpartition(":")[2]).strip("_").lower(),
+        arguments=", ".join(words),
+    )
+    _write(arguments.path, text)
+    command = ["rumpus", "run", named, *(["--recipe", recipe] if recipe else [])]
+    for line in (
+        f"{arguments.path}: written. Next:",
+        f"  pytest {shlex.quote(str(arguments.path))}",
+        f"  {shlex.join([*command, '--ensemble', 'sim'])}",
+        "A name for it, and defaults of its runs, go into pyproject.toml: docs/configuration.md",
+    ):
+        answers().print(Text(line), soft_wrap=True)
+    return 0
+
+
+def _workload(names: Names, named: str) -> Workload:
+    try:
+        return find_workload(names.workload(named))
+    except NotFound as error:
+        raise UsageError(f"--workload: {error}") from error
+
+
+def _example(workload: Workload, named: str) -> str | None:
+    """A recipe to begin with: one of kazoo if the workload has one, else its first."""
+    recipes = list(workload.catalogue)
+    if not recipes:
+        raise UsageError(f"workload {named} has no recipes: name yours with --recipe")
+    return "kazoo" if "kazoo" in recipes else recipes[0]
+
+
+def _check_recipe(names: Names, workload: Workload, named: str, recipe: str | None) -> None:
+    """Refuse a recipe that could not be put on trial."""
+    if recipe is None or recipe in names.recipes_of(named):
+        return
+    try:
+        workload.recipe_of(recipe)
+    except (NotFound, ValueError) as error:
+        if not is_reference(recipe):
+            raise UsageError(f"--recipe: {error}") from error
+        raise UsageError(f"--recipe: {error}; nothing was written") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(
+            f"{path} exists, and nothing is overwritten: name another file, rumpus init FILE"
+        ) from error
+    except OSError as error:
+        raise StoreError.from_os_error(path, "write the test", error) from error

@@ -1,0 +1,296 @@
+"""Names that a project and the libraries beside it give to recipes, workloads, faults and models.
+
+A project names them in its ``pyproject.toml`` (``project_settings``). A library ships them as entry
+points in the groups ``rumpus.recipes``, ``rumpus.workloads``, ``rumpus.faults`` and
+``rumpus.models``; the name of a recipe is there ``WORKLOAD.NAME``. A name stands for a reference,
+``package.module:Name``. Whatever is resolved here is a reference from then on, so a run's record
+and its command do not depend on the names.
+"""
+
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rumpus.checker.deciders.registry import MODELS
+from rumpus.nemesis.registry import BUILT_IN
+from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
+from rumpus.runs.performing import RunSettings
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.registry import WORKLOADS
+
+Kind = Literal["recipes", "workloads", "faults", "models"]
+
+KINDS: Final[tuple[Kind, ...]] = ("workloads", "recipes", "faults", "models")
+
+_TAKEN: Final[Mapping[Kind, Collection[str]]] = {
+    "recipes": (),
+    "workloads": WORKLOADS,
+    "faults": BUILT_IN,
+    "models": MODELS,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """A name of something that is not part of rumpus.
+
+    Attributes:
+        kind: what it is.
+        name: its name; unique among its kind, and for recipes among those of a workload.
+        reference: ``package.module:Name``.
+        source: who gives the name: ``pyproject.toml``, or a library and its version.
+        workload: of a recipe, the workload's name or reference.
+        promises: of a recipe, names of what it promises.
+    """
+
+    kind: Kind
+    name: str
+    reference: str
+    source: str
+    workload: str = ""
+    promises: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """All names that are not those of rumpus.
+
+    Attributes:
+        settings: the project's.
+        named: the project's names, then those of libraries.
+        warnings: what is wrong with libraries' entry points, which are left out.
+    """
+
+    settings: ProjectSettings
+    named: Sequence[Named]
+    warnings: Sequence[str] = ()
+
+    def of_kind(self, kind: Kind) -> dict[str, Named]:
+        """The names of a kind; for recipes use ``recipes_of``."""
+        return {each.name: each for each in reversed(self.named) if each.kind == kind}
+
+    def recipes_of(self, workload: str) -> dict[str, Named]:
+        """The recipes of a workload, given by its name or reference."""
+        wanted = self.workload(workload)
+        return {
+            each.name: each
+            for each in reversed(self.named)
+            if each.kind == "recipes" and self.workload(each.workload) == wanted
+        }
+
+    def workload(self, name: str) -> str:
+        """The name of a workload of rumpus, or the reference that a name stands for.
+
+        Raises:
+            UsageError: there is no such workload.
+        """
+        if name in WORKLOADS or is_reference(name):
+            return name
+        own = self.of_kind("workloads")
+        if name not in own:
+            raise UsageError(
+                f"unknown workload {name!r}; there are {', '.join([*WORKLOADS, *own])}; or "
+                "package.module:Class for one of your own"
+            )
+        return own[name].reference
+
+    def model(self, name: str) -> str:
+        """The reference that a model's name stands for; any other name is returned as it is."""
+        own = self.of_kind("models")
+        return own[name].reference if name in own else name
+
+    def kinds(self, kinds: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Kinds of fault of rumpus, and references of others, each once.
+
+        Raises:
+            UsageError: there is no such kind.
+        """
+        own = self.of_kind("faults")
+        wanted = list(kinds)
+        known = (*BUILT_IN, *own)
+        unknown = [kind for kind in wanted if kind not in known and not is_reference(kind)]
+        if unknown:
+            raise UsageError(
+                f"unknown fault {', '.join(map(repr, unknown))}; there are {', '.join(known)}; "
+                "or none or all, by itself; or package.module:Class for one of your own"
+            )
+        of_others = [
+            own[kind].reference if kind in own else kind for kind in wanted if kind not in BUILT_IN
+        ]
+        return [kind for kind in BUILT_IN if kind in wanted], list(dict.fromkeys(of_others))
+
+    def settings_of(self, given: Mapping[str, Any]) -> RunSettings:
+        """The settings of a run, with references in place of names, and with the defaults.
+
+        Args:
+            given: fields of ``RunSettings``; what is left out has the project's default, or else
+                the usual one.
+
+        Raises:
+            UsageError: a name is unknown, or the project's file has a value that cannot be.
+        """
+        name = given["workload"]
+        workload = self.workload(name)
+        self.find_modules()
+        packages = {
+            key: value
+            for key in ("private", "shared")
+            if key not in given and (value := getattr(self.settings, key))
+        }
+        known = {field.name for field in fields(RunSettings)}
+        defaults = self.defaults(given, name, workload)
+        if "runs" in defaults:
+            defaults["runs"] = Path(defaults["runs"])
+        values = {**packages, **defaults, **given, "workload": workload}
+        settings = RunSettings(**{key: value for key, value in values.items() if key in known})
+        if settings.recipe is not None and settings.recipe in (named := self.recipes_of(workload)):
+            chosen = named[settings.recipe]
+            settings = replace(
+                settings,
+                recipe=chosen.reference,
+                promise=[*chosen.promises, *settings.promise],
+            )
+        _, faults = self.kinds(settings.fault)
+        if settings.nemesis is not None:
+            kinds, more = self.kinds(settings.nemesis)
+            settings = replace(settings, nemesis=kinds)
+            faults = [*faults, *(each for each in more if each not in faults)]
+        return replace(settings, fault=faults) if faults else settings
+
+    def defaults(self, given: Mapping[str, Any], *workload: str) -> dict[str, Any]:
+        """The project's defaults for a workload, but for those that what is given rules out."""
+        defaults = self.settings.defaults_of(*workload)
+        if given.get("plan") is not None:
+            defaults.pop("nemesis", None)
+        if given.get("ensemble") == "sim":
+            defaults.pop("image", None)
+        if given.get("ensemble") == "docker":
+            defaults.pop("preemption", None)
+        return {name: value for name, value in defaults.items() if name not in given}
+
+    def find_modules(self) -> None:
+        """Let the project's modules be imported, after all that are installed."""
+        if self.settings.file is not None:
+            place = str(self.settings.file.parent)
+            if place not in sys.path:
+                sys.path.append(place)
+
+
+def names_here() -> Names:
+    """The names that count in the working directory.
+
+    Raises:
+        UsageError: the project's file has an unknown key or a wrong value.
+    """
+    try:
+        here = Path.cwd()
+    except OSError:  # it has been removed
+        return make_names(ProjectSettings(), [])
+    points = [point for kind in KINDS for point in entry_points(group=f"rumpus.{kind}")]
+    return make_names(find_settings(here), points)
+
+
+def make_names(settings: ProjectSettings, points: Iterable[EntryPoint]) -> Names:
+    """The names of a project and of libraries; the project's count first.
+
+    Raises:
+        UsageError: the project's file names something twice, or for a workload that is unknown.
+    """
+    source = settings.file.name if settings.file is not None else ""
+    tables: dict[Kind, Mapping[str, str]] = {
+        "workloads": settings.workloads,
+        "faults": settings.faults,
+        "models": settings.models,
+    }
+    project = [
+        Named(kind=kind, name=name, reference=reference, source=source)
+        for kind, table in tables.items()
+        for name, reference in table.items()
+    ]
+    project += [
+        Named(
+            kind="recipes",
+            name=name,
+            reference=entry.recipe,
+            source=source,
+            workload=entry.workload,
+            promises=entry.promises,
+        )
+        for name, entry in settings.recipes.items()
+    ]
+    of_libraries: list[Named] = []
+    warnings: list[str] = []
+    for point in points:
+        found = _of_library(point)
+        if isinstance(found, Named):
+            of_libraries.append(found)
+        else:
+            warnings.append(found)
+    workloads = {
+        *WORKLOADS,
+        *(each.name for each in (*project, *of_libraries) if each.kind == "workloads"),
+    }
+    for each in project:
+        if why := _clash(each, workloads):
+            raise settings.refused(f"{each.kind}.{each.name}", why)
+    for name in settings.by_workload:
+        if name not in workloads and not is_reference(name):
+            raise settings.refused(
+                f"defaults.{name}",
+                f"there is no workload {name!r}; there are {', '.join(sorted(workloads))}",
+            )
+    usable = []
+    for each in of_libraries:
+        if why := _clash(each, workloads):
+            warnings.append(f"{each.source}: its {each.kind[:-1]} {each.name} is left out: {why}")
+        else:
+            usable.append(each)
+    return Names(settings=settings, named=[*project, *usable], warnings=warnings)
+
+
+def load(named: Named) -> Any:
+    """What a name stands for.
+
+    Raises:
+        UsageError: it cannot be imported; the message says who gives the name.
+    """
+    try:
+        return referred(named.reference)
+    except NotFound as error:
+        raise UsageError(f"{named.source}: {named.kind[:-1]} {named.name}: {error}") from error
+
+
+def _of_library(point: EntryPoint) -> Named | str:
+    """An entry point's name, or what is wrong with it."""
+    kind: Any = point.group.removeprefix("rumpus.")
+    source = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "a library"
+    workload, name = "", point.name
+    if kind == "recipes":
+        workload, _, name = point.name.rpartition(".")
+    wrong = ""
+    if not REFERENCE.fullmatch(point.value):
+        wrong = f"{point.value!r} is not written like package.module:Name"
+    elif not NAME.fullmatch(name):
+        wrong = "its name must have letters, digits, '.', '_' and '-' only"
+    elif kind == "recipes" and not workload:
+        wrong = "its name must be WORKLOAD.NAME"
+    if wrong:
+        return f"{source}: its entry point {point.name!r} of {point.group} is left out: {wrong}"
+    return Named(kind=kind, name=name, reference=point.value, source=source, workload=workload)
+
+
+def _clash(each: Named, workloads: Collection[str]) -> str:
+    """Why a name cannot be; empty if it can."""
+    if each.name in _TAKEN[each.kind]:
+        return f"rumpus has a {each.kind[:-1]} of that name; choose another"
+    if each.kind != "recipes":
+        return ""
+    if each.workload not in workloads and not is_reference(each.workload):
+        return f"there is no workload {each.workload!r}"
+    if each.workload in WORKLOADS and each.name in WORKLOADS[each.workload].catalogue:
+        return f"{each.workload} has a recipe of that name; choose another"
+    return ""

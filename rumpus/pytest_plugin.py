@@ -1,0 +1,131 @@
+"""The pytest plugin: the fixtures ``rumpus`` and ``zookeeper``, their markers, short failures.
+
+A test::
+
+    def test_my_lock(rumpus):
+        rumpus.run("lock", recipe=MyLock, nemesis=["client-pause", "partition"]).assert_valid()
+
+    def test_my_service(zookeeper):
+        service = start(zookeeper.hosts)
+        zookeeper.expire(service.client)
+        assert service.has_registered_again()
+"""
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+OPTIONS = ("ensemble", "seeds", "seed", "time-limit", "kazoo", "runs")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--rumpus-...``."""
+    group = parser.getgroup("rumpus", "trials of coordination recipes (rumpus)")
+    group.addoption(
+        "--rumpus-ensemble",
+        choices=("sim", "docker", "auto"),
+        help="where the servers of trials and of the fixture `zookeeper` run: simulated, or real "
+        "ones in Docker (default: sim)",
+    )
+    group.addoption(
+        "--rumpus-seeds",
+        type=int,
+        metavar="N",
+        help="runs of each trial, instead of its own number",
+    )
+    group.addoption(
+        "--rumpus-seed", type=int, metavar="SEED", help="seed of the first run of each trial"
+    )
+    group.addoption(
+        "--rumpus-time-limit", type=float, metavar="S", help="seconds of load of each run"
+    )
+    group.addoption(
+        "--rumpus-kazoo",
+        metavar="VERSION|PATH",
+        help="kazoo that the clients of trials run with, a version or a directory (default: the "
+        "installed one)",
+    )
+    group.addoption(
+        "--rumpus-runs", metavar="DIR", help="where failed runs are kept (default: runs)"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers."""
+    config.addinivalue_line(
+        "markers",
+        "zookeeper(**options): options of `rumpus.zookeeper` in this test, nodes=5 for example",
+    )
+    config.addinivalue_line(
+        "markers",
+        "rumpus(**options): default options of `rumpus.run` in this test, seeds=20 for example",
+    )
+
+
+class Trials:
+    """What the fixture ``rumpus`` is: ``rumpus.run`` with the options of the command line."""
+
+    def __init__(self, request: pytest.FixtureRequest, record: Any) -> None:
+        self._config = request.config
+        self._record = record
+        marker = request.node.get_closest_marker("rumpus")
+        self._marked: dict[str, Any] = dict(marker.kwargs) if marker is not None else {}
+
+    def run(self, workload: Any, recipe: Any = None, **options: Any) -> Any:
+        """``rumpus.run``, and its seed, outcome, kazoo and report as properties in JUnit XML.
+
+        The options of the command line count more than the test's, these more than the marker's.
+        """
+        from rumpus.trial import run  # noqa: PLC0415 - slow to import, and few tests need it
+
+        given = {
+            name.replace("-", "_"): value
+            for name in OPTIONS
+            if (value := self._config.getoption(f"--rumpus-{name}")) is not None
+        }
+        result = run(workload, recipe, **{**self._marked, **options, **given})
+        self._record("rumpus_outcome", result.outcome)
+        self._record("rumpus_seed", result.seed)
+        self._record("rumpus_command", result.command)
+        self._record("rumpus_kazoo", result.versions["kazoo"])
+        if result.report is not None:
+            self._record("rumpus_report", str(result.report))
+        return result
+
+
+@pytest.fixture
+def rumpus(request: pytest.FixtureRequest, record_property: Any) -> Trials:
+    """Puts coordination recipes on trial: ``rumpus.run("lock", recipe=MyLock).assert_valid()``."""
+    return Trials(request, record_property)
+
+
+@pytest.fixture
+def zookeeper(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """ZooKeeper servers for this test, and faults for them: see ``rumpus.zookeeper``.
+
+    The marker ``zookeeper`` gives its arguments; ``--rumpus-ensemble`` counts more.
+    """
+    from rumpus.testing.zookeeper import zookeeper as started  # noqa: PLC0415 - as above
+
+    marker = request.node.get_closest_marker("zookeeper")
+    options: dict[str, Any] = dict(marker.kwargs) if marker is not None else {}
+    if (ensemble := request.config.getoption("--rumpus-ensemble")) is not None:
+        options["ensemble"] = ensemble
+    with started(**options) as servers:
+        yield servers
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,  # noqa: ARG001 - the hook's
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show a failed trial, or a refused one, without the traceback of rumpus."""
+    report = yield
+    if call.excinfo is not None:
+        error = call.excinfo.value
+        names = {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
+        if names & {"rumpus.trial_failed.TrialFailed", "rumpus.usage_error.UsageError"}:
+            report.longrepr = str(error)
+    return report

@@ -1,0 +1,419 @@
+"""Performs one run: prepares the world, drives the clients, gathers, and seals the directory."""
+
+import contextlib
+import logging
+import platform
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rumpus.consoles import shown
+from rumpus.harness.clients.library import UnusableLibrary, loaded_version
+from rumpus.harness.clients.workers import WorkerCrash
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.workload_context import Action, WorkloadContext
+from rumpus.harness.run import Run, Status
+from rumpus.nemesis.fault import Fault
+from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan
+from rumpus.nemesis.random_plan import random_plan
+from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, register
+from rumpus.recipes.contests.interfaces import Recipe
+from rumpus.recipes.promises import Promises
+from rumpus.results.record import ClockAnchor, RunRecord
+from rumpus.results.run_directory import RunDirectory, create
+from rumpus.results.store_error import StoreError
+from rumpus.runs.client_library import find_kazoo
+from rumpus.runs.docker_world import DockerWorld
+from rumpus.runs.ensemble_choice import Choice, choose_ensemble
+from rumpus.runs.sim_world import SimWorld
+from rumpus.runs.workload_run import workload_run
+from rumpus.runs.world import RunOrder, World
+from rumpus.simulation.kernel.preemption import Mode, mode_of_seed
+from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
+from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
+from rumpus.usage_error import UsageError
+from rumpus.version import __version__
+from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
+from rumpus.workloads.registry import WORKLOADS, find_workload
+
+TICK_MS = 500
+
+SIMULATED_ZOOKEEPER = "3.8.0, simulated"
+"""The version of ZooKeeper that the record of a simulated run names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """What is to be run. The fields are the options of ``rumpus run``, which describes them.
+
+    ``argv`` is the command line that repeats the run, without the program's name. ``nemesis``:
+    kinds of fault; None for the usual ones. ``fault``: references of further kinds.
+    """
+
+    argv: Sequence[str]
+    workload: str
+    recipe: str | None = None
+    promise: Sequence[str] = ()
+    ensemble: str = "auto"
+    nodes: int = 3
+    clients: int = 5
+    time_limit: float = 60.0
+    nemesis: Sequence[str] | None = None
+    fault: Sequence[str] = ()
+    nemesis_interval: float = 10.0
+    seed: int | None = None
+    plan: Path | None = None
+    preemption: Mode | Literal["auto"] = "auto"
+    server_mutant: str | None = None
+    image: str | None = None
+    kazoo: str | None = None
+    runs: Path = Path("runs")
+    fencing: bool = False
+    session_timeout: float = 2.0
+    action_time: float = 0.0
+    guard: float = 0.0
+    strict: bool = False
+    private: Sequence[str] = ()
+    shared: Sequence[str] = ()
+
+
+def command_line(settings: RunSettings) -> list[str]:
+    """The words of the command that performs this run: ``rumpus``, ``run``, and its options."""
+    words = ["rumpus", "run", settings.workload]
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if each.name in ("argv", "workload", "runs") or value == each.default:
+            continue
+        option = f"--{each.name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, (list, tuple)):
+            words += [option, ",".join(value) or "none"] if value or each.name == "nemesis" else []
+        else:
+            words += [option, str(value)]
+    return words
+
+
+class PreparedRun:
+    """A run whose settings have been checked and whose world is ready.
+
+    Args:
+        settings: what to run.
+        say: called with a line for every step.
+
+    Attributes:
+        workload: what the clients do.
+        seed: decides every random choice.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be done.
+        EnvironmentRefusal: this host does not allow it.
+    """
+
+    def __init__(self, settings: RunSettings, say: Callable[[str], None]) -> None:
+        find_in_working_directory()
+        self._say = say
+        self.workload = _workload(settings.workload)
+        self._own_faults = [_fault(reference) for reference in settings.fault]
+        name = settings.recipe or next(iter(self.workload.catalogue), "")
+        self._settings = settings = replace(settings, recipe=name)
+        self._name = name
+        self._recipe = _recipe(self.workload, settings, name)
+        self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
+        self._kazoo_version = self._loaded()
+        self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
+        choice = choose_ensemble(settings.ensemble, settings.image)
+        usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
+        own = [fault.kind for fault in self._own_faults]
+        self._plan = _plan(settings, self.workload, self.seed, usual, own)
+        self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        self._world = _world(settings, choice, self.seed, self._id, say)
+        self._world.prepare(self._plan)
+
+    def perform(
+        self,
+        *,
+        interrupted: Callable[[], bool] = lambda: False,
+        following: Callable[[Status], contextlib.AbstractContextManager[None]] | None = None,
+    ) -> RunDirectory:
+        """Perform the run; its directory, sealed, not yet judged.
+
+        Args:
+            interrupted: once true, the run is brought to its end.
+            following: shows the run's status while the block runs.
+
+        Raises:
+            EnvironmentRefusal, StoreError: this host does not allow it.
+            WorkerCrash: a client's process failed by itself.
+        """
+        settings, plan = self._settings, self._plan
+        directory = create(settings.runs, self.workload.name, datetime.now(UTC))
+        record = self._record(self._world.begin())
+        directory.write_record(record)
+        dump_plan(plan, directory.plan)
+        with _logging_to(directory):
+            self._say(
+                f"{self.workload.name} / {self._name}: seed {self.seed}, "
+                f"faults {', '.join(plan.kinds) or 'none'}, run {shown(directory.path)}"
+            )
+            for note in plan.notes:
+                self._say(f"note: {note}")
+            status = Status()
+            order = RunOrder(
+                self._run(record), plan, self.seed, directory, record, status, interrupted
+            )
+            with following(status) if following is not None else contextlib.nullcontext():
+                try:
+                    self._world.perform(order)
+                except WorkerCrash as crash:
+                    if not is_reference(self._name):
+                        raise
+                    raise UsageError(f"{crash}. {self._name} must not end its process") from crash
+            record.interrupted = interrupted()
+            record.versions["kazoo"] = status.kazoo or record.versions["kazoo"]
+            directory.write_record(record)
+            _seal(directory, self._say)
+        return directory
+
+    def _loaded(self) -> str:
+        """The version of kazoo that the clients are going to load.
+
+        Raises:
+            UsageError: they cannot load it, or the recipe cannot run with it.
+        """
+        if self._kazoo is None:
+            return version("kazoo")
+        settings, workload = self._settings, self.workload
+        options = workload.options(self._name, settings.clients, settings.promise)
+        try:
+            return loaded_version(self._kazoo, workload.build, options)
+        except UnusableLibrary as error:
+            subject = f"{workload.name} / {self._name} cannot run with --kazoo {settings.kazoo}"
+            raise UsageError(f"{subject}: {error}") from error
+
+    def _record(self, anchor: ClockAnchor) -> RunRecord:
+        """The run's record."""
+        settings, plan = self._settings, self._plan
+        own = {fault.kind: fault.causes for fault in self._own_faults}
+        return RunRecord(
+            run=self._id,
+            rumpus=__version__,
+            started=datetime.now(UTC),
+            argv=["rumpus", *settings.argv],
+            workload=settings.workload,
+            recipe=self._name,
+            promises=self._recipe.promises,
+            line=self._recipe.line(self.workload.path),
+            ensemble=self._world.kind,
+            nodes=settings.nodes,
+            clients=settings.clients,
+            time_limit=settings.time_limit,
+            nemesis=list(plan.kinds),
+            nemesis_interval=settings.nemesis_interval,
+            plan=msgspec.to_builtins(plan),
+            seed=self.seed,
+            image=self._world.image,
+            strict=settings.strict,
+            fencing=settings.fencing or self._recipe.promises.fenced,
+            session_timeout=settings.session_timeout,
+            tick_ms=TICK_MS,
+            options={
+                "directed": settings.plan is not None,
+                **({"own_faults": own} if own else {}),
+                **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
+                **self._world.options,
+            },
+            clock_anchors=[anchor],
+            versions={
+                "rumpus": __version__,
+                "python": platform.python_version(),
+                "kazoo": self._kazoo_version,
+                "zookeeper": self._world.image or SIMULATED_ZOOKEEPER,
+            },
+        )
+
+    def _run(self, record: RunRecord) -> Run:
+        """The run as the harness performs it."""
+        settings, workload = self._settings, self.workload
+        context = WorkloadContext(
+            seed=Seed(self.seed),
+            recipe=self._recipe,
+            clients=settings.clients,
+            session_timeout=settings.session_timeout,
+            action=Action(settings.action_time, settings.guard),
+        )
+        return workload_run(
+            workload,
+            self._name,
+            context,
+            time_limit=settings.time_limit,
+            promised=settings.promise,
+            library=self._kazoo,
+            fencing=record.fencing,
+            test=record.first_record().value(),
+        )
+
+
+def _seal(directory: RunDirectory, say: Callable[[str], None]) -> None:
+    """Seal the run's files. If that fails the run is judged all the same: it may be a violation."""
+    try:
+        directory.seal()
+    except StoreError as error:
+        say(f"the run cannot be sealed: {error}")
+
+
+def _workload(name: str) -> Workload:
+    try:
+        return find_workload(name)
+    except NotFound as error:
+        raise UsageError(str(error)) from error
+
+
+def _fault(reference: str) -> type[Fault[Any]]:
+    """A kind of fault of another repository, which plans may have from now on."""
+    try:
+        return register(referred(reference), reference)
+    except NotFound as error:
+        raise UsageError(str(error)) from error
+
+
+def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe]:
+    """The recipe that is put on trial, if it can be with these options."""
+    if settings.promise and not is_reference(name):
+        raise UsageError(
+            f"--promise is for recipes of your own (package.module:Name); what {name} promises is "
+            "known: see `rumpus list`"
+        )
+    try:
+        recipe = workload.recipe_of(name, settings.promise)
+    except (NotFound, ValueError) as error:
+        raise UsageError(str(error)) from error
+    if settings.fencing and not recipe.promises.tokens:
+        raise UsageError(
+            f"{workload.name} / {name} gives no fencing tokens, so nothing can be fenced"
+        )
+    _check_action(workload, name, recipe.promises, settings.action_time, settings.guard)
+    return recipe
+
+
+def find_in_working_directory() -> None:
+    """Let modules of the working directory be imported, after all that are installed."""
+    with contextlib.suppress(OSError):  # the working directory may have been removed
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
+
+
+def _check_action(
+    workload: Workload, name: str, promises: Promises, length: float, guard: float
+) -> None:
+    if (length or guard) and not workload.timed_actions:
+        timed = [each.name for each in WORKLOADS.values() if each.timed_actions]
+        raise UsageError(
+            f"workload {workload.name} has no actions whose time can be chosen; {', '.join(timed)} "
+            "have"
+        )
+    if guard and not length:
+        raise UsageError("--guard requires --action-time")
+    if guard and "stale-belief" not in promises.prevents:
+        raise UsageError(
+            f"{workload.name} / {name} does not know for how long it holds, so it takes no "
+            "--guard: use a recipe that prevents stale-belief"
+        )
+
+
+def _plan(
+    settings: RunSettings,
+    workload: Workload,
+    seed: int,
+    usual: Sequence[str],
+    own: Sequence[str],
+) -> FaultPlan:
+    if settings.plan is not None:
+        if settings.nemesis is not None:
+            raise UsageError("--plan and --nemesis exclude each other: a plan says which faults")
+        return load_plan(
+            settings.plan,
+            nodes=settings.nodes,
+            clients=settings.clients,
+            time_limit=settings.time_limit,
+        )
+    kinds = list(usual) if settings.nemesis is None else settings.nemesis
+    return random_plan(
+        [*kinds, *own],
+        seed=seed,
+        time_limit=settings.time_limit,
+        interval=settings.nemesis_interval,
+        nodes=settings.nodes,
+        clients=settings.clients,
+        session_timeout=settings.session_timeout,
+        tick=TICK_MS / 1000,
+        requests=workload.requests,
+    )
+
+
+def _world(
+    settings: RunSettings,
+    choice: Choice,
+    seed: int,
+    run_id: str,
+    say: Callable[[str], None],
+) -> World:
+    preemption = settings.preemption
+    if choice.kind != "sim" and preemption != "auto":
+        raise UsageError(
+            f"--preemption {preemption} is for simulated runs, as nobody but the system decides "
+            "when real threads are preempted: leave it out, or use --ensemble sim"
+        )
+    mutant = _server_mutant(settings.server_mutant, choice)
+    say(f"ensemble: {choice.kind} ({choice.why})")
+    if mutant is not None:
+        say(f"mutant servers, {mutant.name}: they {mutant.mistake}")
+    if choice.kind == "sim":
+        return SimWorld(
+            nodes=settings.nodes,
+            tick_ms=TICK_MS,
+            run=(settings.workload, settings.recipe or "", seed),
+            preemption=mode_of_seed(seed) if preemption == "auto" else preemption,
+            mutant=mutant,
+            private=settings.private,
+            shared=settings.shared,
+            say=say,
+        )
+    return DockerWorld(run_id, nodes=settings.nodes, image=settings.image, tick_ms=TICK_MS, say=say)
+
+
+def _server_mutant(name: str | None, choice: Choice) -> ServerMutant | None:
+    if name is None:
+        return None
+    if name not in SERVER_MUTANTS:
+        raise UsageError(f"unknown server mutant {name!r}; there are {', '.join(SERVER_MUTANTS)}")
+    if choice.kind != "sim":
+        raise UsageError(
+            f"--server-mutant {name} is for simulated servers: leave it out, or use --ensemble sim"
+        )
+    return SERVER_MUTANTS[name]
+
+
+@contextlib.contextmanager
+def _logging_to(directory: RunDirectory) -> Iterator[None]:
+    """Let everything that is logged in the block go to the run's log, too."""
+    handler = logging.FileHandler(directory.harness_log)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()

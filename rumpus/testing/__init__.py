@@ -1,0 +1,1 @@
+"""ZooKeeper servers for tests of applications, and faults for them."""

@@ -1,0 +1,45 @@
+import pytest
+
+from rumpus.checker.every_run.errors import MOST_SHOWN, check_errors
+from tests.checker.recorded import Recorded
+
+
+def ended(error, times=1, type_="info"):
+    recorded = Recorded()
+    for number in range(times):
+        process = 3 * number
+        recorded.add(10 * number, process, "invoke", "acquire")
+        recorded.add(10 * number + 1, process, type_, "acquire", error=error)
+    return check_errors(recorded.history())
+
+
+@pytest.mark.parametrize("name", ["IndexError", "AttributeError", "TypeError", "AssertionError"])
+def test_a_mistake_of_the_program_is_reported(name):
+    (anomaly,) = ended(f"{name}: list index out of range").anomalies
+    assert (anomaly.kind, anomaly.ops, anomaly.clients) == ("unexpected-error", [0, 1], [0])
+    assert f"c0's acquire raised {name}: list index" in anomaly.description
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ConnectionLoss: ",
+        "SessionExpiredError: ",
+        "TimeoutError: ",
+        "OSError: x",
+        "LockBusy: x",
+        None,
+    ],
+)
+def test_errors_that_a_caller_must_expect_are_not(error):
+    assert ended(error).anomalies == []
+
+
+def test_an_operation_that_failed_for_certain_is_not():
+    assert ended("IndexError: x", type_="fail").anomalies == []
+
+
+def test_one_error_is_shown_a_few_times_and_counted_always():
+    result = ended("KeyError: 'x'", times=3 * MOST_SHOWN)
+    assert len(result.anomalies) == MOST_SHOWN
+    assert result.stats == {"acquire: KeyError: 'x'": 3 * MOST_SHOWN}

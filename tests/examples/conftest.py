@@ -1,0 +1,33 @@
+"""Runs the tests of an example as its users do: in its folder, by a pytest of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def run_example(tmp_path):
+    def perform(example, *arguments):
+        """What pytest said, and the numbers of its outcomes: ``{"passed": 1}``."""
+        runs = "--rumpus-runs", tmp_path / "runs"
+        plugins = "-p", "rumpus.pytest_plugin", "-p", "no:cacheprovider"
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *plugins, *runs, *arguments],
+            cwd=ROOT / "examples" / example,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        last = result.stdout.splitlines()[-1]
+        counts = re.findall(r"(\d+) (passed|failed|skipped|errors?)", last)
+        return result.stdout, {outcome: int(count) for count, outcome in counts}
+
+    return perform

@@ -1,0 +1,19 @@
+import pytest
+
+WHY = "needs an index: examples/pypi/requirements.txt"
+
+
+@pytest.mark.parametrize(("program", "seed"), [("kazurator", 0), ("tooz", 4)])
+def test_a_program_leaves_nodes_that_block_everybody(run_example, program, seed):
+    pytest.importorskip(program, reason=WHY)
+    only = "--rumpus-seed", str(seed), "--rumpus-seeds", "1"
+    told, outcomes = run_example("pypi", f"test_{program}.py", *only)
+    assert outcomes == {"failed": 1}
+    assert "deadlock" in told
+    assert "orphan-node" in told
+
+
+def test_a_program_keeps_its_promises(run_example):
+    pytest.importorskip("k3zkutil", reason=WHY)
+    told, outcomes = run_example("pypi", "test_k3zkutil.py", "--rumpus-seeds", "3")
+    assert outcomes == {"passed": 1}, told

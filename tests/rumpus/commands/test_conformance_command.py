@@ -1,0 +1,117 @@
+import json
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+from kazoo.client import KazooClient
+
+from rumpus import zookeeper
+from rumpus.conformance.registry import CHECKS
+from rumpus.simulation.zookeeper.serving.server import ZooKeeperServer
+from rumpus.testing import simulated_servers
+
+TICK_S = 0.2
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Start a server whose sessions last from 2 to 20 ticks."""
+    monkeypatch.setattr(simulated_servers, "LONGEST_SESSION_S", 0)
+    with zookeeper(nodes=1, tick=TICK_S) as zk:
+        yield zk
+
+
+def outcomes(answer):
+    return {each["number"]: each["outcome"] for each in json.loads(answer.out)["checks"]}
+
+
+def test_a_server_that_passes_all_checks(rumpus, server):
+    answer = rumpus("conformance", server.hosts)
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    wanted = [number for number, check in sorted(CHECKS.items()) if check.needs == "server"]
+    assert lines[-1] == f"{server.hosts}: {len(wanted)} passed, 0 failed, 0 skipped"
+    assert "a fresh tree has only /zookeeper/config" in answer.out
+    assert not server.dump().znodes  # what the checks made is removed
+
+
+def test_a_server_that_fails_one(rumpus, server, monkeypatch):
+    honest = ZooKeeperServer.answer_word
+    monkeypatch.setattr(
+        ZooKeeperServer,
+        "answer_word",
+        lambda self, word: "imno" if word == b"ruok" else honest(self, word),
+    )
+    answer = rumpus("conformance", server.hosts, "--json")
+    assert answer.code == 1
+    document = json.loads(answer.out)
+    assert (document["failed"], document["tick_ms"]) == (1, 200)
+    assert [each["number"] for each in document["checks"] if each["outcome"] == "fail"] == [70]
+    (failed,) = (each for each in document["checks"] if each["outcome"] == "fail")
+    assert failed["reason"] == "'imno', not 'imok'"
+
+
+def test_what_cannot_be_seen_is_skipped_with_the_reason(rumpus, monkeypatch):
+    monkeypatch.setattr(simulated_servers, "LONGEST_SESSION_S", 0)
+    with zookeeper(nodes=2, tick=TICK_S) as zk:
+        leader = zk.address(zk.leader)
+        client = KazooClient(zk.hosts)
+        client.start(20)
+        client.create("/mine")
+        client.stop()
+        client.close()
+        answer = rumpus("conformance", leader, "--json")
+        assert list(zk.dump().znodes) == ["/mine"]
+    assert answer.code == 0
+    skipped = {n for n, outcome in outcomes(answer).items() if outcome == "skip"}
+    assert skipped == {1, 8, 71}
+    assert "used before" in answer.out
+    assert "not a standalone server: leader" in answer.out
+
+
+@pytest.mark.parametrize("address", ["nowhere", "127.0.0.1:", ":2181", "127.0.0.1:0", "a b:1"])
+def test_what_is_no_address_is_refused(rumpus, address):
+    answer = rumpus("conformance", address)
+    assert (answer.code, answer.out) == (2, "")
+    assert "is not HOST:PORT" in answer.err
+
+
+def test_a_port_where_nobody_listens_is_named(rumpus):
+    answer = rumpus("conformance", "127.0.0.1:1", "--json")
+    assert answer.code == 4
+    assert "127.0.0.1:1 cannot be reached" in json.loads(answer.out)["reasons"][0]
+
+
+def test_a_server_of_something_else_is_named(rumpus):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def hang_up():
+            connection, _ = listener.accept()
+            connection.recv(100)
+            connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        answer = rumpus("conformance", f"127.0.0.1:{port}")
+        thread.join()
+    assert answer.code == 4
+    assert "opens no ZooKeeper session" in answer.err
+
+
+def test_a_server_that_ends_meanwhile_is_named(rumpus, server, monkeypatch):
+    (first,) = (check for number, check in CHECKS.items() if number == 1)
+    monkeypatch.setattr("rumpus.conformance.server_checks.CHECKS", {1: first})
+    monkeypatch.setattr("rumpus.conformance.server_checks.perform", lambda *_: server.kill("n1"))
+    answer = rumpus("conformance", server.hosts)
+    assert answer.code == 4
+    assert "does not answer any more" in answer.err
+
+
+def test_without_asserts_nothing_would_fail_so_it_is_refused():
+    words = [sys.executable, "-O", "-m", "rumpus.program", "conformance", "127.0.0.1:1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4
+    assert "PYTHONOPTIMIZE" in done.stderr

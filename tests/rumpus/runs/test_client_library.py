@@ -1,0 +1,114 @@
+"""Where the kazoo of ``--kazoo`` comes from: directories, and pip without any network."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.runs.client_library import find_kazoo
+from rumpus.usage_error import UsageError
+from tests.copied_kazoo import copied_kazoo, wheel
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rumpus" / "kazoo"
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def find(said):
+    return lambda asked: find_kazoo(str(asked), said.append)
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """An index with kazoo 2.99.1 only, which needs a package of its own; pip asks no other."""
+    pytest.importorskip("pip")
+    place = tmp_path / "index"
+    wheel(place, "needed_by_kazoo", "1", {"needed_by_kazoo.py": "NEEDED = True\n"})
+    files = {"kazoo/__init__.py": "", "kazoo/client.py": "import needed_by_kazoo\n"}
+    wheel(place, "kazoo", "2.99.1", files, requires="needed_by_kazoo")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(place))
+    return place
+
+
+def left_in(cache):
+    return [file.name for file in cache.glob("python*/*")]
+
+
+@pytest.mark.parametrize("place", ["kazoo", ".", "src"])
+def test_a_directory_is_the_package_or_has_it_and_its_neighbours_stay_out(find, tmp_path, place):
+    copied_kazoo(tmp_path / "checkout" / "src" if place == "src" else tmp_path / "checkout")
+    asked = tmp_path / "checkout" / ("kazoo" if place == "kazoo" else "")
+    found = find(asked)
+    assert [file.name for file in found.iterdir()] == ["kazoo"]
+    assert '"2.99.1"' in (found / "kazoo" / "version.py").read_text()
+    assert find(asked) == found
+
+
+def test_two_directories_are_two_libraries(find, tmp_path):
+    one, two = (find(copied_kazoo(tmp_path / name, name)) for name in ("2.99.1", "2.99.2"))
+    assert one != two
+    assert '"2.99.2"' in (two / "kazoo" / "version.py").read_text()
+
+
+@pytest.mark.parametrize("asked", ["newest", "2.8.x", "./2.8.0", "/nowhere"])
+def test_what_is_neither_a_version_nor_a_directory_with_kazoo_is_refused(find, asked):
+    with pytest.raises(UsageError, match=r"neither a version, such as .*, nor a directory"):
+        find(asked)
+
+
+def test_a_version_is_installed_once_with_what_it_needs(find, said, index, cache):
+    found = find("2.99.1")
+    assert (found / "kazoo" / "client.py").exists()
+    assert (found / "needed_by_kazoo.py").exists()
+    for file in index.iterdir():
+        file.unlink()
+    assert find("2.99.1") == found
+    assert said == [f"installing kazoo 2.99.1 into {found}"]
+    assert left_in(cache) == ["2.99.1"]
+
+
+@pytest.mark.usefixtures("index")
+def test_two_runs_that_install_at_once_do_not_disturb_each_other(find, cache):
+    with ThreadPoolExecutor() as pool:
+        one, two = pool.map(find, ["2.99.1", "2.99.1"])
+    assert one == two
+    assert (one / "needed_by_kazoo.py").exists()
+    assert left_in(cache) == ["2.99.1"]
+
+
+@pytest.mark.usefixtures("index")
+def test_a_version_that_does_not_exist_is_refused_with_those_that_do(find, cache):
+    with pytest.raises(UsageError, match=r"there is no kazoo 2\.98; pip finds 2\.99\.1"):
+        find("2.98")
+    assert left_in(cache) == []
+
+
+def test_without_an_index_the_host_does_not_allow_it(find, index, cache):
+    for file in index.iterdir():
+        file.unlink()
+    with pytest.raises(EnvironmentRefusal, match="or name the directory of a kazoo"):
+        find("2.99.1")
+    assert left_in(cache) == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(find, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentRefusal, match=r"file/rumpus/kazoo.*set XDG_CACHE_HOME"):
+        find("2.99.1")
+
+
+def test_the_cache_is_in_the_home_directory_if_nothing_else_is_said(find, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the specification says: to be ignored
+    found = find(copied_kazoo(tmp_path / "copy"))
+    assert found.is_relative_to(tmp_path / ".cache" / "rumpus" / "kazoo")

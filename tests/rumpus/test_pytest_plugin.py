@@ -1,0 +1,102 @@
+"""The plugin in a pytest of its own, as in somebody else's repository."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCKS = (Path(__file__).parent / "trials" / "outsiders_locks.py").read_text()
+
+
+@pytest.fixture
+def pytest_in(tmp_path):
+    (tmp_path / "mylocks.py").write_text(LOCKS)
+
+    def call(test, *options):
+        (tmp_path / "test_mine.py").write_text(textwrap.dedent(test))
+        return subprocess.run(
+            [
+                *(sys.executable, "-m", "pytest", "-q", "-p", "rumpus.pytest_plugin"),
+                *("--rootdir", str(tmp_path), "-p", "no:cacheprovider", *options),
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return call
+
+
+WRONG = """
+    from mylocks import WrongLock
+
+    def test_my_lock(rumpus):
+        rumpus.run("lock", recipe=WrongLock, seeds=20, time_limit=12).assert_valid()
+    """
+
+
+def test_a_failure_shows_the_verdict_and_no_traceback_of_ours(pytest_in, tmp_path):
+    done = pytest_in(WRONG, "--junitxml", "junit.xml")
+    assert done.returncode == 1
+    for part in ("violation: seed", "split-brain", "what happened:", "so: ", "again:  "):
+        assert part in done.stdout
+    assert "rumpus run lock --recipe mylocks:WrongLock" in done.stdout
+    for part in ("Traceback", "trial.py", "assert_valid"):
+        assert part not in done.stdout
+    case = ET.parse(tmp_path / "junit.xml").find(".//testcase")
+    told = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert told["rumpus_outcome"] == "violation"
+    assert told["rumpus_seed"].isdigit()
+    assert (tmp_path / told["rumpus_report"]).exists()
+
+
+def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
+    test = """
+        import pytest
+        from mylocks import MendedLock
+
+        @pytest.mark.rumpus(time_limit=12, seeds=7)
+        def test_my_lock(rumpus):
+            result = rumpus.run("lock", recipe=MendedLock)
+            result.assert_valid()
+            assert [run.seed for run in result.runs] == [5, 6]
+            assert "--time-limit 12" in result.command
+        """
+    done = pytest_in(test, "--rumpus-seeds", "2", "--rumpus-seed", "5", "--strict-markers")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_refused_is_one_line(pytest_in):
+    test = """
+        def test_my_lock(rumpus):
+            rumpus.run("lock", recipe=lambda client, path: None)
+        """
+    done = pytest_in(test)
+    assert done.returncode == 1
+    assert "is defined inside a function, so clients' processes cannot import it" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "references_of_objects.py" not in done.stdout
+
+
+def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_in):
+    test = """
+        from mylocks import MendedLock
+
+        class Mine(MendedLock):
+            pass
+
+        def test_my_lock(rumpus):
+            result = rumpus.run("lock", recipe=Mine, time_limit=12, nemesis=[])
+            assert result.outcome == "valid", str(result)
+        """
+    for mode in ("prepend", "importlib"):
+        done = pytest_in(test, "--import-mode", mode)
+        assert done.returncode == 0, done.stdout

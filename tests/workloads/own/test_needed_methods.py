@@ -1,0 +1,83 @@
+"""What each family needs of a class is told at once, by name."""
+
+import pytest
+from kazoo.recipe import lock, partitioner
+
+from rumpus.recipes.jobs.job_queue import Jobs
+from rumpus.recipes.view.follower_view import DataView
+from rumpus.recipes.znodes.register import LocalRegister
+from rumpus.workloads.own.own_recipe import NotFound
+from rumpus.workloads.own.tolerant_calls import accepted, call, place_of
+from rumpus.workloads.registry import WORKLOADS
+from tests.workloads.own import outsiders
+
+
+def adapted(family, kind, *promised):
+    workload = WORKLOADS[family]
+    return workload.adapter.of(kind, f"their.module:{kind.__name__}", _usual(family), promised)
+
+
+def _usual(family):
+    return WORKLOADS[family]._usual_promises()
+
+
+@pytest.mark.parametrize("family", WORKLOADS)
+def test_a_class_without_the_methods_is_refused_with_a_remedy(family):
+    with pytest.raises(NotFound, match=r"Forgetful lacks `\w+.*own-recipes.md") as refused:
+        adapted(family, outsiders.Forgetful)
+    assert "write a class of a few lines" in str(refused.value)
+
+
+@pytest.mark.parametrize("family", WORKLOADS)
+def test_the_familys_own_recipes_have_the_methods(family):
+    """So the declared methods are those that the workload calls, and no others."""
+    for name, recipe in WORKLOADS[family].recipes.items():
+        assert WORKLOADS[family].adapter.missing(recipe) == "", name
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "lacks"),
+    [
+        ("read-write", lock.Lock, "the parameter `mode`"),
+        ("partitioner", partitioner.SetPartitioner, "`acquire"),
+        ("election", lock.ReadLock, ""),
+    ],
+)
+def test_a_class_that_nearly_fits_is_told_what_it_lacks(family, kind, lacks):
+    missing = WORKLOADS[family].adapter.missing(kind)
+    assert lacks in missing
+    assert bool(missing) == bool(lacks)
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"), [("jobs", Jobs), ("view", DataView), ("register", LocalRegister)]
+)
+def test_a_class_with_the_interface_of_the_recipes_here_keeps_its_promises(family, kind):
+    assert adapted(family, kind).promises.prevents == kind.promises.prevents
+
+
+def test_names_of_promises_are_added_and_told():
+    promises = adapted("lock", outsiders.Queuer, "fifo").promises
+    assert "unfair-grant" in promises.prevents
+    assert promises.notes.startswith("It promises fifo. Judged: deadlock, ")
+    assert "It has no `held`" in promises.notes
+
+
+def test_a_function_gets_what_it_names_and_nothing_else():
+    def make(client, path, identifier=None, max_leases=1, **more): ...
+
+    assert accepted(make, {"identifier": "c0", "grace": 1.0}) == {"identifier": "c0"}
+    assert place_of(make, ("permits", "max_leases"), 2) == "max_leases"
+
+    def third(client, path, wide): ...
+    def named(client, path, name): ...
+    def two(client, path): ...
+
+    assert [place_of(each, ("permits",), 2) for each in (third, named, two)] == [2, None, None]
+
+
+def test_an_endless_wait_leaves_the_default_to_a_function_that_has_one():
+    assert call(lambda timeout=5: timeout, timeout=None) == 5
+    assert call(lambda timeout: timeout, timeout=None) is None
+    assert call(lambda timeout=5: timeout, timeout=2.0) == 2.0
+    assert call(lambda: "no timeout", timeout=2.0) == "no timeout"

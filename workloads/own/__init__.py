@@ -1,0 +1,1 @@
+"""Recipes from other repositories: adapters by which a workload drives any object."""

@@ -1,0 +1,83 @@
+"""Any object that adds to a number and tells it, as a counter.
+
+Additions: ``add(amount)``, ``increment(amount)``, or ``+=``. If the method takes ``key``, it is an
+idempotency key, and an addition of unknown outcome is tried again with it. The total after an
+addition is what the method returns, or the attribute ``post_value``; if there is neither, only the
+totals that are read are judged. Reads: ``read()``, ``get()``, or the attribute ``value``.
+"""
+
+import uuid
+from typing import Any, Final
+
+from kazoo.exceptions import KazooException, NoNodeError
+
+from rumpus.recipes.counter.receipt_counter import AdditionUnknown
+from rumpus.recipes.outcomes import OutcomeUnknown
+from rumpus.recipes.promises import Promises
+from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has
+from rumpus.workloads.own.tolerant_calls import TIMEOUTS, call, first, takes
+
+ADD: Final = Method(("add", "increment", "+="), "add(amount) -> int")
+OPERATORS: Final = ("__iadd__", "__add__")
+READ: Final = Method(("read", "get", "value"), "read() -> int")
+
+
+class OwnCounter(OwnRecipe):
+    """See the module."""
+
+    ways = ((ADD, READ),)
+
+    @classmethod
+    def missing(cls, kind: Any) -> str:
+        """As in every family; an operator counts as an addition, as ``+=`` uses either."""
+        if any(hasattr(kind, each) for each in OPERATORS) and has(kind, *READ.names):
+            return ""
+        return super().missing(kind)
+
+    @classmethod
+    def derived(cls, factory: Any, promises: Promises) -> list[str]:  # noqa: ARG003 - the base's
+        """Whether reads of servers that lag are judged."""
+        if getattr(factory, "fresh_reads", False):
+            return []
+        how = "A write without effect is sent before each read, for a server may lag; declare "
+        return [how + "`fresh_reads = True` if its own reads never show an old total."]
+
+    def add(self, amount: int, timeout: float, *, key: str = "") -> int | None:
+        """The total after the addition; None if the object does not tell.
+
+        Raises:
+            AdditionUnknown: kazoo raised an error; the addition can be tried again with its key.
+            OutcomeUnknown: the same, where it cannot.
+        """
+        with self.lent() as own:
+            add = first(own, (*ADD.names, *OPERATORS))
+            keyed = takes(add, "key")
+            key = key or uuid.uuid4().hex
+            try:
+                told = call(add, amount, timeout=timeout, key=key)
+                if told is None or type(told) is type(own):
+                    told = getattr(own, "post_value", None)
+            except (KazooException, *TIMEOUTS) as error:
+                why = f"{self.path}: {type(error).__name__} {error}"
+                raise (AdditionUnknown(why, key) if keyed else OutcomeUnknown(why)) from error
+        return None if told is None else int(told)
+
+    def read(self, timeout: float) -> int:
+        """The total; raises OutcomeUnknown if kazoo raised an error."""
+        with self.lent() as own:
+            try:
+                if not getattr(own, "fresh_reads", False):
+                    self._catch_up(timeout)
+                # Looked for in the class: `hasattr` of an object would call its properties.
+                name = next(each for each in READ.names if hasattr(type(own), each))
+                told = getattr(own, name)
+                return int(call(told, timeout=timeout) if callable(told) else told)
+            except (KazooException, *TIMEOUTS) as error:
+                raise OutcomeUnknown(f"{type(error).__name__} {error}") from error
+
+    def _catch_up(self, timeout: float) -> None:
+        """After this write, the session's reads show everything committed before."""
+        try:
+            self.client.delete_async(f"{self.path}/none").get(timeout=timeout)
+        except NoNodeError:
+            return

@@ -1,0 +1,197 @@
+"""Any object with ``acquire`` and ``release``, driven as a lock, or as a semaphore.
+
+What is read of the object, and what is done where it lacks it:
+
+- ``acquire``: called with ``timeout`` if it takes that, else with no argument. A false value is a
+  refusal; but None is a grant, unless the method's annotation says that it returns something.
+  An exception for timeouts (``TimeoutError``, kazoo's) is a refusal, too; any other error of kazoo
+  leaves the outcome unknown.
+- ``release``: called after a grant, and after an unknown outcome.
+- ``held``: an attribute or a method, whether it believes that it holds. Without it the belief is
+  derived as kazoo's documentation tells users to derive it: from the grant to the release, but not
+  while the connection is lost, and not once the session is.
+- ``token``: a number that grows from grant to grant. Without it there are no tokens.
+- ``node``: the path of its own znode, or its last part. Without it the order of grants is judged
+  by the ephemeral child of the lock's path that belongs to the client's session.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from kazoo.exceptions import KazooException
+
+from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
+from rumpus.recipes.promises import EXCLUSION, LIVENESS, Line, Promises
+from rumpus.recipes.requests.session import Session
+from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
+from rumpus.workloads.own.tolerant_calls import (
+    TIMEOUTS,
+    attribute,
+    call,
+    first,
+    place_of,
+    succeeded,
+)
+
+REQUEST_PATIENCE_S = 2.0
+
+
+class OwnLock(OwnRecipe):
+    """See the module."""
+
+    usual: ClassVar[Promises | None] = Promises(prevents=EXCLUSION | LIVENESS)
+    ways: ClassVar[Sequence[Sequence[Method]]] = (
+        (method("acquire(timeout) -> bool"), method("release()")),
+    )
+    enter_names: ClassVar[tuple[str, ...]] = ("acquire",)
+    leave_names: ClassVar[tuple[str, ...]] = ("release",)
+    belief_names: ClassVar[tuple[str, ...]] = ("held",)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._session: Session | None = None
+        self.session: int | None = None
+        self.node: str | None = None
+
+    @classmethod
+    def unseen(cls, factory: Any, promises: Promises) -> frozenset[str]:
+        """Two owners at once on the servers, where nobody says which znodes own."""
+        told = has(factory, "line") or cls.assumed_line_of(promises, "").kind != "unknown"
+        return frozenset() if told else frozenset({"double-grant"})
+
+    @classmethod
+    def derived(cls, factory: Any, promises: Promises) -> list[str]:
+        """How the belief is told, and what of the promised order and tokens cannot be judged."""
+        notes = []
+        if not has(factory, *cls.belief_names):
+            notes.append(
+                f"It has no `{cls.belief_names[0]}`: it is taken to believe that it holds while "
+                "connected, from the grant to the release."
+            )
+        if cls.unseen(factory, promises):
+            notes.append(
+                "It has no `line`: by the servers' logs only sessions are judged, not who owned it "
+                "(double-grant), and no wake-ups."
+            )
+        if promises.tokens and not has(factory, "token"):
+            notes.append("It has no `token`, so no tokens are judged.")
+        return notes
+
+    @classmethod
+    def assumed_line(cls, path: str) -> Line:
+        """Children with sequence numbers where an order is promised; else nobody knows."""
+        return cls.assumed_line_of(cls.promises, path)
+
+    @classmethod
+    def assumed_line_of(cls, promises: Promises, path: str) -> Line:
+        """The line of a recipe with these promises that does not say where its contenders are."""
+        ordered = promises.prevents & {"unfair-grant", "herd"}
+        return Line(kind="sequential" if ordered else "unknown", path=path)
+
+    @property
+    def subject(self) -> Any:
+        """The object that is acquired, released and asked."""
+        return self.own
+
+    def enter_own(self, timeout: float) -> bool:
+        """Have the object acquire; raises what it raises."""
+        enter = first(self.subject, self.enter_names)
+        return succeeded(enter, call(enter, timeout=timeout))
+
+    def leave_own(self) -> None:
+        """Have the object release; raises what it raises."""
+        call(first(self.subject, self.leave_names), timeout=None)
+
+    def acquire(self, timeout: float) -> bool:
+        """Whether the object granted it.
+
+        Raises:
+            LockUnknown: kazoo raised an error, which does not say whether a node is left.
+        """
+        if self._session is not None:
+            self._session.close()
+        session = self._session = Session(self.client)
+        self.session = None
+        try:
+            if not self.enter_own(timeout):
+                return False
+        except TIMEOUTS:
+            return False
+        except KazooException as error:
+            raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
+        self.session = session.id
+        self.node = self._own_node()
+        return True
+
+    def release(self) -> None:
+        """Have the object release.
+
+        Raises:
+            NotHeld: the session of the grant had ended, or there was no grant to release.
+            LockUnknown: kazoo raised an error.
+        """
+        granted, self.session = self.session is not None, None
+        lost = self._session is None or self._session.lost
+        try:
+            self.leave_own()
+        except (KazooException, *TIMEOUTS) as error:
+            raise LockUnknown(f"{self.path}: {type(error).__name__} {error}") from error
+        except LockUnknown:
+            raise
+        except Exception as error:
+            if granted and not lost:
+                raise
+            raise NotHeld(f"{self.path}: {type(error).__name__} {error}") from error
+        if lost:
+            raise NotHeld(f"{self.path}: the session that held it has ended")
+
+    @property
+    def held(self) -> bool:
+        """Whether the object says that it holds; see the module."""
+        if self._made is None:
+            return False
+        told = attribute(self.subject, self.belief_names)
+        if told is not None:
+            return bool(told)
+        return self.session is not None and self._session is not None and self._session.connected
+
+    @property
+    def token(self) -> int | None:
+        """The object's token; None if it has none."""
+        if not self.promises.tokens:
+            return None
+        told = attribute(self.subject, ("token",))
+        return told if isinstance(told, int) else None
+
+    def _own_node(self) -> str | None:
+        """The znode with which it was granted, where it is needed; None if it cannot be told."""
+        told = getattr(self.subject, "node", None)
+        if isinstance(told, str) and told:
+            return told if told.startswith("/") else f"{self.path}/{told}"
+        line = self.line(self.path)
+        if self.session is None or line is None or line.kind != "sequential":
+            return None
+        try:
+            names = self.client.get_children_async(line.path).get(timeout=REQUEST_PATIENCE_S)
+            for name in sorted(names, key=lambda name: name[-10:]):
+                node = f"{line.path}/{name}"
+                stat = self.client.exists_async(node).get(timeout=REQUEST_PATIENCE_S)
+                if stat is not None and stat.ephemeralOwner == self.session:
+                    return node
+        except (KazooException, *TIMEOUTS):
+            return None
+        return None
+
+
+class OwnSemaphore(OwnLock):
+    """An object that is acquired and released as a lock is, of which some may hold at once."""
+
+    further = (("permits", "max_leases", "limit", "leases", "permit_count", "size"),)
+
+    @classmethod
+    def derived(cls, factory: Any, promises: Promises) -> list[str]:
+        """As for locks; and whether it is told how many permits there are."""
+        notes = super().derived(factory, promises)
+        if place_of(factory, cls.further[0], 2) is None:
+            notes.append("It takes no number of permits: it is taken to give 2.")
+        return notes

@@ -1,0 +1,65 @@
+"""Promises by short names, as ``--promise`` and a recipe's attribute ``promises`` take them."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from rumpus.checker.verdict import ANOMALIES
+from rumpus.recipes.promises import EXCLUSION, HOLDING, LIVENESS, Promises
+
+UNAVOIDABLE: Final = frozenset({"stale-belief", "stale-action", "fenced"})
+"""What no lock without a validity window or a fence can prevent."""
+
+EVERYTHING: Final = Promises(
+    prevents=frozenset(ANOMALIES) - UNAVOIDABLE,
+    notes="It does not say what it promises: whatever can be prevented at all is judged.",
+)
+
+
+def common(all_promises: Collection[Promises]) -> Promises:
+    """What all of these promise; ``EVERYTHING`` if there are none."""
+    if not all_promises:
+        return EVERYTHING
+    return Promises(
+        prevents=reduce(and_, (each.prevents for each in all_promises)),
+        notes="It does not say what it promises: what all recipes of its family promise is judged.",
+    )
+
+
+NAMES: Final[dict[str, frozenset[str]]] = {
+    "exclusion": EXCLUSION,
+    "liveness": LIVENESS,
+    "fifo": frozenset({"unfair-grant"}),
+    "no-herd": frozenset({"herd"}),
+    "tokens": frozenset({"token-regression"}),
+    "reentrant": frozenset({"refused-reentry"}),
+    "timeouts": frozenset({"early-timeout", "overdue-call"}),
+    "belief": HOLDING - {"early-timeout", "overdue-call"} | {"unaware-holder"},
+    "validity": frozenset({"stale-belief"}),
+}
+"""Name -> the anomalies that are promised never to happen. Names of anomalies are names, too."""
+
+
+def with_names(usual: Promises, names: Collection[str]) -> Promises:
+    """These promises and the named ones.
+
+    Raises:
+        ValueError: there is no such promise.
+    """
+    prevents: set[str] = set(usual.prevents)
+    for name in names:
+        if name not in NAMES and name not in ANOMALIES:
+            raise ValueError(
+                f"unknown promise {name!r}; there are {', '.join(NAMES)}, and the anomalies of "
+                "docs/verdicts.md, each of which can be promised never to happen"
+            )
+        prevents |= NAMES.get(name, {name})
+    return replace(
+        usual,
+        prevents=frozenset(prevents),
+        wakeups=1 if "herd" in prevents else usual.wakeups,
+        tokens=usual.tokens or "token-regression" in prevents,
+        reentrant=usual.reentrant or "refused-reentry" in prevents,
+    )
