@@ -150,14 +150,14 @@ def test_the_end_of_a_simulated_connection_is_seen(served):
 
 @pytest.mark.parametrize("how", ["aborted", "nobody listens"])
 def test_resets_are_seen(served, how):
-    # The reset may come while the client still connects.
-    with (
-        pytest.raises(ConnectionResetError),
-        connect(served, 1 if how == "nobody listens" else 0) as connection,
-    ):
-        if how == "aborted":
-            connection.sendall(b"abort")
-        connection.recv(1)
+    def reset():  # by then, or already while the client connects
+        with connect(served, 1 if how == "nobody listens" else 0) as connection:
+            if how == "aborted":
+                connection.sendall(b"abort")
+            connection.recv(1)
+
+    with pytest.raises(ConnectionResetError):
+        reset()
 
 
 def test_resets_of_real_clients_are_seen(served):
