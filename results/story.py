@@ -33,8 +33,11 @@ def story(history: History, verdict: Verdict) -> list[str]:
         Empty if there is no anomaly.
     """
     anomaly = next(iter(verdict.anomalies), None)
-    if anomaly is None:
-        return []
+    return [] if anomaly is None else story_of(history, anomaly)
+
+
+def story_of(history: History, anomaly: Anomaly) -> list[str]:
+    """What led to an anomaly, in at most ``MOST_LINES`` lines and one that says what is wrong."""
     told = sorted(_events(history, anomaly), key=lambda event: event[0])
     lines = [f"{(time - history.start) / 1e9:9.3f} s  {words}" for time, words in told]
     if len(lines) > MOST_LINES:

@@ -6,6 +6,9 @@ All that a user imports is here; docs/api.md describes it.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rumpus.campaigns.case import Case as Case
+    from rumpus.campaigns.replaying import Replay as Replay
+    from rumpus.campaigns.replaying import replay as replay
     from rumpus.checker.anomalies import anomaly_of as anomaly_of
     from rumpus.checker.every_run.final_answers import check_final_answers as check_final_answers
     from rumpus.checker.every_run.timeouts import TIMED_OUT as TIMED_OUT
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "Anomaly": "rumpus.checker.verdict",
+    "Case": "rumpus.campaigns.case",
     "CheckResult": "rumpus.checker.verdict",
     "CheckedHistory": "rumpus.history_check",
     "Client": "rumpus.harness.generators.script",
@@ -103,6 +107,7 @@ _PLACES = {
     "Promises": "rumpus.recipes.promises",
     "REFUSED": "rumpus.checker.models.model",
     "Refused": "rumpus.workloads.framework.operation",
+    "Replay": "rumpus.campaigns.replaying",
     "Requirement": "rumpus.checker.verdict",
     "Result": "rumpus.trial",
     "ScriptFunction": "rumpus.harness.generators.script",
@@ -141,6 +146,7 @@ _PLACES = {
     "only": "rumpus.harness.generators.script",
     "operation": "rumpus.workloads.framework.operation",
     "promised": "rumpus.workloads.framework.checks",
+    "replay": "rumpus.campaigns.replaying",
     "run": "rumpus.trial",
     "sound": "rumpus.recipes.catalogue_entry",
     "until_answered": "rumpus.harness.generators.script",

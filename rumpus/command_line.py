@@ -155,7 +155,7 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
     run = command("run", "run a workload under faults and judge it")
     if "run" in words[:1]:
-        importlib.import_module("rumpus.commands.run_options").add_run_options(run)
+        importlib.import_module("rumpus.runs.run_options").add_run_options(run)
 
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     add_json(listing)
@@ -193,6 +193,10 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         default=len(os.sched_getaffinity(0)),
     )
     add_json(mutants)
+
+    _add_replay_options(
+        command("replay", "perform failures again that were kept as cases, or a run")
+    )
 
     _add_check_options(command("check", "judge a run again from disk, or any history by a model"))
 
@@ -304,6 +308,38 @@ def _add_init_options(init: argparse.ArgumentParser) -> None:
         help="package.module:Name, the class or function to put on trial (default: one of kazoo, "
         "as an example)",
     )
+
+
+def _add_replay_options(replay: argparse.ArgumentParser) -> None:
+    replay.add_argument(
+        "path",
+        type=Path,
+        metavar="FILE|DIR|RUN",
+        help="a case, a directory with cases (*.case.json), or a run's directory; what they name "
+        "is run: replay only what you trust",
+    )
+    replay.add_argument(
+        "--ensemble",
+        choices=("sim", "docker", "auto"),
+        help="where the servers run (default: as in the case, mostly sim)",
+    )
+    replay.add_argument(
+        "--kazoo", metavar="VERSION|PATH", help="kazoo that the clients run with, as for `run`"
+    )
+    replay.add_argument(
+        "--as-test",
+        action="store_true",
+        help="run nothing; print a test module that fails as long as the failure is there",
+    )
+    add_count(
+        replay,
+        "--jobs",
+        1,
+        256,
+        "runs in parallel (default: one per processor)",
+        default=len(os.sched_getaffinity(0)),
+    )
+    add_json(replay)
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from rumpus.checker.verdict import Anomaly, Outcome, Requirement, Valid, Verdict
-from rumpus.interruption import Interruption
 from rumpus.nemesis.fault import Fault
 from rumpus.project_names import names_here
 from rumpus.references_of_objects import reference_of
@@ -19,8 +17,8 @@ from rumpus.results.reports.measure_text import version_line
 from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.story import story
-from rumpus.runs.judging import collector_at_rest, judge_run
-from rumpus.runs.performing import PreparedRun, command_line
+from rumpus.runs.judged_run import judged_run
+from rumpus.runs.performing import command_line
 from rumpus.trial_failed import TrialFailed
 from rumpus.usage_error import UsageError
 
@@ -271,20 +269,14 @@ def run(
         }
         settings = names.settings_of(given)
         settings = replace(settings, argv=command_line(settings)[1:])
-        interruption = Interruption()
-        with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
-            prepared = PreparedRun(replace(settings, runs=Path(place)), say)
-            with interruption.listening(say):
-                directory = prepared.perform(interrupted=interruption.requested)
-            if interruption.requested():
-                raise KeyboardInterrupt
-            with collector_at_rest():
-                record, history, verdict = judge_run(directory, prepared.workload)
-                kept = keep or verdict.outcome == "violation"
-                if kept:
-                    directory = _kept(directory, settings.runs, record)
-                    results = results_document(directory.path, record, history, verdict)
-                    directory.finish(record, history, verdict, results)
+        with judged_run(settings, say) as judged:
+            record, history, verdict = judged.record, judged.history, judged.verdict
+            directory = judged.directory
+            kept = keep or verdict.outcome == "violation"
+            if kept:
+                directory = _kept(directory, settings.runs, record)
+                results = results_document(directory.path, record, history, verdict)
+                directory.finish(record, history, verdict, results)
         done.append(_seed_result(record, verdict, directory.path if kept else None))
         verdicts.append(verdict)
         if verdict.outcome == "violation":

@@ -17,6 +17,7 @@ import rumpus
 
 SECTIONS: Final[Mapping[str, Sequence[str]]] = {
     "Trials": ("run", "Result", "SeedResult", "check", "CheckedHistory"),
+    "Cases": ("replay", "Replay", "Case"),
     "Recipes": ("Promises", "Line", "NotDone", "OutcomeUnknown", "sound", "mutant"),
     "Workloads": (
         "Workload",

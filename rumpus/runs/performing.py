@@ -21,7 +21,7 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
 from rumpus.nemesis.fault import Fault
-from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan
+from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
 from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, register
 from rumpus.recipes.contests.interfaces import Recipe
@@ -108,6 +108,7 @@ class PreparedRun:
     Args:
         settings: what to run.
         say: called with a line for every step.
+        plan: the faults, in place of those that the settings name.
 
     Attributes:
         workload: what the clients do.
@@ -118,7 +119,9 @@ class PreparedRun:
         EnvironmentRefusal: this host does not allow it.
     """
 
-    def __init__(self, settings: RunSettings, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: RunSettings, say: Callable[[str], None], *, plan: FaultPlan | None = None
+    ) -> None:
         find_in_working_directory()
         self._say = say
         self.workload = _workload(settings.workload)
@@ -133,7 +136,11 @@ class PreparedRun:
         choice = choose_ensemble(settings.ensemble, settings.image)
         usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
         own = [fault.kind for fault in self._own_faults]
-        self._plan = _plan(settings, self.workload, self.seed, usual, own)
+        if plan is None:
+            self._plan = _plan(settings, self.workload, self.seed, usual, own)
+        else:
+            self._plan = _checked(plan, settings)
+        self._directed = plan is not None or settings.plan is not None
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
         self._world = _world(settings, choice, self.seed, self._id, say)
         self._world.prepare(self._plan)
@@ -226,7 +233,7 @@ class PreparedRun:
             session_timeout=settings.session_timeout,
             tick_ms=TICK_MS,
             options={
-                "directed": settings.plan is not None,
+                "directed": self._directed,
                 **({"own_faults": own} if own else {}),
                 **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
                 **self._world.options,
@@ -357,6 +364,12 @@ def _plan(
         tick=TICK_MS / 1000,
         requests=workload.requests,
     )
+
+
+def _checked(plan: FaultPlan, settings: RunSettings) -> FaultPlan:
+    """A plan that is checked against the run it is meant for."""
+    validate(plan, nodes=settings.nodes, clients=settings.clients, time_limit=settings.time_limit)
+    return plan
 
 
 def _world(

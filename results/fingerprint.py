@@ -1,0 +1,53 @@
+"""Fingerprints of failures: what two failures have in common that probably have one cause."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Anomaly
+
+
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
+    """What failed, and what made it fail.
+
+    Args:
+        kind: the kind of anomaly.
+        operations: the functions of the operations that show it, sorted, each once.
+        faults: the kinds of fault without which it does not happen, sorted, each once. Known only
+            once the failure's plan has been shrunk; empty before, and if no fault is needed.
+    """
+
+    kind: str
+    operations: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    def after(self, faults: Iterable[str]) -> "Fingerprint":
+        """The fingerprint of a failure that needs these kinds of fault."""
+        return msgspec.structs.replace(self, faults=tuple(sorted(set(faults))))
+
+    def resembles(self, other: "Fingerprint") -> bool:
+        """Whether both have the same kind and operations, whatever the faults."""
+        return (self.kind, self.operations) == (other.kind, other.operations)
+
+    def __str__(self) -> str:
+        """As one line, such as ``double-grant of acquire after client-pause, kill``."""
+        of = f" of {', '.join(self.operations)}" if self.operations else ""
+        after = f" after {', '.join(self.faults)}" if self.faults else ""
+        return f"{self.kind}{of}{after}"
+
+
+def fingerprint(history: History, anomaly: Anomaly) -> Fingerprint:
+    """The fingerprint of an anomaly of a run, as far as the run alone shows it.
+
+    Args:
+        history: what happened in the run.
+        anomaly: what went wrong.
+    """
+    cited = set(anomaly.ops)
+    functions = {
+        operation.invoke.f
+        for operation in history.operations()
+        if not cited.isdisjoint(operation.indices)
+    }
+    return Fingerprint(kind=anomaly.kind, operations=tuple(sorted(functions)))

@@ -1,0 +1,1 @@
+"""Many runs for one purpose: exploring, shrinking, replaying and bisecting failures."""

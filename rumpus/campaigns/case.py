@@ -1,0 +1,223 @@
+"""Cases: a failure kept in one small file, from which its run can be performed again.
+
+A case is a JSON document::
+
+    {
+      "version": 1,
+      "settings": {"workload": "lock", "recipe": "kazoo-bare", "clients": 2, "time_limit": 8},
+      "seed": 7,
+      "plan": {"version": 1, "entries": [...]},
+      "expects": {"kind": "deadlock", "operations": ["acquire"], "faults": ["client-partition"]},
+      "promised": true,
+      "versions": {"kazoo": "2.11.0", "rumpus": "0.1.0"},
+      "story": ["..."],
+      "finding": 10
+    }
+
+``settings`` are options of ``rumpus run`` that differ from their defaults. The run is simulated
+unless they say otherwise.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
+from rumpus.nemesis.entry import PlanError
+from rumpus.nemesis.plan import FaultPlan, validate
+from rumpus.results.atomic_file import write_atomically
+from rumpus.results.escapes import in_json
+from rumpus.results.fingerprint import Fingerprint
+from rumpus.results.untrusted_file import read_regular
+from rumpus.runs.performing import RunSettings
+from rumpus.usage_error import UsageError
+
+VERSION: Final = 1
+
+_LARGEST: Final = 1 << 20  # bytes; most cases have less than 4,000
+
+_APART: Final = frozenset({"argv", "seed", "plan", "runs", "nemesis", "nemesis_interval"})
+"""Fields of ``RunSettings`` that are not among a case's settings."""
+
+_FIELDS: Final = frozenset(each.name for each in fields(RunSettings))
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A failure that can be performed again.
+
+    Args:
+        version: of the format.
+        settings: options of ``rumpus run`` by field of ``RunSettings``, without defaults.
+        seed: the run's.
+        plan: its faults.
+        expects: the fingerprint of the anomaly.
+        promised: whether the recipe promises that it never happens.
+        story: what led to it, line by line.
+        versions: of the software that showed it.
+        digest: of the simulated run that showed it. Another digest means another run, and with the
+            same software that means that something in the program has changed.
+        finding: its number in docs/findings.md, if it is there.
+        upstream: the address of an issue that reports the flaw, if there is one.
+        mutant: whether the recipe has its mistake on purpose.
+    """
+
+    version: int = VERSION
+    settings: dict[str, Any]
+    seed: int
+    plan: FaultPlan
+    expects: Fingerprint
+    promised: bool = True
+    story: tuple[str, ...] = ()
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    digest: str | None = None
+    finding: int | None = None
+    upstream: str | None = None
+    mutant: bool = False
+
+    def task(self, **changes: Any) -> TrialTask:
+        """The run to perform.
+
+        Args:
+            changes: fields of ``RunSettings`` that are to differ.
+
+        Raises:
+            msgspec.ValidationError: a setting does not exist, is missing or has a wrong type.
+        """
+        given = {"argv": [], "ensemble": "sim", **self.settings, "seed": self.seed, **changes}
+        if unknown := sorted(set(self.settings) & _APART | set(given) - _FIELDS):
+            raise msgspec.ValidationError(f"its settings may not have {', '.join(unknown)}")
+        settings = msgspec.convert(given, RunSettings)
+        return TrialTask(settings=settings, plan=self.plan)
+
+    def name(self) -> str:
+        """A file's name for it, without its ending: workload, recipe and kind of anomaly."""
+        recipe = str(self.settings.get("recipe") or "")
+        recipe = recipe.rpartition(".")[2].replace(":", "-") or "recipe"
+        workload = str(self.settings["workload"]).rpartition(":")[2]
+        return f"{workload}-{recipe}-{self.expects.kind}"
+
+    def to_json(self) -> bytes:
+        """The document, indented, with a newline at its end."""
+        plain = msgspec.to_builtins(self)
+        entries = [_without_defaults(entry) for entry in plain["plan"].get("entries", [])]
+        version = f'"version": {self.plan.version}'
+        told = {
+            name: json.dumps(value)
+            for name, value in plain.items()
+            if value not in (None, [], {}) and (name != "mutant" or value)
+        }
+        told["plan"] = f'{{{version}, "entries": {_in_lines(entries)}}}'
+        if self.story:
+            told["story"] = _in_lines(self.story)
+        lines = ",\n".join(f'  "{name}": {text}' for name, text in told.items())
+        return in_json(f"{{\n{lines}\n}}\n".encode())
+
+
+def _in_lines(items: Sequence[Any]) -> str:
+    """A JSON array with an item on each line."""
+    rows = ",\n".join(f"    {json.dumps(item)}" for item in items)
+    return f"[\n{rows}\n  ]" if rows else "[]"
+
+
+def _without_defaults(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of a plan as plain data, without what need not be said."""
+    targets = {name: value for name, value in entry["targets"].items() if value is not None}
+    return {name: value for name, value in {**entry, "targets": targets}.items() if value != {}}
+
+
+def case_of(task: TrialTask, outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
+    """The case of an anomaly that a run has shown.
+
+    Args:
+        task: the run.
+        outcome: what it showed.
+        seen: the anomaly.
+        more: further fields of the case.
+    """
+    default = RunSettings(argv=(), workload="")
+    settings = {
+        each.name: value
+        for each in fields(RunSettings)
+        if each.name not in _APART
+        and (value := getattr(task.settings, each.name)) != getattr(default, each.name)
+    }
+    if settings.get("ensemble") in ("sim", "auto"):
+        del settings["ensemble"]
+    if outcome.preemption is not None:
+        settings["preemption"] = outcome.preemption
+    plan = msgspec.structs.replace(outcome.plan, seed=None, notes=())
+    return Case(
+        settings=msgspec.to_builtins(settings),
+        seed=outcome.seed,
+        plan=plan,
+        expects=seen.fingerprint,
+        promised=seen.promised,
+        story=seen.story,
+        versions=outcome.versions,
+        digest=outcome.digest,
+        **more,
+    )
+
+
+def load_case(path: Path) -> Case:
+    """Read a case from a file.
+
+    Raises:
+        UsageError: it cannot be read, is malformed, or asks for what does not exist.
+        UnreadableRun: it is no regular file, or is too large.
+    """
+    document = read_regular(path, "read the case", _LARGEST)
+    return decode_case(document, str(path))
+
+
+def decode_case(document: bytes, source: str) -> Case:
+    """Read a case from JSON; ``source`` names it in errors.
+
+    Raises:
+        UsageError: it is malformed, or asks for what does not exist.
+    """
+    try:
+        raw = msgspec.json.decode(document)
+        if isinstance(raw, dict) and raw.get("version", VERSION) != VERSION:
+            raise UsageError(
+                f"{source}: a case of version {raw['version']}; this program reads {VERSION}"
+            )
+        for number, entry in enumerate(_entries(raw), start=1):
+            if isinstance(entry, dict):
+                entry.setdefault("id", number)
+        case = msgspec.convert(raw, Case)
+        settings = case.task().settings
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{source}: not a case: {error}") from error
+    try:
+        validate(
+            case.plan,
+            nodes=settings.nodes,
+            clients=settings.clients,
+            time_limit=settings.time_limit,
+            source=f"{source}: plan",
+        )
+    except PlanError as error:
+        raise UsageError(str(error)) from error
+    return case
+
+
+def _entries(raw: Any) -> list[Any]:
+    """The entries of a case's plan, as far as they can be found in what was read."""
+    plan = raw.get("plan") if isinstance(raw, dict) else None
+    entries = plan.get("entries") if isinstance(plan, dict) else None
+    return entries if isinstance(entries, list) else []
+
+
+def save_case(case: Case, path: Path) -> None:
+    """Write a case to a file, whose directory is made if it is missing.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, case.to_json())

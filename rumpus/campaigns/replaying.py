@@ -1,0 +1,172 @@
+"""``rumpus.replay``: performs a case's run again and says whether the failure is still there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rumpus.campaigns.case import Case, decode_case, load_case
+from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask, perform
+from rumpus.results.reports.measure_text import version_line
+from rumpus.trial_failed import TrialFailed
+from rumpus.usage_error import UsageError
+
+Reproduced = bool | Literal["unknown"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What came of performing a case's run again.
+
+    Attributes:
+        name: of the case.
+        case: the case.
+        reproduced: whether its anomaly was seen; ``"unknown"`` if the run cannot be judged.
+        anomaly: the anomaly that was seen: the expected one, else the first broken promise, else
+            None.
+        same: whether it was the very same run, by its digest.
+        story: what led to the anomaly, line by line.
+        reasons: the verdict's.
+        versions: of the software that was used.
+    """
+
+    name: str
+    case: Case
+    reproduced: Reproduced
+    anomaly: str | None = None
+    same: bool = False
+    story: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """``reproduced``, ``not reproduced``, ``another anomaly: ...`` or ``unknown``."""
+        if self.reproduced == "unknown":
+            return "unknown"
+        if self.reproduced:
+            return "reproduced"
+        return f"another anomaly: {self.anomaly}" if self.anomaly else "not reproduced"
+
+    def assert_not_reproduced(self) -> None:
+        """Do nothing if no promise was broken.
+
+        Raises:
+            TrialFailed: the anomaly, or another one, was seen, or the run cannot be judged.
+        """
+        __tracebackhide__ = True
+        if self.reproduced is not False or self.anomaly is not None:
+            raise TrialFailed(str(self))
+
+    def __str__(self) -> str:
+        """The verdict, the story and the versions; the same text for the same run."""
+        lines = [f"{self.verdict}: {self.case.expects}"]
+        lines += [f"  {reason}" for reason in self.reasons]
+        if self.story:
+            lines += ["", "what happened:", *(f"  {line}" for line in self.story)]
+        lines += ["", f"versions: {version_line(self.versions)}"]
+        return "\n".join(lines)
+
+
+def replay(case: Case | str | Path | Mapping[str, Any], **changes: Any) -> Replay:
+    """Perform a case's run again.
+
+    Args:
+        case: a case, the path of its file, or what the file says: its text, or the same as a
+            mapping.
+        changes: options of ``rumpus.run`` that are to differ: ``kazoo="2.10.0"``,
+            ``ensemble="docker"``.
+
+    Raises:
+        UsageError: it is no case, or asks for what does not exist.
+        EnvironmentRefusal: this host does not allow it.
+        WorkerCrash: a client's process failed by itself.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    name, found = _found(case)
+    return judge_replay(name, found, perform(replay_task(found, **changes)))
+
+
+def replay_task(case: Case, **changes: Any) -> TrialTask:
+    """The run of a case, with some options changed.
+
+    Raises:
+        UsageError: there is no such option.
+    """
+    try:
+        return case.task(**changes)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from error
+
+
+def judge_replay(name: str, case: Case, outcome: TrialOutcome) -> Replay:
+    """Whether a run showed a case's anomaly.
+
+    Args:
+        name: of the case.
+        case: the case.
+        outcome: what the run showed.
+    """
+    seen = outcome.find(case.expects, promised=case.promised)
+    told = Replay(
+        name=name,
+        case=case,
+        reproduced=seen is not None,
+        same=outcome.digest is not None and outcome.digest == case.digest,
+        reasons=outcome.reasons if outcome.outcome == "violation" else (),
+        versions=outcome.versions,
+    )
+    if seen is None:
+        seen = next((each for each in outcome.seen if each.promised), None)
+        if seen is None and outcome.outcome == "unknown":
+            return replace(told, reproduced="unknown", reasons=outcome.reasons)
+    return told if seen is None else replace(told, anomaly=_words(seen), story=seen.story)
+
+
+def _words(seen: Seen) -> str:
+    return str(seen.fingerprint)
+
+
+def _found(case: Case | str | Path | Mapping[str, Any]) -> tuple[str, Case]:
+    """A case and its name."""
+    if isinstance(case, Case):
+        return case.name(), case
+    if isinstance(case, Mapping):
+        case = msgspec.json.encode(case).decode()
+    if isinstance(case, str) and case.lstrip().startswith("{"):
+        decoded = decode_case(case.encode(), "the given case")
+        return decoded.name(), decoded
+    path = Path(case)
+    return case_name(path), load_case(path)
+
+
+ENDING = ".case.json"
+"""How the names of cases' files end."""
+
+
+def case_name(path: Path) -> str:
+    """The name of a case by its file."""
+    return path.name.removesuffix(ENDING)
+
+
+def as_test(name: str, case: Case) -> str:
+    """A test module that has the case in it, and fails as long as the failure is there."""
+    function = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
+    text = case.to_json().decode()
+    quoted = f"CASE = {text!r}" if '"""' in text else f'CASE = r"""{text}"""'
+    return "\n".join(
+        [
+            f'"""{case.expects}: written by `rumpus replay --as-test`."""',
+            "",
+            "import rumpus",
+            "",
+            quoted,
+            "",
+            "",
+            f"def test_{function}():",
+            "    rumpus.replay(CASE).assert_not_reproduced()",
+            "",
+        ]
+    )

@@ -1,0 +1,94 @@
+"""The case of a run that is on disk."""
+
+import argparse
+from dataclasses import fields, replace
+from pathlib import Path
+
+import msgspec
+
+from rumpus.campaigns.case import Case, case_of
+from rumpus.campaigns.trial_task import TrialTask, outcome_of
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.judged_run import JudgedRun
+from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_options import add_run_options
+from rumpus.usage_error import UsageError
+from rumpus.workloads.own.own_recipe import is_reference
+from rumpus.workloads.registry import find_workload
+
+
+def case_of_run(path: Path) -> Case:
+    """The case of a run's first broken promise; of its first hazard if none was broken.
+
+    A workload of another repository is imported: who replays a run trusts it.
+
+    Args:
+        path: the run's directory.
+
+    Raises:
+        UsageError: the run has no anomaly, or its command line is not one of ``rumpus run``.
+        UnreadableRun: something is missing or malformed.
+    """
+    directory = RunDirectory(path)
+    record = directory.read_record()
+    settings = settings_of(record, path)
+    workload = find_workload(record.workload) if is_reference(record.workload) else None
+    with collector_at_rest():
+        record, history, verdict = judge_run(directory, workload)
+        outcome = outcome_of(JudgedRun(directory, record, history, verdict))
+    if not outcome.seen:
+        raise UsageError(f"{path}: the run has no anomaly that could be seen again")
+    plan = msgspec.convert(record.plan, FaultPlan)
+    return case_of(TrialTask(settings=settings, plan=plan), outcome, outcome.seen[0])
+
+
+def settings_of(record: RunRecord, path: Path) -> RunSettings:
+    """What a run was asked to do, by its record.
+
+    Args:
+        record: the run's.
+        path: its directory, for errors.
+
+    Raises:
+        UsageError: its command line is not one of ``rumpus run``.
+    """
+    parser = _Parser(exit_on_error=False, allow_abbrev=False)
+    add_run_options(parser)
+    try:
+        told, unknown = parser.parse_known_args(record.argv[2:])
+    except (argparse.ArgumentError, _WrongWordsError) as error:
+        raise UsageError(f"{path}: its command line cannot be repeated: {error}") from error
+    if record.argv[1:2] != ["run"] or set(unknown) - {"-v", "--verbose"}:
+        raise UsageError(
+            f"{path}: its command line, {' '.join(record.argv)}, is not one of `rumpus run`"
+        )
+    given = {
+        each.name: value
+        for each in fields(RunSettings)
+        if (value := getattr(told, each.name, None)) is not None
+    }
+    settings = RunSettings(**{**given, "argv": ()})
+    return replace(
+        settings,
+        workload=record.workload,
+        recipe=record.recipe,
+        ensemble=record.ensemble,
+        seed=record.seed,
+        plan=None,
+        nemesis=None,
+    )
+
+
+class _WrongWordsError(ValueError):
+    """A command line is malformed."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises its errors."""
+
+    def error(self, message: str) -> None:  # type: ignore[override] # does not return either
+        """Raise the error."""
+        raise _WrongWordsError(message)

@@ -1,0 +1,74 @@
+"""Performs tasks by an executor; what cannot be performed is told, not raised."""
+
+import os
+import traceback
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
+from rumpus.exit_codes import DEFECT, exit_code
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A task that was performed, or could not be.
+
+    Attributes:
+        outcome: what the run showed; None if it could not be performed.
+        error: why it could not be, in words.
+        exit_code: what ``rumpus run`` would have exited with because of that error; 0 without one.
+        trace: the error's traceback, if it is a defect of rumpus.
+    """
+
+    outcome: TrialOutcome | None = None
+    error: str = ""
+    exit_code: int = 0
+    trace: str = ""
+
+
+def attempt(task: TrialTask) -> Attempt:
+    """Perform a task; called in a process of the executor.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    try:
+        return Attempt(outcome=perform(task))
+    except Exception as error:  # told to whoever gave the task
+        code = exit_code(error)
+        words = f"{type(error).__name__}: {error}" if code == DEFECT else str(error)
+        trace = traceback.format_exc() if code == DEFECT else ""
+        return Attempt(error=words, exit_code=code, trace=trace)
+
+
+def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
+    """Perform tasks side by side; what became of each, in their order."""
+    futures = [executor.submit(attempt, task) for task in tasks]
+    try:
+        for future in futures:
+            yield _result(future)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _result(future: Future[Attempt]) -> Attempt:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        return Attempt(error=f"its process ended by itself: {error}", exit_code=DEFECT)
+
+
+@contextmanager
+def processes(jobs: int | None = None) -> Iterator[Executor]:
+    """An executor with so many processes, one for each processor by default."""
+    count = jobs or os.cpu_count() or 1
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

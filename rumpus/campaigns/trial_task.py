@@ -1,0 +1,165 @@
+"""One run of a campaign as a task for any executor: data in, data out."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from rumpus.checker.verdict import Anomaly, Blamed, Outcome
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.fingerprint import Fingerprint, fingerprint
+from rumpus.results.story import story_of
+from rumpus.runs.judged_run import JudgedRun, judged_run
+from rumpus.runs.performing import RunSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialTask:
+    """A run that is to be performed and judged.
+
+    Attributes:
+        settings: what to run.
+        plan: the faults; None: those of the settings.
+    """
+
+    settings: RunSettings
+    plan: FaultPlan | None = None
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """The first anomaly of a fingerprint in a run.
+
+    Attributes:
+        fingerprint: by which it is known.
+        promised: whether the recipe promises that this never happens.
+        description: what went wrong.
+        count: how many anomalies of this fingerprint the run had.
+        start: when it began, in seconds since the run began.
+        end: when it ended, likewise.
+        clients: whom it concerned.
+        story: what led to it, line by line.
+    """
+
+    fingerprint: Fingerprint
+    promised: bool
+    description: str
+    count: int
+    start: float
+    end: float
+    clients: tuple[int, ...]
+    story: tuple[str, ...]
+
+
+class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run showed.
+
+    Attributes:
+        outcome: of the verdict.
+        reasons: why it is not valid, in words.
+        blamed: whose promises a violation breaks.
+        seen: its anomalies, one for each fingerprint: broken promises first.
+        plan: the faults of the run.
+        seed: its seed.
+        digest: of a simulated run; None on docker.
+        virtual_seconds: how long a simulated run took on its own clock; 0 on docker.
+        first_call: when the first operation was called, in seconds since the run began.
+        operations: how many operations the clients called.
+        cpu_seconds: processor time that performing and judging took.
+        versions: of the software that was used.
+        promises: the anomalies that the recipe promises to prevent.
+        preemption: when threads could be preempted; None on docker.
+    """
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    blamed: Blamed
+    seen: tuple[Seen, ...]
+    plan: FaultPlan
+    seed: int
+    digest: str | None
+    virtual_seconds: float
+    first_call: float
+    operations: int
+    cpu_seconds: float
+    versions: dict[str, str]
+    promises: frozenset[str]
+    preemption: str | None = None
+
+    def find(self, wanted: Fingerprint, *, promised: bool) -> Seen | None:
+        """The anomaly of this kind that is most like the wanted one; None if there is none."""
+        alike = [
+            each
+            for each in self.seen
+            if each.fingerprint.kind == wanted.kind and each.promised == promised
+        ]
+        return max(alike, key=lambda each: each.fingerprint.resembles(wanted), default=None)
+
+
+def perform(task: TrialTask) -> TrialOutcome:
+    """Perform a run and judge it.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be done.
+        EnvironmentRefusal: this host does not allow it.
+        WorkerCrash: a client's process failed by itself.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    began = time.process_time()
+    with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
+        return outcome_of(judged, cpu_seconds=lambda: time.process_time() - began)
+
+
+def outcome_of(
+    judged: JudgedRun, *, cpu_seconds: Callable[[], float] | None = None
+) -> TrialOutcome:
+    """What a judged run showed.
+
+    Args:
+        judged: the run.
+        cpu_seconds: a function that says how much processor time the run has taken.
+    """
+    record, history, verdict = judged.record, judged.history, judged.verdict
+    plan = msgspec.convert(record.plan, FaultPlan)
+    operations = history.operations()
+    first = operations[0].invoke.time if operations else history.start
+    return TrialOutcome(
+        outcome=verdict.outcome,
+        reasons=tuple(verdict.reasons),
+        blamed=verdict.blamed,
+        seen=tuple(_seen(judged)),
+        plan=plan,
+        seed=record.seed,
+        digest=record.digest,
+        virtual_seconds=record.virtual_seconds or 0.0,
+        first_call=(first - history.start) / 1e9,
+        operations=len(operations),
+        cpu_seconds=0.0 if cpu_seconds is None else cpu_seconds(),
+        versions=dict(record.versions),
+        promises=record.promises.prevents,
+        preemption=record.options.get("preemption"),
+    )
+
+
+def _seen(judged: JudgedRun) -> Sequence[Seen]:
+    """A run's anomalies, the first of each fingerprint."""
+    history = judged.history
+    found: dict[tuple[bool, Fingerprint], Anomaly] = {}
+    counts: dict[tuple[bool, Fingerprint], int] = {}
+    for anomaly in judged.verdict.anomalies:
+        key = (anomaly.promised, fingerprint(history, anomaly))
+        found.setdefault(key, anomaly)
+        counts[key] = counts.get(key, 0) + 1
+    return [
+        Seen(
+            fingerprint=print_,
+            promised=promised,
+            description=anomaly.description,
+            count=counts[promised, print_],
+            start=(anomaly.start - history.start) / 1e9,
+            end=(anomaly.end - history.start) / 1e9,
+            clients=tuple(anomaly.clients),
+            story=tuple(story_of(history, anomaly)),
+        )
+        for (promised, print_), anomaly in found.items()
+    ]

@@ -1,0 +1,127 @@
+"""``rumpus replay``: performs the runs of cases again and says which failures are still there."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from rumpus.campaigns.case import Case, load_case
+from rumpus.campaigns.replaying import (
+    ENDING,
+    Replay,
+    as_test,
+    case_name,
+    judge_replay,
+    replay_task,
+)
+from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.tasks import Attempt, attempts, processes
+from rumpus.consoles import answers, notices, print_json, print_text
+from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
+from rumpus.project_names import names_here
+from rumpus.runs.performing import find_in_working_directory
+from rumpus.usage_error import UsageError
+
+_STYLES = {True: "bold red", False: "green", "unknown": "yellow"}
+
+
+def replay_command(arguments: argparse.Namespace) -> int:
+    """Replay a case, all cases of a directory, or a run; the exit code.
+
+    1 if a failure was seen (the expected or another one), else the exit code of a case that could
+    not be performed, else 3 if one cannot be judged, else 0.
+
+    Raises:
+        UsageError: there is no case, or it is malformed.
+    """
+    find_in_working_directory()
+    names_here().find_modules()
+    cases = dict(_cases(arguments.path))
+    if arguments.as_test:
+        for name, case in cases.items():
+            print_text([as_test(name, case)])
+        return VALID
+    changes: dict[str, Any] = {"ensemble": arguments.ensemble, "kazoo": arguments.kazoo}
+    given = {name: value for name, value in changes.items() if value is not None}
+    tasks = [replay_task(case, **given) for case in cases.values()]
+    rows: list[dict[str, Any]] = []
+    console = notices()
+    with processes(min(arguments.jobs, len(tasks))) as executor:
+        done = attempts(executor, tasks)
+        for (name, case), attempt in zip(cases.items(), done, strict=True):
+            told = None
+            if attempt.outcome is not None:
+                told = judge_replay(name, case, attempt.outcome)
+            rows.append(_row(name, case, told, attempt))
+            if not arguments.json:
+                _print(rows[-1], told, alone=len(cases) == 1)
+            elif len(cases) > 1:
+                console.print(_line(rows[-1]), soft_wrap=True)
+    if arguments.json:
+        document = rows[0] if _is_alone(arguments.path) else {"cases": rows}
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    return _exit_code(rows)
+
+
+def _is_alone(path: Path) -> bool:
+    return path.is_file() or (path / "test.json").exists()
+
+
+def _cases(path: Path) -> Iterator[tuple[str, Case]]:
+    """The cases that a path names.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if path.is_file():
+        yield case_name(path), load_case(path)
+    elif (path / "test.json").exists():
+        yield path.resolve().name, case_of_run(path)
+    elif found := sorted(path.rglob(f"*{ENDING}")):
+        for each in found:
+            yield case_name(each), load_case(each)
+    elif path.exists():
+        raise UsageError(f"{path}: neither a run, nor has it files named *{ENDING}")
+    else:
+        raise UsageError(f"{path}: there is no such file or directory")
+
+
+def _row(name: str, case: Case, told: Replay | None, attempt: Attempt) -> dict[str, Any]:
+    """What came of a case, as plain data."""
+    return {
+        "case": name,
+        "reproduced": "unknown" if told is None else told.reproduced,
+        "verdict": f"error: {attempt.error}" if told is None else told.verdict,
+        "expected": str(case.expects),
+        "anomaly": None if told is None else told.anomaly,
+        "same_run": told is not None and told.same,
+        "error": attempt.error or None,
+        "exit_code": attempt.exit_code,
+    }
+
+
+def _line(row: dict[str, Any]) -> Text:
+    words = Text(f"{row['case']}: ")
+    words.append(row["verdict"], style=_STYLES[row["reproduced"]])
+    return words.append(f" (expected: {row['expected']})")
+
+
+def _print(row: dict[str, Any], told: Replay | None, *, alone: bool) -> None:
+    console = answers()
+    console.print(_line(row), soft_wrap=True)
+    if alone and told is not None:
+        for line in str(told).splitlines()[1:]:
+            console.print(Text(line), soft_wrap=True)
+        if told.reproduced is True and not told.same:
+            console.print(Text("not the same run as the case's: the program or kazoo has changed"))
+
+
+def _exit_code(rows: Sequence[dict[str, Any]]) -> int:
+    if any(row["reproduced"] is True or row["anomaly"] for row in rows):
+        return VIOLATION
+    if errors := [row["exit_code"] for row in rows if row["error"]]:
+        return int(max(errors))
+    return UNDECIDED if any(row["reproduced"] == "unknown" for row in rows) else VALID

@@ -1,0 +1,63 @@
+"""A run that is performed and judged, in a temporary directory."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rumpus.checker.history import History
+from rumpus.checker.verdict import Verdict
+from rumpus.interruption import Interruption
+from rumpus.nemesis.plan import FaultPlan
+from rumpus.results.record import RunRecord
+from rumpus.results.run_directory import RunDirectory
+from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.performing import PreparedRun, RunSettings
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """What a run was, what happened in it, and the verdict.
+
+    Attributes:
+        directory: its files; they are gone when the block of ``judged_run`` ends, unless somebody
+            moves them.
+        record: what was run.
+        history: what happened.
+        verdict: the findings of the checkers.
+    """
+
+    directory: RunDirectory
+    record: RunRecord
+    history: History
+    verdict: Verdict
+
+
+@contextmanager
+def judged_run(
+    settings: RunSettings, say: Callable[[str], None], *, plan: FaultPlan | None = None
+) -> Iterator[JudgedRun]:
+    """Perform a run and judge it; its files exist while the block runs.
+
+    Args:
+        settings: what to run; its ``runs`` is not used.
+        say: called with a line for every step.
+        plan: the faults; None: those of the settings.
+
+    Raises:
+        UsageError: something asked for does not exist or cannot be done.
+        EnvironmentRefusal: this host does not allow it.
+        WorkerCrash: a client's process failed, by an error in the recipe's module, say.
+        KeyboardInterrupt: Ctrl-C; the run is brought to its end before, and nothing is left of it.
+    """
+    interruption = Interruption()
+    with interruption.passed_on(), TemporaryDirectory(prefix="rumpus-") as place:
+        prepared = PreparedRun(replace(settings, runs=Path(place)), say, plan=plan)
+        with interruption.listening(say):
+            directory = prepared.perform(interrupted=interruption.requested)
+        if interruption.requested():
+            raise KeyboardInterrupt
+        with collector_at_rest():
+            record, history, verdict = judge_run(directory, prepared.workload)
+            yield JudgedRun(directory, record, history, verdict)

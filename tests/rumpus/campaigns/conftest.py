@@ -1,0 +1,35 @@
+from concurrent.futures import Executor, Future
+
+import pytest
+
+from rumpus.campaigns.case import decode_case
+
+DEADLOCK = """{
+  "settings": {"workload": "lock", "recipe": "kazoo-bare", "clients": 3, "time_limit": 1.1,
+               "preemption": "blocking"},
+  "seed": 0,
+  "plan": {"version": 1, "entries": [
+    {"at": 1.0, "kind": "pause", "targets": {"role": "leader"}, "duration": 1.7}
+  ]},
+  "expects": {"kind": "deadlock", "operations": ["acquire"], "faults": ["pause"]},
+  "promised": true
+}"""
+
+
+class Inline(Executor):
+    """Performs each task at once, in this process."""
+
+    def submit(self, function, /, *arguments, **named):
+        future = Future()
+        future.set_result(function(*arguments, **named))
+        return future
+
+
+@pytest.fixture
+def inline():
+    return Inline()
+
+
+@pytest.fixture
+def deadlock():
+    return decode_case(DEADLOCK.encode(), "deadlock")

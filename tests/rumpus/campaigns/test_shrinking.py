@@ -1,0 +1,64 @@
+from itertools import count
+
+import msgspec
+import pytest
+
+from rumpus.campaigns.case import decode_case
+from rumpus.campaigns.shrinking import Shrinking
+from rumpus.campaigns.trial_task import perform
+from rumpus.nemesis.entry import Entry
+from rumpus.nemesis.targets import Targets
+from tests.rumpus.campaigns.conftest import DEADLOCK
+
+
+def entry(number, kind, at, duration, **targets):
+    return Entry(id=number, kind=kind, at=at, targets=Targets(**targets), duration=duration)
+
+
+@pytest.fixture(scope="module")
+def failed():
+    """A run with three faults, one of which makes kazoo's lock fail, and what it showed."""
+    case = decode_case(DEADLOCK.encode(), "it")
+    plan = msgspec.structs.replace(
+        case.plan,
+        entries=(
+            entry(1, "pause", 1.0, 1.7, role="leader"),
+            entry(2, "client-pause", 3.5, 0.3, names=("c1",)),
+            entry(3, "client-partition", 4.0, 0.3, names=("c0",)),
+        ),
+    )
+    task = msgspec.structs.replace(case, plan=plan, seed=1).task(clients=4, time_limit=4.2)
+    return task, perform(task)
+
+
+def deadlock_of(outcome):
+    return next(each for each in outcome.seen if each.fingerprint.kind == "deadlock")
+
+
+def test_what_does_not_matter_goes(failed, inline):
+    task, outcome = failed
+    ticks = count()
+    shrinking = Shrinking(
+        task, outcome, deadlock_of(outcome), inline, budget=14, clock=lambda: next(ticks)
+    )
+    case = shrinking.shrink()
+    assert [each.kind for each in case.plan.entries] == ["pause"]
+    assert case.expects.kind == "deadlock"
+    assert case.expects.faults == ("pause",)
+    assert case.settings["clients"] <= 3
+    assert case.settings["time_limit"] < task.settings.time_limit
+    again = perform(case.task())
+    assert again.digest == case.digest
+    assert again.find(case.expects, promised=True)
+
+
+def test_without_time_the_case_is_the_run_itself(failed, inline):
+    task, outcome = failed
+    ticks = count()
+    shrinking = Shrinking(
+        task, outcome, deadlock_of(outcome), inline, budget=0.5, clock=lambda: next(ticks)
+    )
+    case = shrinking.shrink()
+    assert len(case.plan.entries) == 3
+    assert shrinking.runs == 1
+    assert perform(case.task()).find(case.expects, promised=True)

@@ -1,0 +1,64 @@
+import json
+
+import pytest
+
+from rumpus.command_line import main
+from tests.rumpus.campaigns.conftest import DEADLOCK
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A directory with a case that fails, one that does not, and one that cannot be performed."""
+    place = tmp_path_factory.mktemp("cases")
+    for name, recipe in (("fails", "kazoo-bare"), ("holds", "fair"), ("wrong", "none")):
+        document = json.loads(DEADLOCK)
+        document["settings"]["recipe"] = recipe
+        directory = place / ("wrong" if name == "wrong" else "good")
+        directory.mkdir(exist_ok=True)
+        (directory / f"{name}.case.json").write_text(json.dumps(document))
+    return place
+
+
+def replayed(capsys, *words):
+    code = main(["replay", *map(str, words), "--json", "--jobs", "1"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_all_cases_of_a_directory_are_replayed(place, capsys):
+    code, told = replayed(capsys, place)
+    rows = {row["case"]: row for row in told["cases"]}
+    assert code == 1
+    assert rows["fails"]["reproduced"] is True
+    assert rows["fails"]["verdict"] == "reproduced"
+    assert rows["holds"]["reproduced"] is False
+    assert rows["wrong"]["reproduced"] == "unknown"
+    assert "unknown recipe 'none'" in rows["wrong"]["error"]
+
+
+@pytest.mark.parametrize(("name", "code"), [("good/holds", 0), ("wrong/wrong", 2)])
+def test_the_exit_code_tells_what_came_of_a_case(place, name, code, capsys):
+    assert replayed(capsys, place / f"{name}.case.json")[0] == code
+
+
+def test_a_test_module_is_printed(place, capsys):
+    assert main(["replay", str(place / "good" / "fails.case.json"), "--as-test"]) == 0
+    assert "def test_fails():" in capsys.readouterr().out
+
+
+def test_a_run_is_replayed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(json.loads(DEADLOCK)["plan"]))
+    words = "run lock --recipe kazoo-bare --ensemble sim --seed 0 --clients 3 --time-limit 1.1"
+    words += f" --preemption blocking --plan {plan}"
+    assert main([*words.split(), "--json"]) == 1
+    capsys.readouterr()
+    code, told = replayed(capsys, tmp_path / "runs" / "latest")
+    assert (code, told["reproduced"], told["same_run"]) == (1, True, True)
+
+
+def test_where_there_is_no_case_it_is_said(tmp_path, capsys):
+    assert main(["replay", str(tmp_path)]) == 2
+    assert "*.case.json" in capsys.readouterr().err
+    assert main(["replay", str(tmp_path / "missing")]) == 2
+    assert "missing" in capsys.readouterr().err
