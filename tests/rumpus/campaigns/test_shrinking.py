@@ -27,7 +27,7 @@ def failed():
             entry(3, "client-partition", 4.0, 0.3, names=("c0",)),
         ),
     )
-    task = msgspec.structs.replace(case, plan=plan, seed=1).task(clients=4, time_limit=4.2)
+    task = msgspec.structs.replace(case, plan=plan).task(time_limit=4.2)
     return task, perform(task)
 
 
@@ -39,7 +39,7 @@ def test_what_does_not_matter_goes(failed, inline):
     task, outcome = failed
     ticks = count()
     shrinking = Shrinking(
-        task, outcome, deadlock_of(outcome), inline, budget=14, clock=lambda: next(ticks)
+        task, outcome, deadlock_of(outcome), inline, budget=12, clock=lambda: next(ticks)
     )
     case = shrinking.shrink()
     assert [each.kind for each in case.plan.entries] == ["pause"]
