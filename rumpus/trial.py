@@ -270,7 +270,7 @@ def run(
         settings = names.settings_of(given)
         settings = replace(settings, argv=command_line(settings)[1:])
         with judged_run(settings, say) as judged:
-            record, history, verdict = judged.record, judged.history, judged.verdict
+            record, history, verdict, servers = judged.judgement
             directory = judged.directory
             kept = keep or verdict.outcome == "violation"
             if kept:
@@ -289,7 +289,7 @@ def run(
         runs=done,
         anomalies=[each for each in verdict.anomalies if each.promised],
         hazards=[each for each in verdict.anomalies if not each.promised],
-        story=story(history, verdict) if violation else (),
+        story=story(history, verdict, servers) if violation else (),
         report=directory.report if violation else None,
         command=record.command_line(),
         notes=record.promises.notes,

@@ -11,7 +11,6 @@ from rumpus.campaigns.trial_task import TrialTask, outcome_of
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judged_run import JudgedRun
 from rumpus.runs.judging import collector_at_rest, judge_run
 from rumpus.runs.performing import RunSettings
 from rumpus.runs.run_options import add_run_options
@@ -37,8 +36,7 @@ def case_of_run(path: Path) -> Case:
     settings = settings_of(record, path)
     workload = find_workload(record.workload) if is_reference(record.workload) else None
     with collector_at_rest():
-        record, history, verdict = judge_run(directory, workload)
-        outcome = outcome_of(JudgedRun(directory, record, history, verdict))
+        outcome = outcome_of(judge_run(directory, workload))
     if not outcome.seen:
         raise UsageError(f"{path}: the run has no anomaly that could be seen again")
     plan = msgspec.convert(record.plan, FaultPlan)

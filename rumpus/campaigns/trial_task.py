@@ -10,7 +10,8 @@ from rumpus.checker.verdict import Anomaly, Blamed, Outcome
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint, fingerprint
 from rumpus.results.story import story_of
-from rumpus.runs.judged_run import JudgedRun, judged_run
+from rumpus.runs.judged_run import judged_run
+from rumpus.runs.judging import Judgement
 from rumpus.runs.performing import RunSettings
 
 
@@ -107,19 +108,19 @@ def perform(task: TrialTask) -> TrialOutcome:
     """
     began = time.process_time()
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
-        return outcome_of(judged, cpu_seconds=lambda: time.process_time() - began)
+        return outcome_of(judged.judgement, cpu_seconds=lambda: time.process_time() - began)
 
 
 def outcome_of(
-    judged: JudgedRun, *, cpu_seconds: Callable[[], float] | None = None
+    judgement: Judgement, *, cpu_seconds: Callable[[], float] | None = None
 ) -> TrialOutcome:
     """What a judged run showed.
 
     Args:
-        judged: the run.
+        judgement: the run's.
         cpu_seconds: a function that says how much processor time the run has taken.
     """
-    record, history, verdict = judged.record, judged.history, judged.verdict
+    record, history, verdict, _ = judgement
     plan = msgspec.convert(record.plan, FaultPlan)
     operations = history.operations()
     first = operations[0].invoke.time if operations else history.start
@@ -127,7 +128,7 @@ def outcome_of(
         outcome=verdict.outcome,
         reasons=tuple(verdict.reasons),
         blamed=verdict.blamed,
-        seen=tuple(_seen(judged)),
+        seen=tuple(_seen(judgement)),
         plan=plan,
         seed=record.seed,
         digest=record.digest,
@@ -141,12 +142,12 @@ def outcome_of(
     )
 
 
-def _seen(judged: JudgedRun) -> Sequence[Seen]:
+def _seen(judgement: Judgement) -> Sequence[Seen]:
     """A run's anomalies, the first of each fingerprint."""
-    history = judged.history
+    history = judgement.history
     found: dict[tuple[bool, Fingerprint], Anomaly] = {}
     counts: dict[tuple[bool, Fingerprint], int] = {}
-    for anomaly in judged.verdict.anomalies:
+    for anomaly in judgement.verdict.anomalies:
         key = (anomaly.promised, fingerprint(history, anomaly))
         found.setdefault(key, anomaly)
         counts[key] = counts.get(key, 0) + 1
@@ -159,7 +160,7 @@ def _seen(judged: JudgedRun) -> Sequence[Seen]:
             start=(anomaly.start - history.start) / 1e9,
             end=(anomaly.end - history.start) / 1e9,
             clients=tuple(anomaly.clients),
-            story=tuple(story_of(history, anomaly)),
+            story=tuple(story_of(history, anomaly, judgement.servers)),
         )
         for (promised, print_), anomaly in found.items()
     ]

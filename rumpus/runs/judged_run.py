@@ -6,32 +6,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rumpus.checker.history import History
-from rumpus.checker.verdict import Verdict
 from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
-from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
-from rumpus.runs.judging import collector_at_rest, judge_run
+from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
 from rumpus.runs.performing import PreparedRun, RunSettings
 
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """What a run was, what happened in it, and the verdict.
+    """A run and its judgement.
 
     Attributes:
         directory: its files; they are gone when the block of ``judged_run`` ends, unless somebody
             moves them.
-        record: what was run.
-        history: what happened.
-        verdict: the findings of the checkers.
+        judgement: what was run, what happened, and the verdict.
     """
 
     directory: RunDirectory
-    record: RunRecord
-    history: History
-    verdict: Verdict
+    judgement: Judgement
 
 
 @contextmanager
@@ -59,5 +52,4 @@ def judged_run(
         if interruption.requested():
             raise KeyboardInterrupt
         with collector_at_rest():
-            record, history, verdict = judge_run(directory, prepared.workload)
-            yield JudgedRun(directory, record, history, verdict)
+            yield JudgedRun(directory, judge_run(directory, prepared.workload))

@@ -5,7 +5,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from rumpus.results.first_record import FirstRecord, first_record
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.results.store_error import UnreadableRun
+from rumpus.results.story import ServerSide
 from rumpus.results.untrusted_file import read_regular
 from rumpus.usage_error import UsageError
 from rumpus.version import __version__
@@ -57,9 +58,16 @@ def collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def judge_run(
-    run: RunDirectory, workload: Workload | None = None
-) -> tuple[RunRecord, History, Verdict]:
+class Judgement(NamedTuple):
+    """A run that was judged. ``servers`` is None where the servers' logs cannot be used."""
+
+    record: RunRecord
+    history: History
+    verdict: Verdict
+    servers: ServerSide | None
+
+
+def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
     """Judge a run from its directory.
 
     Args:
@@ -122,7 +130,10 @@ def judge_run(
                 verdict.reasons.append(f"the servers' logs: and {len(more)} more")
     if record.interrupted:
         weigh_interruption(verdict)
-    return record, history, verdict
+    servers = None
+    if truth is not None and clock is not None and not (found.logs or found.clock):
+        servers = ServerSide(truth, clock)
+    return Judgement(record, history, verdict, servers)
 
 
 def _workload_of(run: RunDirectory, record: RunRecord, given: Workload | None) -> Workload:

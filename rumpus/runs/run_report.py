@@ -48,7 +48,7 @@ def _report(
     workload: Workload | None,
     interrupted: Callable[[], bool],
 ) -> int:
-    record, history, verdict = judge_run(directory, workload)
+    record, history, verdict, _ = judge_run(directory, workload)
     if interrupted() and not record.interrupted:
         record.interrupted = True
         directory.write_record(record)

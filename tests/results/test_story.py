@@ -71,19 +71,22 @@ def test_nothing_happened_nothing_is_told():
     assert story(history(), verdict()) == []
 
 
-def test_a_long_story_is_cut_in_the_middle():
+def test_of_many_calls_the_first_and_the_last_are_told():
     recorded = Recorded()
     for number in range(40):
         recorded.acquire(number * 10, number * 10 + 5, 0)
     records = recorded.history()
-    anomaly = Anomaly(
-        kind="split-brain",
-        description="it",
-        ops=[op.index for op in records],
-        clients=[0],
-        start=0,
-        end=500_000_000,
-    )
-    lines = story(records, verdict(anomaly))
+    cited = [op.index for op in records]
+    anomaly = Anomaly(kind="split-brain", description="it", ops=cited, clients=[0])
+    times = [float(line.split()[0]) for line in story(records, verdict(anomaly))[:-1]]
+    assert times == [0, 0.005, 0.39, 0.395]
+
+
+def test_a_long_story_is_cut_in_the_middle():
+    recorded = Recorded()
+    for number in range(80):
+        recorded.session(number, 0, "suspended" if number % 2 else "connected")
+    anomaly = Anomaly(kind="split-brain", description="it", clients=[0], end=500_000_000)
+    lines = story(recorded.history(), verdict(anomaly))
     assert len(lines) == MOST_LINES + 2
     assert f"... {80 - MOST_LINES} more" in lines[MOST_LINES // 2]

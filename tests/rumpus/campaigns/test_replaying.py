@@ -24,6 +24,18 @@ def test_a_failure_is_reproduced(deadlock, outcome):
         told.assert_not_reproduced()
 
 
+def test_the_story_names_the_node_that_all_wait_for(deadlock, outcome):
+    lines = [
+        line.split(maxsplit=2)[2] for line in outcome.find(deadlock.expects, promised=True).story
+    ]
+    made = next(n for n, line in enumerate(lines) if "creates ephemeral node" in line)
+    client = lines[made].split()[1]
+    assert any(line.startswith(f"{client} calls acquire") for line in lines[:made])
+    assert any(line.startswith("fault: pause n") for line in lines)
+    assert f"{client} acquire: fail (timed out)" in lines[made:]
+    assert not any("is deleted" in line for line in lines)
+
+
 def test_another_run_with_the_same_anomaly_reproduces_it_too(deadlock, outcome):
     told = judge_replay("it", msgspec.structs.replace(deadlock, digest="other"), outcome)
     assert (told.reproduced, told.same) == (True, False)
