@@ -10,16 +10,18 @@ from kazoo.client import KazooClient
 SESSION_S = 10.0
 """The timeout of its sessions."""
 START_S = 5.0
-"""Seconds within which the first connection must be made."""
 
 
-def open_client(hosts: str, note_session: Callable[[int], None]) -> KazooClient:
+def open_client(
+    hosts: str, note_session: Callable[[int], None], patience: float = START_S
+) -> KazooClient:
     """A client that is connected to the servers directly, not through links.
 
     Args:
         hosts: a connection string.
         note_session: called with the id of each session that the client has. It may be called
             more than once with the same id, and from another thread.
+        patience: seconds within which the first connection must be made.
 
     Raises:
         kazoo.handlers.threading.KazooTimeoutError: no server answered in time; nothing is left.
@@ -31,6 +33,6 @@ def open_client(hosts: str, note_session: Callable[[int], None]) -> KazooClient:
             note_session(client.client_id[0])
 
     client.add_listener(note)
-    client.start(START_S)
+    client.start(patience)
     note("")  # the listener may not have been called yet
     return client

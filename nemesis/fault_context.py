@@ -41,10 +41,12 @@ class FaultContext:
     monotonic: Callable[[], float]
     armed: dict[int, Callable[[], None]] = field(default_factory=dict)
     hurried: Callable[[], bool] = lambda: False
-    connect: Callable[[str, Callable[[int], None]], Any] = open_client
-    sessions: list[str] = field(default_factory=list)
+    connect: Callable[[str, Callable[[int], None]], Any] = field(
+        default_factory=lambda: open_client
+    )
+    sessions: list[str] = field(default_factory=list, init=False)
     """The sessions that ``kazoo`` has had, in hexadecimal. The run's record names them."""
-    _kazoo: Any = None
+    _kazoo: Any = field(default=None, init=False, repr=False)
 
     @property
     def kazoo(self) -> Any:
@@ -69,7 +71,7 @@ class FaultContext:
             self.sessions.append(text)
 
     def close(self) -> None:
-        """End the session of ``kazoo``, if there is one."""
+        """End the session of ``kazoo``, if there is one. Called when the run ends."""
         client, self._kazoo = self._kazoo, None
         if client is not None:
             client.stop()

@@ -189,7 +189,9 @@ class Nemesis:
 
         finding = _told(mend, "could not be healed")
         if not finding.ok and self._hurried():
-            return self._report(fault, finding)  # still open: ``heal_all`` will heal it and wait longer
+            return self._report(
+                fault, finding
+            )  # still open: ``heal_all`` will heal it and wait longer
         return self._close(entry.id, finding)
 
     def _close(self, number: int, finding: Finding) -> dict[str, Any]:
