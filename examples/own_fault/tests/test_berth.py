@@ -6,7 +6,7 @@ from rumpus import TrialFailed
 
 
 def put_on_trial(rumpus, berth):
-    return rumpus.run("lock", recipe=berth, nemesis=[QueueClearing], seeds=5, time_limit=10)
+    return rumpus.run("lock", recipe=berth, nemesis=[QueueClearing], seeds=3, time_limit=10)
 
 
 def test_a_berth_has_two_ships_after_the_queue_was_cleared(rumpus):
