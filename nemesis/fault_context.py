@@ -47,6 +47,7 @@ class FaultContext:
     sessions: list[str] = field(default_factory=list, init=False)
     """The sessions that ``kazoo`` has had, in hexadecimal. The run's record names them."""
     _kazoo: Any = field(default=None, init=False, repr=False)
+    _closed: bool = field(default=False, init=False)
 
     @property
     def kazoo(self) -> Any:
@@ -59,11 +60,15 @@ class FaultContext:
 
         Raises:
             Exception: kazoo's timeout: no server answered.
+            RuntimeError: the run is over.
         """
-        if self._kazoo is None:
+        if self._kazoo is None and not self._closed:
             addresses = map(self.ensemble.client_address, self.ensemble.nodes)
             hosts = ",".join(f"{host}:{port}" for host, port in addresses)
             self._kazoo = self.connect(hosts, self._note_session)
+        if self._closed:  # perhaps meanwhile, by another thread: a fault may be under way
+            self.close()
+            raise RuntimeError("the run is over")
         return self._kazoo
 
     def _note_session(self, session: int) -> None:
@@ -72,6 +77,7 @@ class FaultContext:
 
     def close(self) -> None:
         """End the session of ``kazoo``, if there is one. Called when the run ends."""
+        self._closed = True
         client, self._kazoo = self._kazoo, None
         if client is not None:
             client.stop()

@@ -100,6 +100,28 @@ def test_faults_share_one_client_of_their_own_and_the_records_name_its_sessions(
     assert znodes.done == ["/node", "/node", "stop", "close"]
 
 
+def test_a_fault_that_goes_on_after_the_run_opens_no_client(make_world):
+    context, znodes = make_world().context(), Znodes()
+    context.connect = znodes
+    context.close()
+    with pytest.raises(RuntimeError, match="the run is over"):
+        _ = context.kazoo
+    assert not znodes.hosts
+
+
+def test_a_client_that_was_being_opened_when_the_run_ended_is_closed(make_world):
+    context, znodes = make_world().context(), Znodes()
+
+    def slow(hosts, note_session):
+        context.close()
+        return znodes(hosts, note_session)
+
+    context.connect = slow
+    with pytest.raises(RuntimeError, match="the run is over"):
+        _ = context.kazoo
+    assert znodes.done == ["stop", "close"]
+
+
 def test_where_no_fault_asks_for_it_there_is_no_client(make_world):
     world, znodes = make_world(), Znodes()
     nemesis = world.nemesis(plan("kill", 1.0), connect=znodes)
