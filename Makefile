@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_FLAGS ?= lock --recipe fair --time-limit 30
 
-.PHONY: setup run test test-full torture lint format bench clean
+.PHONY: setup run test test-full torture lint format bench report-picture clean
 
 setup: $(VENV)/ready
 	@$(BIN)/python -m rumpus.harness.docker.image --if-engine
@@ -60,6 +60,10 @@ format: $(VENV)/ready
 # BENCH_FLAGS=--quick runs each benchmark at its smallest size; `python -m benchmarks --help`.
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH_FLAGS)
+
+# The picture of a report in the README; needs chromium or chrome. Look at it before a commit.
+report-picture: $(VENV)/ready
+	$(BIN)/python -m docs.generators.report_picture docs/images/report.png
 
 clean: $(VENV)/ready
 	$(BIN)/rumpus clean

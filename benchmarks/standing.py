@@ -39,3 +39,6 @@ class Calm:
 
     def heal_all(self) -> dict[str, Any]:
         return {"verified": True, "detail": "", "healed": []}
+
+    def close(self) -> None:
+        pass

@@ -58,6 +58,9 @@ class Nemesis(Protocol):
     def heal_all(self) -> dict[str, Any]:
         """End every fault, and verify that: ``verified``, ``detail``, and ``healed``, a list."""
 
+    def close(self) -> None:
+        """Close what it has opened itself."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -219,6 +222,7 @@ def _drive(
         driver.record("control", "test", run.test)
     pool.start()
     breaker = make_nemesis(ensemble, links, pool, roles)
+    stack.callback(breaker.close)
     driver.open(pool)
     status.kazoo = driver.kazoo
     if stop_requested():

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rumpus.checker.servers.txnlog import session_hex
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble
 from rumpus.harness.links.links import Links
+from rumpus.harness.own_client import open_client
 from rumpus.harness.simulated_faults import ClientMachines, Machines, TriggerLinks
 
 POLL = 0.05
@@ -27,7 +29,8 @@ class FaultContext:
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
     maps a client whose links wait for a create or set (``lost-reply``) to what must be called
     before another fault takes those links over. Once ``hurried`` returns true, every wait ends
-    at its next check.
+    at its next check. ``connect`` makes the client that ``kazoo`` returns
+    (``harness.own_client.open_client``).
     """
 
     ensemble: Ensemble
@@ -38,6 +41,47 @@ class FaultContext:
     monotonic: Callable[[], float]
     armed: dict[int, Callable[[], None]] = field(default_factory=dict)
     hurried: Callable[[], bool] = lambda: False
+    connect: Callable[[str, Callable[[int], None]], Any] = field(
+        default_factory=lambda: open_client
+    )
+    sessions: list[str] = field(default_factory=list, init=False)
+    """The sessions that ``kazoo`` has had, in hexadecimal. The run's record names them."""
+    _kazoo: Any = field(default=None, init=False, repr=False)
+    _closed: bool = field(default=False, init=False)
+
+    @property
+    def kazoo(self) -> Any:
+        """A started ``KazooClient`` of the run's own: faults read and change znodes with it.
+
+        It is made when it is first asked for, and then shared by all faults of the run. It has all
+        servers' addresses, and no link or other fault of clients affects it. Like every kazoo
+        client it waits while no server serves: ``delete_async(path).get(timeout=5)`` waits no
+        longer than that. Exceptions of ZooKeeper are those of ``kazoo.exceptions``.
+
+        Raises:
+            Exception: kazoo's timeout: no server answered.
+            RuntimeError: the run is over.
+        """
+        if self._kazoo is None and not self._closed:
+            addresses = map(self.ensemble.client_address, self.ensemble.nodes)
+            hosts = ",".join(f"{host}:{port}" for host, port in addresses)
+            self._kazoo = self.connect(hosts, self._note_session)
+        if self._closed:  # perhaps meanwhile, by another thread: a fault may be under way
+            self.close()
+            raise RuntimeError("the run is over")
+        return self._kazoo
+
+    def _note_session(self, session: int) -> None:
+        if (text := session_hex(session)) not in self.sessions:
+            self.sessions.append(text)
+
+    def close(self) -> None:
+        """End the session of ``kazoo``, if there is one. Called when the run ends."""
+        self._closed = True
+        client, self._kazoo = self._kazoo, None
+        if client is not None:
+            client.stop()
+            client.close()
 
     @property
     def machines(self) -> Machines:

@@ -18,6 +18,7 @@ import msgspec
 from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
+from rumpus.harness.own_client import open_client
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.fault_context import FaultContext, Finding
@@ -56,6 +57,7 @@ class Nemesis:
         sleep: waits for seconds.
         monotonic: seconds, on the clock that ``sleep`` follows.
         stop_requested: once true, no action waits any longer and no fault starts.
+        connect: makes the kazoo client of faults that change znodes (``FaultContext.kazoo``).
     """
 
     def __init__(
@@ -70,12 +72,14 @@ class Nemesis:
         sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
         stop_requested: Callable[[], bool] = lambda: False,
+        connect: Callable[[str, Callable[[int], None]], Any] = open_client,
     ) -> None:
         self._plan = plan
         self._seed = seed
         self._entries = {entry.id: entry for entry in plan.entries}
         self._context = FaultContext(ensemble, links, clients, roles, sleep, monotonic)
         self._context.hurried = self._hurried
+        self._context.connect = connect
         self._stop_requested = stop_requested
         self._open: dict[int, Fault[Any]] = {}
         self._closed: dict[int, dict[str, Any]] = {}
@@ -111,7 +115,8 @@ class Nemesis:
         Returns:
             ``id``, ``kind``, ``targets`` (names), ``verified`` (in force after ``start``, healed
             after ``stop``), ``detail`` in words; ``grudge`` of partitions, ``how`` of client
-            partitions, ``struck`` of lost replies. What goes wrong is in ``detail``, not raised.
+            partitions, ``struck`` of lost replies; ``sessions`` that faults have had themselves,
+            if any. What goes wrong is in ``detail``, not raised.
 
         Raises:
             ValueError: no such action, or no such entry in the plan.
@@ -151,9 +156,9 @@ class Nemesis:
     def _start(self, entry: Entry) -> dict[str, Any]:
         fault = make_fault(entry, self._context, Random(f"{self._seed}:{entry.id}"))
         if self._hurried() or self._healing:
-            return _report(fault, Finding(False, "not started: the run is ending"))
+            return self._report(fault, Finding(False, "not started: the run is ending"))
         if entry.id in self._open or entry.id in self._closed:
-            return _report(fault, Finding(False, "not started: it was started before"))
+            return self._report(fault, Finding(False, "not started: it was started before"))
         self._open[entry.id] = fault
         context = self._context
 
@@ -165,12 +170,12 @@ class Nemesis:
 
         finding = _told(inject, "could not be injected")
         detail = f"{fault.reason}; {finding.detail}" if fault.reason else finding.detail
-        return _report(fault, Finding(finding.ok, detail))
+        return self._report(fault, Finding(finding.ok, detail))
 
     def _stop(self, entry: Entry) -> dict[str, Any]:
         fault = self._open.get(entry.id)
         if fault is None:
-            return self._closed.get(entry.id) or _report(
+            return self._closed.get(entry.id) or self._report(
                 make_fault(entry, self._context, Random(0)), Finding(False, "it is not in force")
             )
         if fault.injected is not None:
@@ -184,15 +189,33 @@ class Nemesis:
 
         finding = _told(mend, "could not be healed")
         if not finding.ok and self._hurried():
-            return _report(fault, finding)  # still open: ``heal_all`` will heal it and wait longer
+            return self._report(
+                fault, finding
+            )  # still open: ``heal_all`` will heal it and wait longer
         return self._close(entry.id, finding)
 
     def _close(self, number: int, finding: Finding) -> dict[str, Any]:
         fault = self._open.pop(number)
         if not finding.ok:
             self._unhealed.update(fault.targets)
-        self._closed[number] = _report(fault, finding)
+        self._closed[number] = self._report(fault, finding)
         return self._closed[number]
+
+    def _report(self, fault: Fault[Any], finding: Finding) -> dict[str, Any]:
+        own = self._context.sessions
+        return {
+            "id": fault.entry.id,
+            "kind": fault.kind,
+            "targets": fault.targets,
+            "verified": finding.ok,
+            "detail": finding.detail,
+            **({"sessions": list(own)} if own else {}),
+            **fault.record(),
+        }
+
+    def close(self) -> None:
+        """End the session that faults have had themselves, if any."""
+        self._context.close()
 
     def heal_all(self) -> dict[str, Any]:
         """Mend everything that is broken, and verify it; no fault starts after this.
@@ -295,14 +318,3 @@ def _trouble(action: Callable[[], None], failure: str) -> str | None:
         log.warning("a fault %s", failure, exc_info=True)
         return f"{failure}: {error or type(error).__name__}"
     return None
-
-
-def _report(fault: Fault[Any], finding: Finding) -> dict[str, Any]:
-    return {
-        "id": fault.entry.id,
-        "kind": fault.kind,
-        "targets": fault.targets,
-        "verified": finding.ok,
-        "detail": finding.detail,
-        **fault.record(),
-    }

@@ -77,17 +77,20 @@ class _Fault(msgspec.Struct):
     targets: list[Any] | dict[str, Any] = msgspec.field(default_factory=list)
     verified: bool = False
     detail: str = ""
+    sessions: list[str] = msgspec.field(default_factory=list)
 
 
 class _Mended(msgspec.Struct):
     id: int | str | None  # null where no fault of the plan was the cause
     verified: bool
+    sessions: list[str] = msgspec.field(default_factory=list)
 
 
 class _Healing(msgspec.Struct):
     healed: list[_Mended] = msgspec.field(default_factory=list)
     verified: bool = False
     detail: str = ""
+    sessions: list[str] = msgspec.field(default_factory=list)
 
 
 class _Grant(msgspec.Struct):

@@ -241,8 +241,8 @@ def _unasked_writes(history: History, truth: ServerTruth) -> Iterator[str]:
 def _unknown_to_history(
     history: History, truth: ServerTruth, clock: WallClock | None
 ) -> Iterator[str]:
-    """Sessions that changed something by the logs are sessions of clients in the history."""
-    known = history.clients_of_sessions()
+    """Sessions that changed something by the logs are in the history, as clients' or faults'."""
+    known = {*history.clients_of_sessions(), *_sessions_of_faults(history)}
     deaths = sorted(op.time for op in history.events("session", "exited"))
     lives = truth.sessions()
     told = set()
@@ -257,6 +257,14 @@ def _unknown_to_history(
             continue
         yield f"session {session} made changes by the servers' logs, but is not in the history"
         return
+
+
+def _sessions_of_faults(history: History) -> Iterator[str]:
+    """The sessions in which faults changed znodes themselves."""
+    for op in history.events("nemesis"):
+        value = op.value if isinstance(op.value, dict) else {}
+        for told in (value, *value.get("healed", ())):
+            yield from told.get("sessions", ())
 
 
 def _died_young(opened: int, deaths: Sequence[int]) -> bool:

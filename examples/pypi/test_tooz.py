@@ -3,17 +3,13 @@
 Fails: docs/findings.md, "Flaws of other programs".
 """
 
-from urllib.parse import urlsplit
-
-from tooz.drivers.zookeeper import KazooDriver
+from tooz.coordination import get_coordinator
 
 
 class ToozLock:
     def __init__(self, client, path, name):
-        driver = type("Driver", (KazooDriver,), {"_make_client": lambda *_: client})
-        self.member = driver(
-            name.encode(), urlsplit("zookeeper://"), {"namespace": path.strip("/")}
-        )
+        self.member = get_coordinator("zookeeper://", name.encode(), namespace=path.strip("/"))
+        self.member._coord = client
 
     def acquire(self, timeout):
         self.lock = self.member.get_lock(b"lock")

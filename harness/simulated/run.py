@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,7 +31,7 @@ from rumpus.harness.simulated.ensemble import SimEnsemble
 from rumpus.harness.simulated.links import SimLinks
 from rumpus.harness.simulated.mailbox import SimMailbox
 from rumpus.harness.simulated.waiting import sleeper
-from rumpus.harness.simulated.workers import SimWorkers
+from rumpus.harness.simulated.workers import SHARED, SimWorkers
 from rumpus.simulation.kernel.clock import BOOT, EPOCH
 from rumpus.simulation.kernel.errors import Hung, SimulationError
 from rumpus.simulation.kernel.preemption import Mode
@@ -48,6 +48,9 @@ from rumpus.simulation.zookeeper.settings import Settings
 CONTROL_PRIVATE = ("rumpus.harness.run", "rumpus.harness.driver")
 """Modules of which the control process has its own copies. No other module uses their classes,
 except ``Run`` and ``Status``, of which only attributes are used."""
+
+OWN_CLIENT_PRIVATE = ("kazoo", "rumpus.harness.own_client")
+"""The same for the client of faults, which is loaded only if a fault asks for it."""
 
 ORIGIN = BOOT
 """What monotonic clocks say when a world, and with it the run's clock, begins."""
@@ -73,8 +76,9 @@ class MakeNemesis(Protocol):
         *,
         sleep: Callable[[float], None],
         monotonic: Callable[[], float],
+        connect: Callable[[str, Callable[[int], None]], Any],
     ) -> Nemesis:
-        """``sleep`` and ``monotonic`` are in virtual seconds."""
+        """``sleep`` and ``monotonic`` are in virtual seconds; ``connect``: ``open_client``."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,10 @@ def _perform(
     status.origin = ORIGIN
     failure: BaseException | None = None
 
+    def connect(hosts: str, note_session: Callable[[int], None]) -> Any:
+        space = Space(control, network, private=OWN_CLIENT_PRIVATE, shared=SHARED)
+        return space.load("rumpus.harness.own_client").open_client(hosts, note_session)
+
     def perform() -> None:
         nonlocal failure
         try:
@@ -232,7 +240,10 @@ def _perform(
                 ensemble=SimEnsemble(cluster, network, sleep=sleep, report=step),
                 connect=partial(SimLinks, simulator, network),
                 nemesis=partial(
-                    make_nemesis, sleep=sleep, monotonic=lambda: (BOOT + simulator.now) / SECOND
+                    make_nemesis,
+                    sleep=sleep,
+                    monotonic=lambda: (BOOT + simulator.now) / SECOND,
+                    connect=connect,
                 ),
                 sink=sink,
                 logs=logs,

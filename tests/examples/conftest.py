@@ -11,21 +11,26 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def python_in(example, module, *arguments):
+    """A module run as a program in the folder of an example, as a completed process."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT / "examples" / example,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.fixture
 def run_example(tmp_path):
     def perform(example, *arguments):
         """What pytest said, and the numbers of its outcomes: ``{"passed": 1}``."""
         runs = "--rumpus-runs", tmp_path / "runs"
         plugins = "-p", "rumpus.pytest_plugin", "-p", "no:cacheprovider"
-        result = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", *plugins, *runs, *arguments],
-            cwd=ROOT / "examples" / example,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        result = python_in(example, "pytest", "-q", *plugins, *runs, *arguments)
         last = result.stdout.splitlines()[-1]
         counts = re.findall(r"(\d+) (passed|failed|skipped|errors?)", last)
         return result.stdout, {outcome: int(count) for count, outcome in counts}

@@ -41,6 +41,9 @@ class NoNemesis:
     def heal_all(self):
         return {"verified": True, "detail": "nothing was broken", "healed": []}
 
+    def close(self):
+        pass
+
 
 def no_links(_addresses, _clients):
     return SimpleNamespace(

@@ -94,6 +94,9 @@ class Servers(Processes):
         self._leads = self.nodes[-1]
         self.machines = Machines(self)
 
+    def client_address(self, node):
+        return node, 2181
+
     def restart(self, node):
         if super().restart(node):
             self._ready[node] = self._clock.now + self.BOOT

@@ -132,6 +132,35 @@ def test_of_very_many_anomalies_the_longest_are_told(sample):
     assert "490.0 ms: number 490" in page.text
     assert "489.0 ms: number 489" not in page.text
     assert "the 10 longest; the other 490" in page.text
+    assert page.text.count("9 more, each with its picture") == 1
+
+
+def test_of_one_kind_the_first_broken_promise_is_open_and_the_others_are_folded(sample):
+    anomalies = [
+        Anomaly(kind="split-brain", description=f"number {n}", ops=[0, 1], start=n * MS, end=n * MS)
+        for n in range(3)
+    ]
+    verdict = judge([CheckResult(name="exclusion", anomalies=anomalies)], ["split-brain"])
+    page = Page(render(sample, verdict=verdict))
+    assert page.attributes.count(("open", None)) == 1
+    before, folded = page.text.split("2 more, each with its picture")
+    assert "number 0" in before
+    assert "number 1" not in before
+    assert folded.index("number 1") < folded.index("number 2")
+
+
+def test_records_have_a_column_for_errors_only_if_one_has_an_error(sample):
+    failed = next(op.index for op in sample.history if op.error)
+    fine = [op.index for op in sample.history if op.error is None][:2]
+
+    def told(ops):
+        anomaly = Anomaly(kind="split-brain", description="", ops=ops, start=0, end=MS)
+        verdict = judge([CheckResult(name="exclusion", anomalies=[anomaly])], ["split-brain"])
+        return Page(render(sample, verdict=verdict)).text
+
+    assert "type value error" in told([*fine, failed])
+    assert "type value error" not in told(fine)
+    assert "type value" in told(fine)
 
 
 def test_text_from_the_run_cannot_become_markup(make_sample):

@@ -1,0 +1,1 @@
+"""Assigns berths in a harbour: one ship at a time."""
