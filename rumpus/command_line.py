@@ -157,6 +157,13 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     if "run" in words[:1]:
         importlib.import_module("rumpus.runs.run_options").add_run_options(run)
 
+    explore = command(
+        "explore", "look for failures with seed after seed, and shrink each to a case"
+    )
+    if "explore" in words[:1]:
+        options = importlib.import_module("rumpus.runs.run_options")
+        options.add_explore_options(explore)
+
     listing = command("list", "workloads, recipes with their promises, faults, and models")
     add_json(listing)
 

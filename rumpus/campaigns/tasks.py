@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 from rumpus.campaigns.trial_task import TrialOutcome, TrialTask, perform
-from rumpus.exit_codes import DEFECT, exit_code
+from rumpus.exit_codes import DEFECT, ENVIRONMENT, USAGE, exit_code
+from rumpus.harness.ensemble import EnvironmentRefusal
+from rumpus.usage_error import UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,21 @@ class Attempt:
     exit_code: int = 0
     trace: str = ""
 
+    def raise_error(self) -> None:
+        """Raise the error again, as far as its kind is known here.
+
+        Raises:
+            UsageError: something asked for does not exist or cannot be done.
+            EnvironmentRefusal: the host does not allow it.
+            RuntimeError: a defect of rumpus.
+        """
+        if self.exit_code == USAGE:
+            raise UsageError(self.error)
+        if self.exit_code == ENVIRONMENT:
+            raise EnvironmentRefusal(self.error)
+        if self.error:
+            raise RuntimeError(f"{self.error}\n{self.trace}".rstrip())
+
 
 def attempt(task: TrialTask) -> Attempt:
     """Perform a task; called in a process of the executor.
@@ -45,22 +62,28 @@ def attempt(task: TrialTask) -> Attempt:
         return Attempt(error=words, exit_code=code, trace=trace)
 
 
-def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
-    """Perform tasks side by side; what became of each, in their order."""
-    futures = [executor.submit(attempt, task) for task in tasks]
-    try:
-        for future in futures:
-            yield _result(future)
-    finally:
-        for future in futures:
-            future.cancel()
+def submit(executor: Executor, task: TrialTask) -> Future[Attempt]:
+    """Let an executor perform a task; `attempt_of` waits for what becomes of it."""
+    return executor.submit(attempt, task)
 
 
-def _result(future: Future[Attempt]) -> Attempt:
+def attempt_of(future: Future[Attempt]) -> Attempt:
+    """What became of a task."""
     try:
         return future.result()
     except BrokenProcessPool as error:
         return Attempt(error=f"its process ended by itself: {error}", exit_code=DEFECT)
+
+
+def attempts(executor: Executor, tasks: Iterable[TrialTask]) -> Iterator[Attempt]:
+    """Perform tasks side by side; what became of each, in their order."""
+    futures = [submit(executor, task) for task in tasks]
+    try:
+        for future in futures:
+            yield attempt_of(future)
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import msgspec
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint, fingerprint
+from rumpus.results.signatures import signatures
 from rumpus.results.story import story_of
 from rumpus.runs.judged_run import judged_run
 from rumpus.runs.judging import Judgement
@@ -70,6 +71,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
         versions: of the software that was used.
         promises: the anomalies that the recipe promises to prevent.
         preemption: when threads could be preempted; None on docker.
+        signatures: the transitions that clients went through (`rumpus.results.signatures`).
     """
 
     outcome: Outcome
@@ -86,6 +88,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     promises: frozenset[str]
     preemption: str | None = None
+    signatures: frozenset[int] = frozenset()
 
     def find(self, wanted: Fingerprint, *, promised: bool) -> Seen | None:
         """The anomaly of this kind that is most like the wanted one; None if there is none."""
@@ -139,6 +142,7 @@ def outcome_of(
         versions=dict(record.versions),
         promises=record.promises.prevents,
         preemption=record.options.get("preemption"),
+        signatures=signatures(history),
     )
 
 

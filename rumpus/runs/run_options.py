@@ -1,10 +1,19 @@
 """The options of ``rumpus run``."""
 
 import argparse
+import os
 from dataclasses import fields
 from pathlib import Path
 
-from rumpus.argument_types import add_count, add_json, add_runs, add_seconds, name
+from rumpus.argument_types import (
+    add_count,
+    add_json,
+    add_runs,
+    add_seconds,
+    count,
+    name,
+    seconds,
+)
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
 from rumpus.runs.ensemble_choice import ENSEMBLES
 from rumpus.runs.performing import TICK_MS, RunSettings
@@ -15,6 +24,63 @@ from rumpus.workloads.registry import WORKLOADS
 
 def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add all options of ``rumpus run``."""
+    _add_settings(run)
+    add_runs(run)
+    add_json(run)
+
+
+def add_explore_options(explore: argparse.ArgumentParser) -> None:
+    """Add all options of ``rumpus explore``."""
+    _add_settings(explore)
+    explore.set_defaults(ensemble="sim")
+    explore.add_argument(
+        "--seeds",
+        type=count(1, 10_000_000),
+        metavar="N",
+        help="end after so many runs (default: after the budget)",
+    )
+    explore.add_argument(
+        "--budget",
+        type=seconds(),
+        metavar="S",
+        help="end after so many seconds, without those of shrinking (default: 60)",
+    )
+    explore.add_argument(
+        "--shrink",
+        type=seconds(0),
+        default=60.0,
+        metavar="S",
+        help="seconds to spend on shrinking each failure; 0: keep it as it is (default: 60)",
+    )
+    explore.add_argument(
+        "--known",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="CASE",
+        help="a failure that is accepted: it is not reported, and the search goes on behind it; "
+        "can be given several times",
+    )
+    explore.add_argument(
+        "--cases",
+        type=Path,
+        default=Path("cases"),
+        metavar="DIR",
+        help="where failures are kept as cases (default: cases)",
+    )
+    add_count(
+        explore,
+        "--jobs",
+        1,
+        256,
+        "runs in parallel (default: one per processor)",
+        default=len(os.sched_getaffinity(0)),
+    )
+    add_json(explore)
+
+
+def _add_settings(run: argparse.ArgumentParser) -> None:
+    """Add the options that say what a run is: the fields of ``RunSettings``."""
     run.add_argument(
         "workload",
         metavar="WORKLOAD",
@@ -97,7 +163,6 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="kazoo that the clients run with: a version, which pip installs once into a cache, or "
         "a directory: a checkout, or one with the package kazoo in it (default: the installed one)",
     )
-    add_runs(run)
     run.add_argument(
         "--fencing",
         action="store_true",
@@ -141,7 +206,6 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         metavar="PACKAGES",
         help="packages that all simulated clients share, whatever is found",
     )
-    add_json(run)
     # What is not given is None: the project's defaults come before those of ``RunSettings``.
     run.set_defaults(**dict.fromkeys((field.name for field in fields(RunSettings)), None))
 

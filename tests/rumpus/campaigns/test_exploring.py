@@ -1,0 +1,100 @@
+import json
+from itertools import count
+
+import pytest
+
+from rumpus.campaigns.case import load_case
+from rumpus.campaigns.exploring import Explorer, explains
+from rumpus.command_line import main
+from rumpus.results.fingerprint import Fingerprint
+from rumpus.runs.performing import RunSettings
+
+PLAN = {
+    "version": 1,
+    "entries": [{"at": 1, "kind": "kill", "targets": {"role": "all"}, "duration": 0.2}],
+}
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Each run of kazoo's double barrier breaks, as its clients lose their connections."""
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(PLAN))
+    return RunSettings(
+        argv=(),
+        workload="double-barrier",
+        recipe="kazoo",
+        ensemble="sim",
+        clients=2,
+        time_limit=1.5,
+        seed=0,
+        plan=plan,
+    )
+
+
+def explored(settings, inline, *, shrink=0.0, **options):
+    ticks = count()
+    explorer = Explorer(
+        settings, inline, jobs=1, shrink_budget=shrink, clock=lambda: next(ticks), **options
+    )
+    return explorer.explore(seeds=3)
+
+
+def test_one_failure_is_found_once(settings, inline):
+    told = []
+    found = explored(settings, inline, notify=lambda seen: told.append(seen.runs))
+    assert (found.runs, len(found.found), found.outcomes) == (3, 1, {"violation": 3})
+    assert (found.found[0].seed, found.found[0].runs) == (0, 3)
+    assert found.found[0].case.expects.kind == "stuck-waiter"
+    assert found.virtual_seconds > 3
+    assert len(found.signatures) > 10
+    assert told == [1, 2, 3]
+
+
+def test_a_failure_is_shrunk(settings, inline):
+    found = explored(settings, inline, shrink=6.0)
+    (failure,) = found.found
+    assert failure.shrunk
+    assert failure.case.expects.faults == ("kill",)
+    assert failure.shrinking_runs > 0
+
+
+def test_a_known_failure_is_accepted(settings, inline):
+    known = Fingerprint(kind="stuck-waiter", operations=("enter",), faults=("kill",))
+    found = explored(settings, inline, known=[known])
+    assert (found.found, found.accepted) == ([], 3)
+    other = Fingerprint(kind="stuck-waiter", operations=("leave",))
+    assert explored(settings, inline, known=[other]).accepted == 0
+
+
+def test_a_failure_that_needs_other_faults_is_another_one():
+    seen = Fingerprint(kind="deadlock", operations=("acquire",))
+    known = seen.after(["kill", "pause"])
+    assert explains(known, seen, ["client-kill", "kill", "pause"])
+    assert not explains(known, seen, ["client-kill", "kill"])
+    assert not explains(known, Fingerprint(kind="deadlock"), ["kill", "pause"])
+
+
+def test_a_run_that_cannot_be_performed_is_told(inline):
+    settings = RunSettings(argv=(), workload="lock", recipe="none", ensemble="sim", seed=4)
+    found = explored(settings, inline)
+    assert (found.runs, found.found) == (0, [])
+    assert [(seed, attempt.exit_code) for seed, attempt in found.errors] == [(4, 2), (5, 2), (6, 2)]
+
+
+def test_the_command_tells_and_keeps_what_it_finds(settings, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = "explore double-barrier --recipe kazoo --clients 2 --time-limit 1.5 --seed 0"
+    words += f" --seeds 1 --jobs 1 --shrink 0 --plan {settings.plan}"
+    assert main([*words.split(), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    (finding,) = told["findings"]
+    assert (told["runs"], finding["kind"], finding["faults"]) == (1, "stuck-waiter", ["kill"])
+    assert load_case(tmp_path / finding["case"]).expects.kind == "stuck-waiter"
+    assert main([*words.split(), "--json", "--known", finding["case"]]) == 3
+    assert json.loads(capsys.readouterr().out)["accepted"] == 1
+
+
+def test_what_cannot_be_run_is_refused(capsys):
+    assert main("explore lock --recipe none --seeds 1 --jobs 1".split()) == 2
+    assert "unknown recipe 'none'" in capsys.readouterr().err
