@@ -9,9 +9,13 @@ A test::
         service = start(zookeeper.hosts)
         zookeeper.expire(service.client)
         assert service.has_registered_again()
+
+Files named ``*.case.json`` are tests, too: a case passes if its failure is not there any more. One
+that says ``"known": true`` is expected to fail.
 """
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +65,61 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "rumpus(**options): default options of `rumpus.run` in this test, seeds=20 for example",
     )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseFile | None":
+    """Collect cases."""
+    if file_path.name.endswith(".case.json"):
+        return CaseFile.from_parent(parent, path=file_path)
+    return None
+
+
+class CaseFile(pytest.File):
+    """A file with one case."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The case as a test."""
+        from rumpus.campaigns.replaying import case_name  # noqa: PLC0415 - slow to import
+
+        yield CaseItem.from_parent(self, name=case_name(self.path))
+
+
+class CaseItem(pytest.Item):
+    """A case as a test."""
+
+    def setup(self) -> None:
+        """Read the case; one that is known to fail is expected to."""
+        from rumpus.campaigns.case import load_case  # noqa: PLC0415 - as above
+
+        self._case = load_case(self.path)
+        if self._case.known:
+            reason = self._case.upstream or "the case says that it is known"
+            self.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+
+    def runtest(self) -> None:
+        """Perform the case's run.
+
+        Raises:
+            TrialFailed: a promise was broken, or nobody can tell.
+        """
+        from rumpus.campaigns.replaying import replay  # noqa: PLC0415 - as above
+
+        options = ("ensemble", "kazoo")
+        given = {
+            name: value
+            for name in options
+            if (value := self.config.getoption(f"--rumpus-{name}")) is not None
+        }
+        replayed = replay(self._case, **given)
+        self.user_properties += [
+            ("rumpus_outcome", replayed.verdict),
+            ("rumpus_kazoo", replayed.versions["kazoo"]),
+        ]
+        replayed.assert_not_reproduced()
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where it stands, and its name."""
+        return self.path, None, self.name
 
 
 class Trials:

@@ -63,6 +63,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         finding: its number in docs/findings.md, if it is there.
         upstream: the address of an issue that reports the flaw, if there is one.
         mutant: whether the recipe has its mistake on purpose.
+        known: whether the failure is accepted for now: pytest expects its test to fail.
     """
 
     version: int = VERSION
@@ -77,6 +78,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     finding: int | None = None
     upstream: str | None = None
     mutant: bool = False
+    known: bool = False
 
     def task(self, **changes: Any) -> TrialTask:
         """The run to perform.
@@ -108,7 +110,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         told = {
             name: json.dumps(value)
             for name, value in plain.items()
-            if value not in (None, [], {}) and (name != "mutant" or value)
+            if value not in (None, [], {}) and (name not in ("mutant", "known") or value)
         }
         told["plan"] = f'{{{version}, "entries": {_in_lines(entries)}}}'
         if self.story:

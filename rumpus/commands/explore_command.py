@@ -139,8 +139,8 @@ def _print(explored: Exploration, saved: Sequence[Path], console: Console) -> No
         settings = case.task().settings
         console.print(Text.assemble(f"{number}. ", (str(case.expects), "bold red")), soft_wrap=True)
         size = (
-            f"   first at seed {found.seed}, in {found.runs} runs; "
-            f"{'shrunk to ' if found.shrunk else ''}{len(case.plan.entries)} faults, "
+            f"   first at seed {found.seed}, in {_many(found.runs, 'run')}; "
+            f"{'shrunk to ' if found.shrunk else ''}{_many(len(case.plan.entries), 'fault')}, "
             f"{settings.clients} clients, {settings.time_limit:g} s of load, "
             f"{found.operations} operations"
         )
@@ -152,6 +152,10 @@ def _print(explored: Exploration, saved: Sequence[Path], console: Console) -> No
     for seed, attempt in explored.errors:
         console.print(Text(f"seed {seed} could not be run: {attempt.error}"), soft_wrap=True)
     console.print(_status(explored), soft_wrap=True)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _status(explored: Exploration, seconds: float | None = None) -> Text:

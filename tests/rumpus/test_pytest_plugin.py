@@ -1,6 +1,8 @@
 """The plugin in a pytest of its own, as in somebody else's repository."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -8,6 +10,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+
+from tests.rumpus.campaigns.conftest import DEADLOCK
 
 ROOT = Path(__file__).parents[2]
 LOCKS = (Path(__file__).parent / "trials" / "outsiders_locks.py").read_text()
@@ -100,3 +104,34 @@ def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_i
     for mode in ("prepend", "importlib"):
         done = pytest_in(test, "--import-mode", mode)
         assert done.returncode == 0, done.stdout
+
+
+def test_cases_are_tests(pytest_in, tmp_path):
+    for name, recipe, more in (
+        ("fails", "kazoo-bare", {}),
+        ("holds", "fair", {}),
+        ("known", "kazoo-bare", {"known": True, "upstream": "https://example.org/7"}),
+        ("mended", "fair", {"known": True}),
+        ("wrong", "none", {}),
+    ):
+        document = json.loads(DEADLOCK)
+        document["settings"]["recipe"] = recipe
+        (tmp_path / f"{name}.case.json").write_text(json.dumps({**document, **more}))
+    done = pytest_in("", "-rA")
+    outcomes = {
+        name: word
+        for word, name in re.findall(
+            r"^(PASSED|FAILED|XFAIL|ERROR) (\w+)\.case\.json", done.stdout, re.MULTILINE
+        )
+    }
+    assert outcomes == {
+        "fails": "FAILED",
+        "holds": "PASSED",
+        "known": "XFAIL",
+        "mended": "FAILED",
+        "wrong": "FAILED",
+    }
+    assert "reproduced: deadlock of acquire after pause" in done.stdout
+    assert "unknown recipe 'none'" in done.stdout
+    assert "https://example.org/7" in done.stdout
+    assert "Traceback" not in done.stdout

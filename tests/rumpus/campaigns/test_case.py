@@ -42,6 +42,7 @@ CASES = st.builds(
     finding=st.none() | st.integers(),
     upstream=st.none() | st.text(),
     mutant=st.booleans(),
+    known=st.booleans(),
 )
 
 

@@ -96,5 +96,5 @@ def test_the_command_tells_and_keeps_what_it_finds(settings, tmp_path, monkeypat
 
 
 def test_what_cannot_be_run_is_refused(capsys):
-    assert main("explore lock --recipe none --seeds 1 --jobs 1".split()) == 2
+    assert main(["explore", "lock", "--recipe", "none", "--seeds", "1", "--jobs", "1"]) == 2
     assert "unknown recipe 'none'" in capsys.readouterr().err
