@@ -191,15 +191,27 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     add_count(
         mutants, "--seed", 0, 2**31, "seed of the first run of each mutant (default: 0)", default=0
     )
-    add_count(
-        mutants,
-        "--jobs",
-        1,
-        256,
-        "runs in parallel (default: one per processor)",
-        default=len(os.sched_getaffinity(0)),
-    )
+    _add_jobs(mutants)
     add_json(mutants)
+
+    shrink = command("shrink", "make a failing run as small as possible, and keep it as a case")
+    shrink.add_argument("path", type=Path, metavar="CASE|RUN", help="a case, or a run's directory")
+    shrink.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the case to write (default: cases/WORKLOAD-RECIPE-ANOMALY.case.json)",
+    )
+    shrink.add_argument(
+        "--budget",
+        type=seconds(),
+        default=120.0,
+        metavar="S",
+        help="seconds after which no further run begins (default: 120)",
+    )
+    _add_jobs(shrink)
+    add_json(shrink)
 
     _add_replay_options(
         command("replay", "perform failures again that were kept as cases, or a run")
@@ -317,6 +329,12 @@ def _add_init_options(init: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    """The option for commands that perform many runs."""
+    words = "runs in parallel (default: one per processor)"
+    add_count(parser, "--jobs", 1, 256, words, default=len(os.sched_getaffinity(0)))
+
+
 def _add_replay_options(replay: argparse.ArgumentParser) -> None:
     replay.add_argument(
         "path",
@@ -338,14 +356,7 @@ def _add_replay_options(replay: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run nothing; print a test module that fails as long as the failure is there",
     )
-    add_count(
-        replay,
-        "--jobs",
-        1,
-        256,
-        "runs in parallel (default: one per processor)",
-        default=len(os.sched_getaffinity(0)),
-    )
+    _add_jobs(replay)
     add_json(replay)
 
 

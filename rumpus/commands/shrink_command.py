@@ -1,0 +1,79 @@
+"""``rumpus shrink``: makes a failing run as small as it can, and keeps it as a case."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from rumpus.campaigns.case import Case, load_case, save_case
+from rumpus.campaigns.replaying import ENDING
+from rumpus.campaigns.run_cases import case_of_run
+from rumpus.campaigns.shrinking import Shrinking
+from rumpus.campaigns.tasks import attempts, processes
+from rumpus.consoles import answers, notices, print_json, shown
+from rumpus.exit_codes import VALID, VIOLATION
+from rumpus.project_names import names_here
+from rumpus.runs.performing import find_in_working_directory
+
+
+def shrink_command(arguments: argparse.Namespace) -> int:
+    """Shrink a case, or a run; the exit code: 1, or 0 if the failure was not seen again.
+
+    Raises:
+        UsageError: there is no case or run, or it cannot be performed.
+        EnvironmentRefusal, StoreError: this host does not allow it.
+    """
+    find_in_working_directory()
+    names_here().find_modules()
+    given = load_case(arguments.path) if arguments.path.is_file() else case_of_run(arguments.path)
+    console = notices()
+    with processes(arguments.jobs) as executor:
+        (attempt,) = attempts(executor, [given.task()])
+        if attempt.outcome is None:
+            attempt.raise_error()
+            return VALID
+        seen = attempt.outcome.find(given.expects, promised=given.promised)
+        if seen is None:
+            console.print(Text(f"not seen again: {given.expects}"), soft_wrap=True)
+            _answer(arguments, None, None, 1)
+            return VALID
+        shrinking = Shrinking(
+            given.task(),
+            attempt.outcome,
+            seen,
+            executor,
+            jobs=arguments.jobs,
+            budget=arguments.budget,
+        )
+        case = shrinking.shrink()
+    # What somebody has written into the case stays.
+    case = msgspec.structs.replace(
+        case,
+        finding=given.finding,
+        upstream=given.upstream,
+        mutant=given.mutant,
+        known=given.known,
+    )
+    path = arguments.output or Path("cases") / f"{case.name()}{ENDING}"
+    save_case(case, path)
+    _answer(arguments, case, path, shrinking.runs)
+    return VIOLATION
+
+
+def _answer(arguments: argparse.Namespace, case: Case | None, path: Path | None, runs: int) -> None:
+    if arguments.json:
+        document: dict[str, Any] = {
+            "reproduced": case is not None,
+            "case": None if path is None else str(path),
+            "runs": runs,
+            "faults": [] if case is None else [each.kind for each in case.plan.entries],
+            "clients": None if case is None else case.task().settings.clients,
+        }
+        print_json(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    elif case is not None and path is not None:
+        console = answers()
+        console.print(Text(f"{shown(path)}: {case.expects}, after {runs} runs"), soft_wrap=True)
+        for line in case.story:
+            console.print(Text(f"  {line}"), soft_wrap=True)

@@ -1,0 +1,44 @@
+import json
+
+from rumpus.campaigns import shrinking
+from rumpus.campaigns.case import load_case
+from rumpus.command_line import main
+from tests.rumpus.campaigns.conftest import DEADLOCK
+
+
+def test_a_case_is_shrunk_and_what_people_wrote_into_it_stays(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shrinking, "PASSES", shrinking.PASSES[:1])  # the others take long
+    document = json.loads(DEADLOCK)
+    document["settings"]["time_limit"] = 4.2
+    document["plan"]["entries"] += [
+        {"at": 3.5, "kind": "client-pause", "targets": {"names": ["c1"]}, "duration": 0.3},
+        {"at": 4.0, "kind": "client-partition", "targets": {"names": ["c0"]}, "duration": 0.3},
+    ]
+    given = tmp_path / "given.case.json"
+    given.write_text(json.dumps({**document, "finding": 10}))
+    smaller = tmp_path / "out" / "smaller.case.json"
+    words = ["shrink", str(given), "-o", str(smaller), "--budget", "600", "--jobs", "1", "--json"]
+    code = main(words)
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["reproduced"]) == (1, True)
+    case = load_case(smaller)
+    assert case.finding == 10
+    assert [entry.kind for entry in case.plan.entries] == told["faults"] == ["pause"]
+
+
+def test_a_failure_that_is_not_there_is_said(tmp_path, capsys):
+    document = json.loads(DEADLOCK)
+    document["settings"]["recipe"] = "fair"
+    given = tmp_path / "given.case.json"
+    given.write_text(json.dumps(document))
+    assert main(["shrink", str(given), "--jobs", "1"]) == 0
+    assert "not seen again: deadlock" in capsys.readouterr().err
+
+
+def test_what_cannot_be_run_is_refused(tmp_path, capsys):
+    document = json.loads(DEADLOCK)
+    document["settings"]["recipe"] = "none"
+    given = tmp_path / "given.case.json"
+    given.write_text(json.dumps(document))
+    assert main(["shrink", str(given), "--jobs", "1"]) == 2
+    assert "unknown recipe 'none'" in capsys.readouterr().err
