@@ -149,7 +149,8 @@ def everybody_at_the_end(f: str, keys: int, what: str) -> Need:
         answered = {
             (history.client_of(call.process), _key_of(call, keys))
             for call, done in history.operations()
-            if call.f == f and done is not None and done.type == "ok" and done.time >= since
+            if call.f == f and isinstance(call.process, int)
+            if done is not None and done.type == "ok" and done.time >= since
         }
         return Requirement(name=what, needed=keys * history.clients, observed=len(answered))
 

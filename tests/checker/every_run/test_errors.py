@@ -9,7 +9,8 @@ def ended(error, times=1, type_="info"):
     for number in range(times):
         process = 3 * number
         recorded.add(10 * number, process, "invoke", "acquire")
-        recorded.add(10 * number + 1, process, type_, "acquire", error=error and error.format(number))
+        text = error and error.format(number)
+        recorded.add(10 * number + 1, process, type_, "acquire", error=text)
     return check_errors(recorded.history())
 
 

@@ -6,6 +6,9 @@ import sys
 import pytest
 
 from rumpus.nemesis.registry import FAULTS
+from rumpus.project_settings import find_settings
+from rumpus.trial import run as run_trial
+from rumpus.usage_error import UsageError
 from tests.rumpus.own_project.conftest import PACKAGE, forget
 
 
@@ -130,6 +133,20 @@ def test_the_api_knows_them_and_their_defaults(project):
     again = rumpus.run(trials.Shop, seed=5, nemesis=[trials.Flap])
     assert [each.digest for each in again.runs] == [each.digest for each in result.runs]
     assert rumpus.check(project / "runs" / "latest", trials.LastWritten).valid is True
+
+
+@pytest.mark.usefixtures("project")
+def test_the_projects_file_is_read_once_a_trial(monkeypatch):
+    read = []
+
+    def find_and_count(directory):
+        read.append(directory)
+        return find_settings(directory)
+
+    monkeypatch.setattr("rumpus.project_names.find_settings", find_and_count)
+    with pytest.raises(UsageError, match="unknown recipe 'nothing'"):
+        run_trial("shop", "nothing")
+    assert len(read) == 1
 
 
 def test_a_check_of_its_own_that_fails_is_not_a_defect_of_rumpus(project, rumpus):
