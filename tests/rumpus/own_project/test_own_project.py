@@ -135,6 +135,26 @@ def test_the_api_knows_them_and_their_defaults(project):
     assert rumpus.check(project / "runs" / "latest", trials.LastWritten).valid is True
 
 
+def test_its_own_mutants_are_hunted(project, rumpus):
+    shop = "shop_of_tests.trials:Shop"
+    answer = rumpus("mutants", "--family", "shop")
+    assert answer.code == 2
+    assert "the workload shop has no mutants: enter them in its catalogue" in answer.err
+    forget()
+    file = project / PACKAGE / "trials.py"
+    entry = 'mutant(ForgetfulShelf, "it forgets", {"lost-number"})'
+    text = file.read_text().replace('"forgetful": ForgetfulShelf', f'"forgetful": {entry}')
+    text = text.replace('"shelf": Shelf', '"shelf": sound(Shelf)')
+    file.write_text(text.replace("    follows,\n", "    follows,\n    mutant,\n    sound,\n"))
+    answer = rumpus("mutants", "--family", "shop", "--json")
+    assert answer.code == 0, answer
+    (caught,) = json.loads(answer.out)["mutants"]
+    assert (caught["family"], caught["mutant"], caught["outcome"]) == (shop, "forgetful", "caught")
+    assert caught["command"].startswith(f"rumpus run {shop} --recipe forgetful ")
+    assert rumpus("mutants", "--family", "elsewhere:Shop").code == 2
+    assert "no mutant servers" in rumpus("mutants", "--family", shop, "--servers").err
+
+
 @pytest.mark.usefixtures("project")
 def test_the_projects_file_is_read_once_a_trial(monkeypatch):
     read = []

@@ -1,7 +1,7 @@
 """Recipes in plain kazoo code, as somebody writes them who knows nothing of rumpus, on trial."""
 
 import pytest
-from kazoo.recipe import barrier, counter, election, lock, party, queue
+from kazoo.recipe import barrier, counter, election, lock, partitioner, party, queue
 
 import rumpus
 from rumpus.recipes.breaking.breakable_lock import IdentityLock
@@ -53,6 +53,7 @@ KAZOO = {
     "priority-queue": queue.Queue,
     "counter": counter.Counter,
     "registry": party.Party,
+    "partitioner": partitioner.SetPartitioner,
 }
 
 
