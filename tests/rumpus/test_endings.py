@@ -196,8 +196,13 @@ def test_what_is_registered_is_done_at_exit_and_only_a_signal_leaves_threads(
 ):
     undecided = recorded_run(Recorded().end(5))
     done = subprocess.run(
-        [sys.executable, "-c", f"{AT_EXIT}{setting}sys.exit(program.main())"]
-        + ["check", str(undecided.path)],
+        [
+            sys.executable,
+            "-c",
+            f"{AT_EXIT}{setting}sys.exit(program.main())",
+            "check",
+            str(undecided.path),
+        ],
         check=False,
         stdin=subprocess.DEVNULL,
         capture_output=True,
