@@ -38,7 +38,8 @@ WRONG = """
     from mylocks import WrongLock
 
     def test_my_lock(rumpus):
-        rumpus.run("lock", recipe=WrongLock, seeds=20, time_limit=12).assert_valid()
+        options = {"seeds": 20, "time_limit": 4, "session_timeout": 1.0}
+        rumpus.run("lock", recipe=WrongLock, nemesis=["client-partition"], **options).assert_valid()
     """
 
 
@@ -62,12 +63,12 @@ def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
         import pytest
         from mylocks import MendedLock
 
-        @pytest.mark.rumpus(time_limit=12, seeds=7)
+        @pytest.mark.rumpus(time_limit=4, session_timeout=1.0, nemesis=["client-pause"], seeds=7)
         def test_my_lock(rumpus):
             result = rumpus.run("lock", recipe=MendedLock)
             result.assert_valid()
             assert [run.seed for run in result.runs] == [5, 6]
-            assert "--time-limit 12" in result.command
+            assert "--time-limit 4" in result.command
         """
     done = pytest_in(test, "--rumpus-seeds", "2", "--rumpus-seed", "5", "--strict-markers")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -124,7 +125,7 @@ def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_i
             pass
 
         def test_my_lock(rumpus):
-            result = rumpus.run("lock", recipe=Mine, time_limit=12, nemesis=[])
+            result = rumpus.run("lock", recipe=Mine, time_limit=1, nemesis=[])
             assert result.outcome == "valid", str(result)
         """
     for mode in ("prepend", "importlib"):
