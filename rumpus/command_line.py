@@ -172,7 +172,10 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         "--servers", action="store_true", help="hunt mutant servers instead of mutant recipes"
     )
     mutants.add_argument(
-        "--family", metavar="WORKLOAD", help="only mutants of this workload (default: all)"
+        "--family",
+        metavar="WORKLOAD",
+        help="only mutants of this workload, or those of package.module:Class, a workload of your "
+        "own (default: all of rumpus)",
     )
     effort = mutants.add_mutually_exclusive_group()
     effort.add_argument(

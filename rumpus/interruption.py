@@ -42,6 +42,7 @@ class Interruption:
         def ask(number: int, *_: Any) -> None:
             sayings.put(AGAIN if self._requested else FIRST)
             self._requested, self._signal = True, number
+            _come.append(number)
 
         speaker = threading.Thread(target=speak, name="interruption", daemon=True)
         speaker.start()
@@ -68,10 +69,19 @@ class Interruption:
 _wishes: list[int] = []
 """Signals that have come and ended nothing yet: their ``KeyboardInterrupt`` may be swallowed."""
 
+_come: list[int] = []
+"""All signals that have come."""
+
+
+def has_come() -> bool:
+    """Whether a signal that asks the program to end has come at any time."""
+    return bool(_come)
+
 
 def wish(number: int, *_: Any) -> None:
     """A signal handler: notes the signal and raises ``KeyboardInterrupt``."""
     _wishes.append(number)
+    _come.append(number)
     raise KeyboardInterrupt
 
 

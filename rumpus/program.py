@@ -1,12 +1,13 @@
 """The program's entry: sets up streams and signals first, as importing the rest takes time."""
 
+import atexit
 import contextlib
 import os
 import signal
 import sys
 from typing import Any
 
-from rumpus.interruption import ENDING, wish
+from rumpus.interruption import ENDING, has_come, wish
 
 
 def main() -> int:
@@ -31,9 +32,7 @@ def main() -> int:
     finally:
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
-    from rumpus.exit_codes import UNDECIDED  # noqa: PLC0415 - see above
-
-    if code == UNDECIDED:  # perhaps interrupted
+    if has_come():
         _leave(code)
     return code
 
@@ -48,11 +47,13 @@ def _silent_about_interrupts(unraisable: Any) -> None:
 
 
 def _leave(code: int) -> None:
-    """Exit at once, with the code.
+    """Exit with the code after a signal, once what is registered with ``atexit`` has been done.
 
     If a ``KeyboardInterrupt`` has ever left an ``exec``, Python remembers it, even if it was caught
-    later, and a regular exit then kills the process by SIGINT instead.
+    later, and a regular exit then kills the process by SIGINT instead. A regular exit would also
+    wait for threads, and somebody is waiting for the end.
     """
+    atexit._run_exitfuncs()  # noqa: SLF001 - removes temporary directories, ends logs
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):  # its reader has gone, or its disk is full
             stream.flush()

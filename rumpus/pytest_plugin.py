@@ -22,6 +22,17 @@ import pytest
 
 OPTIONS = ("ensemble", "seeds", "seed", "time-limit", "kazoo", "runs")
 
+SAY_ALL = frozenset(
+    {
+        "rumpus.harness.ensemble.EnvironmentRefusal",
+        "rumpus.nemesis.entry.PlanError",
+        "rumpus.results.store_error.StoreError",
+        "rumpus.trial_failed.TrialFailed",
+        "rumpus.usage_error.UsageError",
+    }
+)
+"""Exceptions whose message is all that a user needs. Names, as their modules are slow to import."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--rumpus-...``."""
@@ -180,11 +191,11 @@ def pytest_runtest_makereport(
     item: pytest.Item,  # noqa: ARG001 - the hook's
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show a failed trial, or a refused one, without the traceback of rumpus."""
+    """Show a failed trial, or what was refused and why, without the traceback of rumpus."""
     report = yield
     if call.excinfo is not None:
         error = call.excinfo.value
         names = {f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__}
-        if names & {"rumpus.trial_failed.TrialFailed", "rumpus.usage_error.UsageError"}:
+        if names & SAY_ALL:
             report.longrepr = str(error)
     return report

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from rumpus.checker.verdict import Anomaly, Outcome, Requirement, Valid, Verdict
 from rumpus.nemesis.fault import Fault
-from rumpus.project_names import names_here
+from rumpus.project_names import Names, names_here
 from rumpus.references_of_objects import reference_of
 from rumpus.results.record import RunRecord
 from rumpus.results.reports.measure_text import version_line
@@ -145,9 +145,10 @@ def combined(verdicts: Sequence[Verdict]) -> tuple[Outcome, list[str]]:
     return "valid", []
 
 
-def _with_project_defaults(function: Callable[P, R]) -> Callable[P, R]:
-    """Let options that a call leaves out have the defaults of the project's file."""
-    options = inspect.signature(function).parameters
+def _with_project_names(function: Callable[Concatenate[Names, P], R]) -> Callable[P, R]:
+    """Give a function the project's names, and what a call leaves out the project's defaults."""
+    signature = inspect.signature(function)
+    options = dict(list(signature.parameters.items())[1:])
 
     @wraps(function)
     def call(*arguments: P.args, **given: P.kwargs) -> R:
@@ -157,13 +158,16 @@ def _with_project_defaults(function: Callable[P, R]) -> Callable[P, R]:
         more: dict[str, Any] = {
             name: value for name, value in names.defaults(given, *called).items() if name in options
         }
-        return function(*arguments, **{**more, **given})
+        return function(names, *arguments, **{**more, **given})
 
+    told = signature.replace(parameters=list(options.values()))
+    call.__signature__ = told  # type: ignore[attr-defined] # what a caller gives
     return call
 
 
-@_with_project_defaults
-def run(
+@_with_project_names
+def run(  # noqa: D417 - callers do not give `names`
+    names: Names,
     workload: Any,
     recipe: Any = None,
     *,
@@ -238,7 +242,6 @@ def run(
     recipe_name = None if recipe is None else reference_of(recipe, "recipe")
     seconds = time_limit or (DOCKER_SECONDS if ensemble == "docker" else SIM_SECONDS)
     kinds = None if nemesis is None else [reference_of(kind, "fault") for kind in nemesis]
-    names = names_here()
     for warning in names.warnings:
         say(f"warning: {warning}")
     done: list[SeedResult] = []

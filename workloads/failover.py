@@ -115,6 +115,13 @@ class FailoverWorkload(Workload):
         self._former = Member(recipe, context, self.path, self.clients)
         return self._former
 
+    def prepare(self, member: Member) -> None:
+        """Call the member's database: one of another repository is made by its first call.
+
+        From then on it takes part. No other operation need call it: users ask the primary.
+        """
+        member.database.values()
+
     def believes(self, member: Member) -> bool | float:
         """For how long the member believes that it is the primary."""
         return member.database.remaining() or False

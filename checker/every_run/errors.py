@@ -23,20 +23,27 @@ MISTAKES: Final = frozenset(
 """Names of exceptions that are mistakes of a program; I/O errors and timeouts are not."""
 
 MOST_SHOWN: Final = 10
-"""How many anomalies are reported for one error of one operation."""
+"""How many anomalies are reported for one kind of exception of one operation."""
 
 
 def check_errors(history: History) -> CheckResult:
-    """Report operations that ended with an exception that is a mistake of the program."""
+    """Report operations that ended with an exception that is a mistake of the program.
+
+    Exceptions are counted by their type: their texts often vary (paths, identifiers). Each count
+    stands with the first text.
+    """
     result = CheckResult(name="errors")
     seen: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
     for operation in history.operations():
         call, done = operation
         error = done.error if done is not None and done.type == "info" else None
-        if error is None or error.partition(":")[0] not in MISTAKES:
+        if error is None or (kind := error.partition(":")[0]) not in MISTAKES:
             continue
-        seen[call.f, error] += 1
-        if seen[call.f, error] <= MOST_SHOWN:
+        group = call.f, kind
+        seen[group] += 1
+        examples.setdefault(group, error)
+        if seen[group] <= MOST_SHOWN:
             result.anomalies.append(
                 anomaly_of(
                     history,
@@ -45,5 +52,8 @@ def check_errors(history: History) -> CheckResult:
                     operation,
                 )
             )
-    result.stats = {f"{f}: {error}": count for (f, error), count in seen.items()}
+    result.stats = {
+        f"{f}: {kind}": {"count": count, "example": examples[f, kind]}
+        for (f, kind), count in seen.items()
+    }
     return result

@@ -7,6 +7,7 @@ from threading import TIMEOUT_MAX
 from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 
+from rumpus.recipes.requests.deadline import Deadline
 from rumpus.recipes.requests.retrying_call import RetryingCall
 from rumpus.recipes.two_phase_commit.transaction_nodes import (
     AT_WORK,
@@ -66,7 +67,10 @@ class AbortsAloneCommit(PeerCommit):
 
 class WaitsForCoordinatorCommit(CoordinatedCommit):
     def _stands_by(self, call: RetryingCall, progress: Progress, parties: Parties) -> bool:
-        return parties.coordinator != self._name
+        if parties.coordinator == self._name:
+            return False
+        progress.patience = Deadline(None)  # else it would ask without a pause once that is over
+        return True
 
 
 class NeedsPresenceCommit(PeerCommit):

@@ -18,9 +18,13 @@ from rich.text import Text
 
 from rumpus.commands.mutant_hunt import Hunt, Mutant, Told, hunt, survey
 from rumpus.consoles import answers, notices, print_json
+from rumpus.project_names import Names, names_here
+from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.usage_error import UsageError
-from rumpus.workloads.registry import WORKLOADS
+from rumpus.workloads.framework.workload import Workload
+from rumpus.workloads.own.own_recipe import NotFound
+from rumpus.workloads.registry import WORKLOADS, find_workload
 
 LAST_WORDS = 2000
 _STYLES = {"caught": "green", "weak": "yellow", "missed": "bold red", "failed": "bold red"}
@@ -65,33 +69,45 @@ def chosen(family: str | None, *, servers: bool = False) -> list[Mutant]:
     """All mutants, or those of one family, in the order of ``rumpus list``.
 
     Args:
-        family: its name; None for all.
+        family: its name, or ``package.module:Class`` or a project's name for a workload of another
+            repository; None for all that are here.
         servers: whether to return mutant servers instead of mutant recipes.
 
     Raises:
         UsageError: there is no such family, or it has no mutants.
     """
-    if family is not None and family not in WORKLOADS:
-        raise UsageError(f"unknown family {family!r}; there are {', '.join(WORKLOADS)}")
+    names = names_here()
+    name = None if family is None else names.workload(family)
     if servers:
         mutants = [
             Mutant(each.workload, each.name, each.expected, each.recipe, each.options)
             for each in SERVER_MUTANTS.values()
-            if family in (None, each.workload) and each.expected
+            if name in (None, each.workload) and each.expected
         ]
         if not mutants:
             raise UsageError(f"there are no mutant servers that the workload {family} shows")
         return mutants
+    families = {name: _found(names, name)} if name else WORKLOADS
     mutants = [
-        Mutant(workload.name, name, entry.expected)
-        for workload in WORKLOADS.values()
-        if family in (None, workload.name)
-        for name, entry in workload.catalogue.items()
-        if entry.faulty
+        Mutant(known_as, recipe, entry.expected)
+        for known_as, workload in families.items()
+        for recipe, entry in workload.catalogue.items()
+        if isinstance(entry, CatalogueEntry) and entry.faulty
     ]
     if not mutants:
-        raise UsageError(f"the family {family} has no mutants")
+        raise UsageError(
+            f"the workload {family} has no mutants: enter them in its catalogue, as "
+            "rumpus.mutant(recipe, mistake, expected), with the anomalies that must be found"
+        )
     return mutants
+
+
+def _found(names: Names, name: str) -> Workload:
+    names.find_modules()
+    try:
+        return find_workload(name)
+    except NotFound as error:
+        raise UsageError(str(error)) from error
 
 
 def document(found: Sequence[Hunt]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from tests.harness import shared_leaks
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
 RUNS = [
-    *({"workload": "lock", "preemption": mode, "seconds": 6.0} for mode in MODES),
-    {"workload": "election", "kinds": SOUND, "seconds": 16.0},
+    *({"workload": "lock", "preemption": mode, "seconds": 3.0} for mode in MODES),
+    {"workload": "election", "kinds": SOUND, "seconds": 10.0},
 ]
 
 PRINT = """

@@ -23,6 +23,7 @@ from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.nemesis.entry import PlanError
 from rumpus.results.store_error import StoreError, UnreadableRun
 from rumpus.usage_error import UsageError
+from tests.checker.recorded import Recorded
 from tests.rumpus.conftest import is_listening, turns
 
 HOST = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM]
@@ -174,3 +175,39 @@ def test_interrupted_at_the_very_beginning(runs, moment, eventually):
     assert process.returncode == 3, err
     assert json.loads(out)["exit_code"] == 3
     assert "Traceback" not in err
+
+
+AT_EXIT = """
+import atexit, signal, sys, threading, time
+from rumpus import command_line, program
+atexit.register(print, "done at exit")
+threading.Thread(target=lambda: (time.sleep(1), print("a thread ended"))).start()
+"""
+INTERRUPTED = "command_line.main = lambda: signal.raise_signal(signal.SIGINT)\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("", "a thread ended\ndone at exit\n"), (INTERRUPTED, "done at exit\n")],
+    ids=["undecided", "interrupted"],
+)
+def test_what_is_registered_is_done_at_exit_and_only_a_signal_leaves_threads(
+    recorded_run, setting, said
+):
+    undecided = recorded_run(Recorded().end(5))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{AT_EXIT}{setting}sys.exit(program.main())",
+            "check",
+            str(undecided.path),
+        ],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (3, said), done.stderr
+    assert ("interrupted" in done.stderr) == bool(setting)

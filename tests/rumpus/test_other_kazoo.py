@@ -17,7 +17,7 @@ from tests.rumpus.conftest import latest
 
 INSTALLED = version("kazoo")
 SHORT = ["--recipe", "kazoo-bare", "--ensemble", "sim", "--seed", 1, "--nemesis", "none"]
-SHORT += ["--time-limit", 3, "--preemption", "none"]
+SHORT += ["--time-limit", 2, "--preemption", "none"]
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ def test_a_directory_without_kazoo_is_refused(rumpus, tmp_path, runs):
 
 def test_a_trial_takes_a_directory_and_tells_the_version(broken, tmp_path):
     result = run(
-        "lock", "kazoo-bare", kazoo=broken, nemesis=[], time_limit=3, runs=tmp_path / "runs"
+        "lock", "kazoo-bare", kazoo=broken, nemesis=[], time_limit=1, runs=tmp_path / "runs"
     )
     assert (result.valid, result.versions["kazoo"]) == (False, "2.99.1")
     assert f"--kazoo {broken}" in result.command
@@ -132,7 +132,7 @@ def test_a_trial_takes_a_directory_and_tells_the_version(broken, tmp_path):
 
 TEST = """
 def test_lock(rumpus):
-    result = rumpus.run("lock", "kazoo-bare", nemesis=[], time_limit=3)
+    result = rumpus.run("lock", "kazoo-bare", nemesis=[], time_limit=1)
     assert result.outcome == "violation"
 """
 

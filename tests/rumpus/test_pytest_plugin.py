@@ -42,7 +42,8 @@ WRONG = """
     from mylocks import WrongLock
 
     def test_my_lock(rumpus):
-        rumpus.run("lock", recipe=WrongLock, seeds=20, time_limit=12).assert_valid()
+        options = {"seeds": 20, "time_limit": 4, "session_timeout": 1.0}
+        rumpus.run("lock", recipe=WrongLock, nemesis=["client-partition"], **options).assert_valid()
     """
 
 
@@ -66,12 +67,12 @@ def test_the_marker_and_the_command_line_set_options(pytest_in, tmp_path):
         import pytest
         from mylocks import MendedLock
 
-        @pytest.mark.rumpus(time_limit=12, seeds=7)
+        @pytest.mark.rumpus(time_limit=4, session_timeout=1.0, nemesis=["client-pause"], seeds=7)
         def test_my_lock(rumpus):
             result = rumpus.run("lock", recipe=MendedLock)
             result.assert_valid()
             assert [run.seed for run in result.runs] == [5, 6]
-            assert "--time-limit 12" in result.command
+            assert "--time-limit 4" in result.command
         """
     done = pytest_in(test, "--rumpus-seeds", "2", "--rumpus-seed", "5", "--strict-markers")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -90,6 +91,36 @@ def test_what_is_refused_is_one_line(pytest_in):
     assert "references_of_objects.py" not in done.stdout
 
 
+def test_what_the_host_does_not_allow_is_told_by_its_message(pytest_in, monkeypatch, tmp_path):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    (tmp_path / "plan.json").write_text("{}")
+    (tmp_path / "full").write_text("a file is in the way")
+    test = """
+        import pytest
+        from mylocks import WrongLock
+
+        def test_in_a_trial(rumpus):
+            rumpus.run("lock", recipe=WrongLock, ensemble="docker")
+
+        @pytest.mark.zookeeper(ensemble="docker")
+        def test_as_a_fixture(zookeeper):
+            pass
+
+        def test_a_plan(rumpus):
+            rumpus.run("lock", recipe=WrongLock, plan="plan.json")
+
+        def test_files(rumpus):
+            rumpus.run("lock", recipe=WrongLock, runs="full", keep=True, time_limit=1, nemesis=[])
+        """
+    done = pytest_in(test, "-rN")
+    assert "3 failed, 1 error" in done.stdout
+    assert done.stdout.count("unix:///nonexistent/docker.sock") == 2
+    assert "plan.json: " in done.stdout
+    assert "a file stands where a directory is needed" in done.stdout
+    for part in ("Traceback", "trial.py", "docker_servers.py", "engine.py", "rumpus.run("):
+        assert part not in done.stdout
+
+
 def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_in):
     test = """
         from mylocks import MendedLock
@@ -98,7 +129,7 @@ def test_a_lock_in_the_test_module_itself_is_found_in_every_import_mode(pytest_i
             pass
 
         def test_my_lock(rumpus):
-            result = rumpus.run("lock", recipe=Mine, time_limit=12, nemesis=[])
+            result = rumpus.run("lock", recipe=Mine, time_limit=1, nemesis=[])
             assert result.outcome == "valid", str(result)
         """
     for mode in ("prepend", "importlib"):

@@ -6,10 +6,10 @@ not apply. Checkers are imported only when they are called: a client's process i
 too, but judges nothing.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rumpus.checker.history import History, final_phase
+from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.verdict import CheckResult, Requirement
 from rumpus.workloads.framework.judgement import Evidence
 from rumpus.workloads.own.own_recipe import referred
@@ -132,19 +132,39 @@ def everybody_at_the_end(f: str, keys: int, what: str) -> Need:
     """Every client must have had an answer for every key in the final phase.
 
     Args:
-        f: the operation.
-        keys: how many keys there are.
+        f: the operation; the key is what its calls give for the parameter ``key``.
+        keys: how many keys there are; 1 if calls have no key.
         what: what these answers are called in the report.
+
+    Raises:
+        ValueError: ``keys`` is less than 1; or, when a history is judged, calls have no key though
+            there is more than one.
     """
+    if keys < 1:
+        raise ValueError(f"everybody_at_the_end({f!r}, keys={keys}): there is at least 1 key")
 
     def need(history: History, _: Sequence[CheckResult]) -> Requirement:
         phase = final_phase(history)
         since = history.end + 1 if phase is None else phase.time
         answered = {
-            (history.client_of(op.process), op.value["key"])
-            for op in history
-            if isinstance(op.process, int) and op.f == f and op.type == "ok" and op.time >= since
+            (history.client_of(call.process), _key_of(call, keys))
+            for call, done in history.operations()
+            if call.f == f and isinstance(call.process, int)
+            if done is not None and done.type == "ok" and done.time >= since
         }
         return Requirement(name=what, needed=keys * history.clients, observed=len(answered))
 
     return need
+
+
+def _key_of(call: Op, keys: int) -> Any:
+    """The key that a call gives; None if it gives none and needs none."""
+    value = call.value
+    if isinstance(value, Mapping) and "key" in value:
+        return value["key"]
+    if keys > 1:
+        raise ValueError(
+            f"everybody_at_the_end({call.f!r}, keys={keys}): calls of {call.f} have no `key`; say "
+            "keys=1, or let the operation take a `key`"
+        )
+    return None

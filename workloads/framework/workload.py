@@ -205,7 +205,9 @@ class Workload(ABC):
         found = cls.catalogue.get(name)
         if isinstance(found, CatalogueEntry):
             kind: type[Recipe] = found.recipe
-            return kind
+            if _is_complete(kind):
+                return kind
+            found = kind
         if found is None and not is_reference(name):
             raise NotFound(
                 f"unknown recipe {name!r} of workload {cls.name}; there are "
@@ -218,7 +220,8 @@ class Workload(ABC):
     def _usual_promises(cls) -> Promises:
         """What all of the family's own recipes promise that keep their promises."""
         entries = [each for each in cls.catalogue.values() if isinstance(each, CatalogueEntry)]
-        return common([each.recipe.promises for each in entries if not each.faulty])
+        sound = [each.recipe for each in entries if not each.faulty]
+        return common([recipe.promises for recipe in sound if _is_complete(recipe)])
 
     def options(self, recipe: str, clients: int, promised: Sequence[str] = ()) -> dict[str, Any]:
         """The arguments of ``builder`` in a client's process."""
@@ -279,6 +282,11 @@ class Workload(ABC):
             expiries=self.expiries(evidence, results),
             expired=self.expired,
         )
+
+
+def _is_complete(kind: Any) -> bool:
+    """Whether a class has what ``Recipe`` declares, so that it needs no adapter."""
+    return isinstance(getattr(kind, "promises", None), Promises) and hasattr(kind, "line")
 
 
 class OpenClient:

@@ -1,14 +1,23 @@
 """Any object that registers members, as a registry; any that shares parts out, as a partitioner."""
 
+import time
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
+from rumpus.recipes.contests.interfaces import NotHeld
 from rumpus.recipes.promises import Line, Promises
 from rumpus.recipes.requests.session import Session
 from rumpus.workloads.own.own_lock import OwnLock
 from rumpus.workloads.own.own_recipe import Method, OwnRecipe, has, method
-from rumpus.workloads.own.tolerant_calls import attribute, call, first
+from rumpus.workloads.own.tolerant_calls import attribute, call, first, takes
+
+TIME_BOUNDARY_S: Final = 0.3
+"""What a partitioner that takes a ``time_boundary`` is given: for how many seconds its members must
+not have changed. kazoo's default of 30 is longer than members stay here."""
+
+STEP_S: Final = 1.0
+"""The longest wait for the next state of a partitioner."""
 
 
 class OwnRegistry(OwnRecipe):
@@ -108,6 +117,10 @@ class OwnPartitioner(OwnLock):
     ``parts``, an attribute or method: the parts that it owns; names, or a mapping from names to
     objects with ``node``, ``token`` and ``session``. ``changed``, if it has that: whether members
     have come or gone since, so that the share must be released. The rest as for locks.
+
+    Or one that is driven by its state, as kazoo's ``SetPartitioner`` is: if it has ``failed``, a
+    new one is made; on ``release``, ``release_set()`` is called; else ``wait_for_acquire(timeout)``
+    until it is ``acquired``. Then iteration gives its parts. ``finish()`` leaves.
     """
 
     usual = None
@@ -118,16 +131,34 @@ class OwnPartitioner(OwnLock):
             method("leave()"),
             Method(("parts",), "parts"),
         ),
+        (
+            method("wait_for_acquire(timeout)"),
+            method("release_set()"),
+            method("finish()"),
+            Method(("__iter__",), "__iter__()"),
+            *(Method((state,), state) for state in ("acquired", "release", "failed")),
+        ),
     )
     further = (("parts", "set", "items", "partitions"),)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"time_boundary": TIME_BOUNDARY_S, **options})
+
+    @classmethod
+    def unseen(cls, factory: Any, promises: Promises) -> frozenset[str]:
+        """As for locks; and incomplete shares, where nobody says which znodes own."""
+        unseen = super().unseen(factory, promises)
+        return unseen if has(factory, "line") else unseen | {"partial-share"}
 
     @classmethod
     def derived(cls, factory: Any, promises: Promises) -> list[str]:
         """As for locks; and whether members notice that others come and go."""
         notes = super().derived(factory, promises)
+        if takes(factory, "time_boundary"):
+            notes.append(f"It is given a `time_boundary` of {TIME_BOUNDARY_S} s.")
         if not has(factory, "line"):
             notes.append("Nor is it judged whether shares are complete (no partial-share).")
-        if not has(factory, "changed"):
+        if not has(factory, "changed", "wait_for_acquire"):
             notes.append("It has no `changed`: members keep their shares for a while each.")
         return notes
 
@@ -137,9 +168,46 @@ class OwnPartitioner(OwnLock):
         return Line(kind="unknown", path=path)
 
     @property
+    def by_state(self) -> bool:
+        """Whether the object is driven by its state; see the class."""
+        return not hasattr(self.own, "acquire")
+
+    def enter_own(self, timeout: float) -> bool:
+        """Have the object acquire, or step from state to state until it has."""
+        if not self.by_state:
+            return super().enter_own(timeout)
+        until = time.monotonic() + timeout
+        while (left := until - time.monotonic()) > 0:
+            if self.own.failed:
+                self._made = None  # it cannot be used again: ``own`` makes another
+            elif self.own.release:
+                self.own.release_set()
+            elif self.own.acquired:
+                return True
+            else:
+                self.own.wait_for_acquire(min(left, STEP_S))
+        return False
+
+    def leave_own(self) -> None:
+        """Have the object release; raises what it raises, and NotHeld if it has failed."""
+        if not self.by_state:
+            super().leave_own()
+        elif self.own.failed:
+            raise NotHeld(f"{self.path}: the partitioner has failed")
+        else:
+            self.own.release_set()
+
+    @property
+    def held(self) -> bool:
+        """Whether it believes that it owns its share."""
+        if not super().held:
+            return False
+        return not self.by_state or bool(self.own.acquired or self.own.release)
+
+    @property
     def parts(self) -> dict[str, Any]:
         """The parts that it owns, with what is known of the node, token and session of each."""
-        told = attribute(self.own, ("parts",)) or ()
+        told = list(self.own) if self.by_state else attribute(self.own, ("parts",)) or ()
         if isinstance(told, Mapping) and all(hasattr(each, "node") for each in told.values()):
             return dict(told)
         return {name: SimpleNamespace(node=None, token=None, session=self.session) for name in told}
@@ -147,9 +215,13 @@ class OwnPartitioner(OwnLock):
     @property
     def changed(self) -> bool:
         """Whether the members have changed."""
-        return bool(attribute(self.own, ("changed",)))
+        return not self.own.acquired if self.by_state else bool(attribute(self.own, ("changed",)))
 
     def leave(self, timeout: float = 0.0) -> None:
         """Give up the membership; raises OutcomeUnknown if kazoo raised an error."""
-        leave = self.own.leave
-        self.translated(lambda: call(leave, timeout=timeout))()
+        if not self.by_state:
+            leave = self.own.leave
+            self.translated(lambda: call(leave, timeout=timeout))()
+            return
+        finished, self._made = self.own, None  # it cannot be used again
+        self.translated(finished.finish)()

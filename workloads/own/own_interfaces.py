@@ -97,6 +97,10 @@ class OwnDatabase(OwnRecipe):
         ),
     )
 
+    def remaining(self) -> float:
+        """For how many seconds it believes that it is the primary; 0 before it is made."""
+        return 0.0 if self._made is None else float(self.translated(self.own.remaining)())
+
 
 class _OwnZnodes(OwnRecipe):
     """Recipes on plain znodes: requests that are refused are told from those of unknown outcome."""

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from kazoo.exceptions import LockTimeout
 from kazoo.handlers.threading import KazooTimeoutError
@@ -10,12 +11,33 @@ from kazoo.handlers.threading import KazooTimeoutError
 TIMEOUTS: Final = (TimeoutError, KazooTimeoutError, LockTimeout)
 """Exceptions that say that the time was over."""
 
+Parameters = Mapping[str, inspect.Parameter]
+
 NAMES: Final = ("name", "identifier")
 """Parameters that take the client's name."""
 
 
-def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """A function's parameters by name; none if it does not tell (some builtins)."""
+def parameters_of(function: Callable[..., Any]) -> Parameters:
+    """A function's parameters by name; none if it does not tell (some builtins).
+
+    They are read once for each function and class, and once for a method of all objects of a class:
+    every call of a recipe asks for them, and reading takes longer than many a call.
+    """
+    bound = inspect.ismethod(function)
+    owner = function.__func__ if bound else function  # type: ignore[attr-defined] # of a method
+    if not inspect.isfunction(owner) and not inspect.isclass(owner):
+        return _read(function)  # an object that can be called: perhaps each has other parameters
+    known = _KNOWN.setdefault(owner, {})
+    if bound not in known:
+        known[bound] = _read(function)
+    return known[bound]
+
+
+_KNOWN: Final = WeakKeyDictionary[Callable[..., Any], dict[bool, Parameters]]()
+"""Function or class -> whether it is bound, as a method -> its parameters."""
+
+
+def _read(function: Callable[..., Any]) -> Parameters:
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):

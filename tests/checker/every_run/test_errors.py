@@ -9,7 +9,8 @@ def ended(error, times=1, type_="info"):
     for number in range(times):
         process = 3 * number
         recorded.add(10 * number, process, "invoke", "acquire")
-        recorded.add(10 * number + 1, process, type_, "acquire", error=error)
+        text = error and error.format(number)
+        recorded.add(10 * number + 1, process, type_, "acquire", error=text)
     return check_errors(recorded.history())
 
 
@@ -42,4 +43,23 @@ def test_an_operation_that_failed_for_certain_is_not():
 def test_one_error_is_shown_a_few_times_and_counted_always():
     result = ended("KeyError: 'x'", times=3 * MOST_SHOWN)
     assert len(result.anomalies) == MOST_SHOWN
-    assert result.stats == {"acquire: KeyError: 'x'": 3 * MOST_SHOWN}
+    assert result.stats == {
+        "acquire: KeyError": {"count": 3 * MOST_SHOWN, "example": "KeyError: 'x'"}
+    }
+
+
+def test_texts_that_vary_make_one_error():
+    result = ended("KeyError: '/locks/{}'", times=3 * MOST_SHOWN)
+    assert len(result.anomalies) == MOST_SHOWN
+    assert result.stats == {
+        "acquire: KeyError": {"count": 3 * MOST_SHOWN, "example": "KeyError: '/locks/0'"}
+    }
+
+
+def test_errors_of_different_types_are_counted_apart():
+    recorded = Recorded()
+    for process, error in enumerate(["KeyError: 'x'", "IndexError: x", "KeyError: 'y'"]):
+        recorded.add(10 * process, process, "invoke", "acquire")
+        recorded.add(10 * process + 1, process, "info", "acquire", error=error)
+    counts = {kind: told["count"] for kind, told in check_errors(recorded.history()).stats.items()}
+    assert counts == {"acquire: KeyError": 2, "acquire: IndexError": 1}

@@ -35,7 +35,7 @@ def test_a_fair_lock_under_every_fault_that_docker_has_is_valid(simulate):
 
 def test_a_fair_election_is_valid_and_a_single_server_will_do(simulate):
     _, _, verdict = simulate(
-        3, workload="election", nodes=1, kinds=("client-pause", "client-partition")
+        3, workload="election", nodes=1, seconds=10.0, kinds=("client-pause", "client-partition")
     )
     assert verdict.outcome == "valid", verdict.reasons
 

@@ -30,7 +30,7 @@ def test_every_faulty_recipe_is_hunted():
 def test_a_family_that_does_not_exist_is_named(rumpus):
     answer = rumpus("mutants", "--family", "lcok")
     assert answer.code == 2
-    assert "unknown family 'lcok'; there are lock, read-write" in answer.err
+    assert "unknown workload 'lcok'; there are lock, read-write" in answer.err
 
 
 def test_what_a_run_told():

@@ -6,6 +6,9 @@ import sys
 import pytest
 
 from rumpus.nemesis.registry import FAULTS
+from rumpus.project_settings import find_settings
+from rumpus.trial import run as run_trial
+from rumpus.usage_error import UsageError
 from tests.rumpus.own_project.conftest import PACKAGE, forget
 
 
@@ -130,6 +133,40 @@ def test_the_api_knows_them_and_their_defaults(project):
     again = rumpus.run(trials.Shop, seed=5, nemesis=[trials.Flap])
     assert [each.digest for each in again.runs] == [each.digest for each in result.runs]
     assert rumpus.check(project / "runs" / "latest", trials.LastWritten).valid is True
+
+
+def test_its_own_mutants_are_hunted(project, rumpus):
+    shop = "shop_of_tests.trials:Shop"
+    answer = rumpus("mutants", "--family", "shop")
+    assert answer.code == 2
+    assert "the workload shop has no mutants: enter them in its catalogue" in answer.err
+    forget()
+    file = project / PACKAGE / "trials.py"
+    entry = 'mutant(ForgetfulShelf, "it forgets", {"lost-number"})'
+    text = file.read_text().replace('"forgetful": ForgetfulShelf', f'"forgetful": {entry}')
+    text = text.replace('"shelf": Shelf', '"shelf": sound(Shelf)')
+    file.write_text(text.replace("    follows,\n", "    follows,\n    mutant,\n    sound,\n"))
+    answer = rumpus("mutants", "--family", "shop", "--json")
+    assert answer.code == 0, answer
+    (caught,) = json.loads(answer.out)["mutants"]
+    assert (caught["family"], caught["mutant"], caught["outcome"]) == (shop, "forgetful", "caught")
+    assert caught["command"].startswith(f"rumpus run {shop} --recipe forgetful ")
+    assert rumpus("mutants", "--family", "elsewhere:Shop").code == 2
+    assert "no mutant servers" in rumpus("mutants", "--family", shop, "--servers").err
+
+
+@pytest.mark.usefixtures("project")
+def test_the_projects_file_is_read_once_a_trial(monkeypatch):
+    read = []
+
+    def find_and_count(directory):
+        read.append(directory)
+        return find_settings(directory)
+
+    monkeypatch.setattr("rumpus.project_names.find_settings", find_and_count)
+    with pytest.raises(UsageError, match="unknown recipe 'nothing'"):
+        run_trial("shop", "nothing")
+    assert len(read) == 1
 
 
 def test_a_check_of_its_own_that_fails_is_not_a_defect_of_rumpus(project, rumpus):

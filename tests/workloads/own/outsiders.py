@@ -13,6 +13,7 @@ from kazoo.exceptions import (
     NodeExistsError,
     NoNodeError,
 )
+from kazoo.recipe.partitioner import SetPartitioner
 
 
 def removed(client, node):
@@ -73,6 +74,13 @@ class Queuer:
         if self.mine is not None:
             removed(self.client, self.mine)
             self.mine = None
+
+
+class ShortSightedQueuer(Queuer):
+    """Mistake: enters as soon as all but one before it have gone."""
+
+    def may_enter(self, names, mine):
+        return names.index(mine) <= self.permits
 
 
 class QueuerElsewhere(Queuer):
@@ -136,6 +144,36 @@ class HastyElection(Election):
         return super().campaign(timeout)
 
 
+class RunningElection:
+    """Leads as long as a function runs."""
+
+    permits = 1
+
+    def __init__(self, client, path):
+        self.queue = Queuer(client, path)
+        self.queue.permits = self.permits
+        self.cancelled = False
+
+    def run(self, function):
+        self.cancelled = False
+        while not self.queue.acquire(0.5):
+            if self.cancelled:
+                return
+        try:
+            function()
+        finally:
+            self.queue.release()
+
+    def cancel(self):
+        self.cancelled = True
+
+
+class HastyRunningElection(RunningElection):
+    """Mistake: runs from its candidacy on."""
+
+    permits = 100
+
+
 class ReadWrite(Queuer):
     """A reader waits for the writers before it, a writer for all."""
 
@@ -182,6 +220,14 @@ class SidedReadWrite:
         return Side(self.lock, "read")
 
 
+class RudeSidedReadWrite(SidedReadWrite):
+    """Mistake: both sides are locked as by readers."""
+
+    def __init__(self, client, path):
+        super().__init__(client, path)
+        self.write_lock = self.read_lock()
+
+
 class Barrier:
     """Polls with writes, so that no server that lags lets anybody in."""
 
@@ -212,6 +258,72 @@ class LeakyBarrier(Barrier):
 
     def wait(self, timeout=None):
         return super().wait(1.0 if timeout is None else min(timeout, 1.0)) or (timeout or 9) > 1.0
+
+
+class DoubleBarrier:
+    """A round's members stand in the data of the barrier's znode: one write opens the round.
+
+    Who comes, or goes without having been in, does so by a write that no round's opening overlaps.
+    """
+
+    def __init__(self, client, path, parties):
+        self.client, self.path, self.parties = client, path, parties
+        self.mine = self.round = None
+
+    def enter(self, timeout):
+        deadline = time.monotonic() + timeout if timeout is not None else float("inf")
+        self.client.ensure_path(self.path)
+        if self.mine is not None:
+            removed(self.client, f"{self.path}/{self.mine}")
+        self.mine = uuid.uuid4().hex
+        with suppress(NodeExistsError):
+            self.client.retry(self.client.create, f"{self.path}/{self.mine}", ephemeral=True)
+        while True:
+            self.round, members, version = self.opened()
+            if self.mine in members:
+                return True
+            here = set(self.client.retry(self.client.get_children, self.path))
+            if self.mine not in here:
+                return False
+            waiting = sorted(here - members)
+            if len(waiting) >= self.parties and not here & members:
+                self.open(waiting[: self.parties], version)
+            elif time.monotonic() >= deadline:
+                if self.withdrawn(version):
+                    return False
+            else:
+                time.sleep(0.03)
+
+    def leave(self, timeout):
+        deadline = time.monotonic() + timeout if timeout is not None else float("inf")
+        removed(self.client, f"{self.path}/{self.mine}")
+        while True:
+            number, members, _ = self.opened()
+            here = set(self.client.retry(self.client.get_children, self.path))
+            if number != self.round or not here & members:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.03)
+
+    def opened(self):
+        data, stat = self.client.retry(self.client.get, self.path)
+        number, *members = data.decode().split() or ["0"]
+        return int(number), set(members), stat.version
+
+    def open(self, members, version):
+        transaction = self.client.transaction()
+        for member in members:
+            transaction.check(f"{self.path}/{member}", -1)
+        document = " ".join([str(self.round + 1), *members])
+        transaction.set_data(self.path, document.encode(), version)
+        transaction.commit()
+
+    def withdrawn(self, version):
+        transaction = self.client.transaction()
+        transaction.check(self.path, version)
+        transaction.delete(f"{self.path}/{self.mine}")
+        return not any(isinstance(each, Exception) for each in transaction.commit())
 
 
 class EagerDoubleBarrier:
@@ -279,6 +391,38 @@ class GreedyQueue(Queue):
         return value
 
 
+class PriorityQueue(Queue):
+    """Takes what is first after a sync, and looks anew if somebody else was faster."""
+
+    def put(self, value, priority):
+        self.client.ensure_path(self.path)
+        self.client.create(f"{self.path}/{self.mark(priority)}-", value, sequence=True)
+
+    def mark(self, priority):
+        return f"{priority:010d}"
+
+    def take(self, timeout):
+        self.client.ensure_path(self.path)
+        deadline = time.monotonic() + timeout
+        while True:
+            self.client.sync(self.path)
+            names = sorted(self.client.get_children(self.path))
+            value = self.taken(f"{self.path}/{names[0]}") if names else None
+            if value is not None:
+                return value
+            if time.monotonic() >= deadline:
+                return None
+            if not names:
+                time.sleep(0.05)
+
+
+class TextPriorityQueue(PriorityQueue):
+    """Mistake: priorities are compared as text."""
+
+    def mark(self, priority):
+        return str(priority)
+
+
 class ClaimingQueue(Queue):
     """Elements are locked by ephemeral nodes, and deleted when they are done."""
 
@@ -319,6 +463,20 @@ class ClaimingQueue(Queue):
 
     def release(self):
         removed(self.client, self.current[1])
+
+
+class CarelessClaimingQueue(ClaimingQueue):
+    """Mistake: an element is deleted when it is claimed."""
+
+    def taken(self, node):
+        value = super().taken(node)
+        if value is not None:
+            removed(self.client, node)
+        return value
+
+    def consume(self):
+        removed(self.client, self.current[1])
+        return True
 
 
 class Counter:
@@ -424,6 +582,37 @@ class LastingRegistry(Registry):
             self.client.retry(self.client.create, self.mine, address.encode())
 
 
+class Group:
+    """Members join and leave; an object for each."""
+
+    ephemeral = True
+
+    def __init__(self, client, path, name=""):
+        self.client, self.path, self.name = client, path, name
+
+    def join(self):
+        self.client.ensure_path(self.path)
+        node = f"{self.path}/{self.name}"
+        removed(self.client, node)  # of a session before this one
+        with suppress(NodeExistsError):
+            data = self.name.encode()
+            self.client.retry(self.client.create, node, data, ephemeral=self.ephemeral)
+
+    def leave(self):
+        removed(self.client, f"{self.path}/{self.name}")
+
+    def __iter__(self):
+        self.client.ensure_path(self.path)
+        removed(self.client, f"{self.path}/none")
+        return iter(self.client.retry(self.client.get_children, self.path))
+
+
+class LastingGroup(Group):
+    """Mistake: entries outlive their sessions."""
+
+    ephemeral = False
+
+
 class Partitioner:
     """Everybody takes the locks of the parts that are free, and shares none: one owner each."""
 
@@ -500,6 +689,17 @@ class SelfishPartitioner(Partitioner):
     """Takes its share without a lock."""
 
     exclusive = False
+
+
+def everything(_identifier, _members, parts):
+    return list(parts)
+
+
+class GreedySetPartitioner(SetPartitioner):
+    """Mistake: every member wants the whole set, so all but one wait for good."""
+
+    def __init__(self, client, path, parts, identifier, time_boundary):
+        super().__init__(client, path, parts, everything, identifier, time_boundary)
 
 
 class Forgetful:

@@ -1,5 +1,8 @@
 """What each family needs of a class is told at once, by name."""
 
+import inspect
+from functools import partial
+
 import pytest
 from kazoo.recipe import lock, partitioner
 
@@ -7,7 +10,7 @@ from rumpus.recipes.jobs.job_queue import Jobs
 from rumpus.recipes.view.follower_view import DataView
 from rumpus.recipes.znodes.register import LocalRegister
 from rumpus.workloads.own.own_recipe import NotFound
-from rumpus.workloads.own.tolerant_calls import accepted, call, place_of
+from rumpus.workloads.own.tolerant_calls import accepted, call, parameters_of, place_of
 from rumpus.workloads.registry import WORKLOADS
 from tests.workloads.own import outsiders
 
@@ -39,7 +42,7 @@ def test_the_familys_own_recipes_have_the_methods(family):
     ("family", "kind", "lacks"),
     [
         ("read-write", lock.Lock, "the parameter `mode`"),
-        ("partitioner", partitioner.SetPartitioner, "`acquire"),
+        ("partitioner", partitioner.SetPartitioner, ""),
         ("election", lock.ReadLock, ""),
     ],
 )
@@ -81,3 +84,58 @@ def test_an_endless_wait_leaves_the_default_to_a_function_that_has_one():
     assert call(lambda timeout: timeout, timeout=None) is None
     assert call(lambda timeout=5: timeout, timeout=2.0) == 2.0
     assert call(lambda: "no timeout", timeout=2.0) == "no timeout"
+
+
+class Called:
+    def __init__(self, client, path):
+        pass
+
+    def wait(self, timeout):
+        pass
+
+    @classmethod
+    def made(cls, size):
+        pass
+
+    @staticmethod
+    def line(path):
+        pass
+
+    def __call__(self, answer):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (Called, ["client", "path"]),
+        (Called(0, 0).wait, ["timeout"]),
+        (Called.wait, ["self", "timeout"]),
+        (Called.made, ["size"]),
+        (Called(0, 0).line, ["path"]),
+        (Called(0, 0), ["answer"]),
+        (partial(Called.line, path=1), ["path"]),
+        (partial(Called.wait, 1), ["timeout"]),
+        (type, []),
+    ],
+)
+def test_parameters_are_those_of_the_signature_each_time(function, names):
+    for _ in range(2):
+        assert list(parameters_of(function)) == names
+
+
+def test_the_parameters_of_a_method_are_read_once_for_a_class(monkeypatch):
+    read = []
+
+    def signature(function):
+        read.append(function)
+        return inspect.Signature.from_callable(function)
+
+    class Mine(Called):
+        def wait(self, timeout=3.0):
+            return timeout
+
+    monkeypatch.setattr("rumpus.workloads.own.tolerant_calls.inspect.signature", signature)
+    told = [call(Mine(0, 0).wait, timeout=timeout) for timeout in (None, 2.0, 1.0)]
+    assert told == [3.0, 2.0, 1.0]
+    assert len(read) == 1
