@@ -18,9 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from rich.table import Table
@@ -31,9 +31,9 @@ from rumpus.harness.generators.generator import Generator
 from rumpus.harness.generators.seed import Seed
 from rumpus.harness.run import Run
 from rumpus.results.results_document import results_document
-from rumpus.runs import performing
 from rumpus.runs.judging import collector_at_rest, judge_run
 from rumpus.runs.performing import PreparedRun, RunSettings
+from rumpus.runs.workload_run import workload_run
 
 LONG_S = 60.0
 SHORT_S = 10.0
@@ -131,24 +131,20 @@ def cost(
     return cost
 
 
-def sparse(make: Callable[..., Run]) -> Callable[..., Run]:
-    """``workload_run``, but of runs whose operations are far from each other."""
+def sparse_run(*arguments: Any, **options: Any) -> Run:
+    """``workload_run``, but of a run whose operations are far from each other."""
+    run = workload_run(*arguments, **options)
+    load = run.load
 
-    def made(*arguments: object, **options: object) -> Run:
-        run = make(*arguments, **options)
-        load = run.load
+    def paced(until: int) -> Generator:
+        return stagger(SPARSE_S, load(until), seed=Seed(1))
 
-        def paced(until: int) -> Generator:
-            return stagger(SPARSE_S, load(until), seed=Seed(1))
-
-        return replace(run, load=paced)
-
-    return made
+    return replace(run, load=paced)
 
 
 def short_runs(count: int) -> float:
     """Processor seconds of so many short runs with a sparse load, judged."""
-    with patch.object(performing, "workload_run", sparse(performing.workload_run)):
+    with patch("rumpus.runs.performing.workload_run", sparse_run):
         costs = [
             cost("lock", seed, SHORT_S, interval=SHORT_FAULTS_EVERY_S) for seed in range(count)
         ]
