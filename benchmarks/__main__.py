@@ -23,6 +23,7 @@ from benchmarks import (
     links,
     lock_cycle,
     long_run,
+    run_cost,
     search,
     simulation,
 )
@@ -40,6 +41,7 @@ ALL: dict[str, Callable[[Scale], Table]] = {
     "deciders": deciders.measure,
     "search": search.measure,
     "simulation": simulation.measure,
+    "run_cost": run_cost.measure,
     "long_run": long_run.measure,
     "ensemble": ensemble.measure,
     "endurance": endurance.measure,

@@ -49,10 +49,15 @@ SHARED = (
     "kazoo.protocol.serialization",
     "kazoo.protocol.states",
     "kazoo.security",
+    "rumpus.recipes.catalogue_entry",
+    "rumpus.recipes.contests.interfaces",
+    "rumpus.recipes.outcomes",
     "rumpus.recipes.promises",
     "rumpus.workloads.framework.judgement",
+    "rumpus.workloads.own.promise_names",
+    "urllib.parse",
 )
-"""Modules within the above packages that are shared all the same: they are data and pure functions,
+"""Modules within private packages that are shared all the same: they are data and pure functions,
 and to create their classes anew for each client would take long."""
 
 SHARED_WITH_OTHER_KAZOO = tuple(name for name in SHARED if not name.startswith("kazoo."))

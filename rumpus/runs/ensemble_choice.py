@@ -2,10 +2,6 @@
 
 from typing import Final, Literal, NamedTuple
 
-from docker.errors import DockerException
-from requests.exceptions import RequestException
-
-from rumpus.harness.docker.engine import connect
 from rumpus.harness.ensemble import EnvironmentRefusal
 from rumpus.usage_error import UsageError
 
@@ -57,6 +53,12 @@ def choose_ensemble(asked: str, image: str | None) -> Choice:
 
 def _why_no_engine() -> str | None:
     """Why Docker cannot be used; None if an engine answers."""
+    # Slow to import, and a simulated run that was asked for by name needs none of it.
+    from docker.errors import DockerException  # noqa: PLC0415
+    from requests.exceptions import RequestException  # noqa: PLC0415
+
+    from rumpus.harness.docker.engine import connect  # noqa: PLC0415
+
     try:
         engine = connect(timeout=PATIENCE_S)
         try:

@@ -30,7 +30,6 @@ from rumpus.results.record import ClockAnchor, RunRecord
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
 from rumpus.runs.client_library import find_kazoo
-from rumpus.runs.docker_world import DockerWorld
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble
 from rumpus.runs.sim_world import SimWorld
 from rumpus.runs.workload_run import workload_run
@@ -400,6 +399,8 @@ def _world(
             shared=settings.shared,
             say=say,
         )
+    from rumpus.runs.docker_world import DockerWorld  # noqa: PLC0415 - slow to import
+
     return DockerWorld(run_id, nodes=settings.nodes, image=settings.image, tick_ms=TICK_MS, say=say)
 
 

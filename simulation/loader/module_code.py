@@ -1,19 +1,30 @@
-"""A cache of compiled modules for all simulated processes: each executes a copy of its own."""
+"""A cache of compiled modules for all simulated processes: each executes a copy of its own.
+
+Modules whose sets are made ordered are compiled by us, which takes most of the time of a first run.
+Their bytecode is kept beside Python's own, in ``__pycache__``, as Python keeps its own: it is valid
+for a source file of the same time and size, and is not written if ``sys.dont_write_bytecode`` is
+set (``PYTHONDONTWRITEBYTECODE``).
+"""
 
 import ast
 import importlib
+import marshal
 import sys
 import warnings
+from functools import cache
 from importlib.machinery import (
     ExtensionFileLoader,
     ModuleSpec,
     PathFinder,
     SourceFileLoader,
 )
-from importlib.util import spec_from_file_location
+from importlib.util import MAGIC_NUMBER, cache_from_source, spec_from_file_location
+from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
+from zlib import crc32
 
+from rumpus.simulation.loader import set_literals
 from rumpus.simulation.loader.set_literals import may_make_sets, order_sets
 
 
@@ -115,9 +126,52 @@ def _compile(spec: ModuleSpec) -> ModuleCode | None:
     # Python's cached bytecode costs next to nothing. It will do where no sets are made.
     code = spec.loader.get_code(spec.name)
     if code is not None and may_make_sets(code):
-        source = spec.loader.get_data(spec.origin)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python has warned when it made the bytecode
-            tree = ast.parse(source, spec.origin)
-            code = compile(order_sets(tree, source), spec.origin, "exec", dont_inherit=True)
+        code = _with_ordered_sets(spec.loader, spec.origin)
     return ModuleCode(spec, code, places)
+
+
+def _with_ordered_sets(loader: SourceFileLoader, file: str) -> CodeType:
+    """The code of a source file with ordered sets, from ``__pycache__`` if it is there."""
+    kept = cache_from_source(file, optimization=_tag())
+    header = _header(loader, file)
+    if (code := _kept_code(kept, header, file)) is not None:
+        return code
+    source = loader.get_data(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python has warned when it made the bytecode
+        tree = ast.parse(source, file)
+        made: CodeType = compile(order_sets(tree, source), file, "exec", dont_inherit=True)
+    if not sys.dont_write_bytecode:
+        # Whole or not at all; where the directory cannot be written, it does nothing.
+        loader.set_data(kept, header + marshal.dumps(made))
+    return made
+
+
+@cache
+def _tag() -> str:
+    """What the names of files of bytecode have in common; another one if the rewriting changes."""
+    return f"orderedsets{crc32(Path(set_literals.__file__).read_bytes()):08x}"
+
+
+def _header(loader: SourceFileLoader, file: str) -> bytes:
+    """The first 16 bytes of a file of bytecode, as Python's own (PEP 552): from what it is made."""
+    about = loader.path_stats(file)
+    numbers = 0, int(about["mtime"]), int(about["size"])
+    return MAGIC_NUMBER + b"".join((each & 0xFFFFFFFF).to_bytes(4, "little") for each in numbers)
+
+
+def _kept_code(path: str, header: bytes, file: str) -> CodeType | None:
+    """Code that was kept for a source file; None if there is none, or of another state of it."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return None
+    if not content.startswith(header):
+        return None
+    try:
+        code = marshal.loads(content[len(header) :])  # noqa: S302 - as trusted as Python's own
+    except (EOFError, ValueError, TypeError):
+        return None
+    # The name of a file that was moved together with its bytecode would be wrong in tracebacks,
+    # and preemption at lines goes by it.
+    return code if isinstance(code, CodeType) and code.co_filename == file else None

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from rumpus.simulation.kernel.synchronization import RLock
 
 
+_privacy: dict[tuple[object, ...], dict[str, bool]] = {}
+"""What decides which modules are private -> what was decided: name of a module -> is it private."""
+
+
 class Space(Runtime):
     """The runtime of one process, with the modules that it imports.
 
@@ -74,6 +78,8 @@ class Space(Runtime):
         self._users_files: dict[str, None] = {}
         self._path = tuple(path)
         self._loading: dict[str, RLock] = {}
+        lists = private, shared, alone, shared_packages, self._path, sys.path
+        self._privacy = _privacy.setdefault(tuple(map(tuple, lists)), {})
         self.builtins: dict[str, Any] = {
             **builtins.__dict__,
             "__import__": self._import,
@@ -84,6 +90,12 @@ class Space(Runtime):
 
     def is_private(self, name: str) -> bool:
         """Whether the process gets its own copy of a module."""
+        known = self._privacy.get(name)
+        if known is None:
+            known = self._privacy[name] = self._is_private(name)
+        return known
+
+    def _is_private(self, name: str) -> bool:
         if name in self._shared:
             return False
         if name in self._alone:
@@ -218,10 +230,15 @@ class Space(Runtime):
         """``__import__`` as private modules see it."""
         if level:
             name = _absolute(name, level, namespace or {})
-        module = self.load(name)
+        module = self.modules.get(name)
+        if module is None or name in self._loading:
+            module = self.load(name)
         if not fromlist:
             return module if level or "." not in name else self.load(name.partition(".")[0])
-        if hasattr(module, "__path__"):
+        # Of a plain module ``hasattr`` takes long to say no.
+        if (type(module) is not ModuleType or "__path__" in vars(module)) and hasattr(
+            module, "__path__"
+        ):
             wanted = getattr(module, "__all__", ()) if "*" in fromlist else fromlist
             for item in wanted:
                 if not hasattr(module, item):

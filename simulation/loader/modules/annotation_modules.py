@@ -2,6 +2,9 @@
 
 Both look them up in the real ``sys.modules``, where private modules are not. So these are put
 there for the duration of a call, in which no other task can run.
+
+``dataclasses`` compiles the methods that it makes, which is most of what a data class costs. The
+source is the same in each process, so what was compiled is kept.
 """
 
 import dataclasses
@@ -9,7 +12,8 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from functools import lru_cache
+from types import CodeType, ModuleType
 from typing import Any
 
 from rumpus.simulation.loader.modules.simulated_module import simulated
@@ -32,12 +36,33 @@ def _visible(runtime: Runtime, names: Iterable[str]) -> Iterator[None]:
                 sys.modules[name] = module
 
 
+@lru_cache(maxsize=4096)
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<string>", "exec", dont_inherit=True)
+
+
+def _execute(source: str, *namespaces: dict[str, Any]) -> None:
+    """As ``exec``."""
+    exec(_compiled(source), *namespaces)  # noqa: S102 - as ``dataclasses`` does
+
+
+@contextmanager
+def _compiling_once() -> Iterator[None]:
+    """Have the real ``dataclasses`` compile nothing twice in the block."""
+    names = vars(dataclasses)
+    names["exec"] = _execute
+    try:
+        yield
+    finally:
+        names.pop("exec", None)
+
+
 def build_dataclasses(runtime: Runtime) -> ModuleType:
     """The ``dataclasses`` of a process."""
 
     def dataclass(cls: type | None = None, /, **options: Any) -> Any:
         def decorate(cls: type) -> type:
-            with _visible(runtime, (cls.__module__,)):
+            with _visible(runtime, (cls.__module__,)), _compiling_once():
                 return dataclasses.dataclass(**options)(cls)
 
         return decorate if cls is None else decorate(cls)

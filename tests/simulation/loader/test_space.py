@@ -1,4 +1,6 @@
 import builtins
+import colorsys
+import dataclasses
 import importlib
 import io
 import py_compile
@@ -10,6 +12,7 @@ import warnings
 import pytest
 
 from rumpus.simulation.kernel.simulator import SECOND
+from rumpus.simulation.loader.modules import annotation_modules
 
 
 def test_each_process_has_its_own_private_modules(world):
@@ -27,6 +30,43 @@ def test_the_real_modules_stay_as_they_are(world):
     before = dict(vars(threading)), dict(vars(time)), dict(vars(builtins))
     world.space().load("kazoo.client")
     assert (dict(vars(threading)), dict(vars(time)), dict(vars(builtins))) == before
+
+
+def test_what_is_private_is_decided_for_each_process_by_its_own_settings(world):
+    name = world.write("import colorsys\n")
+    for host, own in (("a", True), ("b", False), ("c", True)):
+        space = world.space(name, *(["colorsys"] if own else []), host=host)
+        assert space.is_private("colorsys") is own
+        assert (space.load(name).colorsys is colorsys) is not own
+
+
+def test_data_classes_of_processes_are_compiled_once_and_are_their_own(world, monkeypatch):
+    name = world.write(
+        """
+        from dataclasses import dataclass
+
+        @dataclass(frozen=True, order=True)
+        class Point:
+            x: int
+            y: int = 2
+        """
+    )
+    compiled = []
+
+    def count(source, *arguments, **options):
+        compiled.append(source)
+        return compile(source, *arguments, **options)
+
+    monkeypatch.setattr(annotation_modules, "compile", count, raising=False)
+    annotation_modules._compiled.cache_clear()
+    points = [world.space(name, host=host).load(name).Point for host in "ab"]
+    assert compiled
+    assert len(compiled) == len(set(compiled))
+    assert points[0] is not points[1]
+    assert points[0](1) == points[0](1, 2) < points[0](1, 3)
+    assert points[0](1) != points[1](1)
+    assert repr(points[1](1)) == "Point(x=1, y=2)"
+    assert "exec" not in vars(dataclasses)
 
 
 def test_packages_with_relative_and_circular_imports(world):
