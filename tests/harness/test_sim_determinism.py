@@ -10,9 +10,11 @@ from rumpus.simulation.loader.refusals import Forbidden
 from tests.harness import shared_leaks
 from tests.simulation.interpreters import OTHERS, PLAIN, printed
 
+FEW = ("kill", "client-pause", "client-partition")
+
 RUNS = [
-    *({"workload": "lock", "preemption": mode, "seconds": 3.0} for mode in MODES),
-    {"workload": "election", "kinds": SOUND, "seconds": 10.0},
+    *({"workload": "lock", "preemption": mode, "kinds": FEW, "seconds": 4.0} for mode in MODES),
+    {"workload": "jobs", "recipe": "fenced", "kinds": SOUND, "seconds": 16.0},
 ]
 
 PRINT = """
