@@ -1,6 +1,7 @@
 """What faults act upon and how they wait: the parts of a run, its clock, its time limits."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +21,21 @@ class Finding(NamedTuple):
     detail: str
 
 
+class NeverActed(Finding):
+    """Not ``ok`` only because the fault had nothing to act on; its targets work."""
+
+
+class Hit(NamedTuple):
+    """The servers and the clients that a fault concerns.
+
+    The targets of a fault of clients, and the servers to which these were connected when it
+    began; or the reverse.
+    """
+
+    servers: list[str]
+    clients: list[int]
+
+
 @dataclass
 class FaultContext:
     """The parts of a run that can be broken.
@@ -27,7 +43,8 @@ class FaultContext:
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
     maps a client whose links wait for a create or set (``lost-reply``) to what must be called
     before another fault takes those links over. Once ``hurried`` returns true, every wait ends
-    at its next check.
+    at its next check. No wait goes on after ``latest`` (on ``monotonic``). ``hits``: entry of the
+    plan -> what it hit. ``troubled``: names of servers and clients that other faults affect now.
     """
 
     ensemble: Ensemble
@@ -38,6 +55,9 @@ class FaultContext:
     monotonic: Callable[[], float]
     armed: dict[int, Callable[[], None]] = field(default_factory=dict)
     hurried: Callable[[], bool] = lambda: False
+    latest: float = math.inf
+    hits: dict[int, Hit] = field(default_factory=dict)
+    troubled: Collection[str] = ()
 
     @property
     def machines(self) -> Machines:
@@ -59,12 +79,16 @@ class FaultContext:
 
     def until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, at most ``timeout`` seconds; whether it does."""
-        deadline = self.monotonic() + timeout
+        deadline = self.deadline(timeout)
         while not condition():
             if self.hurried() or self.monotonic() >= deadline:
                 return False
             self.sleep(POLL)
         return True
+
+    def deadline(self, timeout: float) -> float:
+        """When a wait of so many seconds has to end, on ``monotonic``."""
+        return min(self.monotonic() + timeout, self.latest)
 
     def running_servers(self) -> list[str]:
         """The servers whose processes run, in order."""

@@ -73,7 +73,7 @@ class Member:
         self.database: FailoverDatabase = recipe(
             context.kazoo,
             path,
-            name=f"c{context.client}",
+            name=context.name,
             members=members,
             host=context.host,
             files=context.home,

@@ -157,7 +157,7 @@ class BreakingWorkload(ContentionWorkload):
             more["condemned"] = context.look_at_belief
 
         def make() -> Any:
-            return recipe(context.kazoo, self.path, name=f"c{context.client}", **more)
+            return recipe(context.kazoo, self.path, name=context.name, **more)
 
         return Mortal(context, make, recipe.line(self.path))
 
