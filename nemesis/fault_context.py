@@ -83,7 +83,7 @@ class FaultContext:
         while not condition():
             if self.hurried() or self.monotonic() >= deadline:
                 return False
-            self.sleep(POLL)
+            self.sleep(min(POLL, self.latest - self.monotonic()))
         return True
 
     def deadline(self, timeout: float) -> float:

@@ -40,6 +40,9 @@ WAITING: Final = frozenset({"client-request"})
 LEAST_WAIT: Final = 1.0
 """Seconds that those are in force, at least; also faults that show only after some traffic."""
 
+APART: Final = 0.01
+"""Seconds between the beginnings of two parts of a composition, at least."""
+
 TRIES: Final = 4
 """How often a fault is drawn again that conflicts with earlier ones."""
 
@@ -281,7 +284,7 @@ class _Draft:
         for place, part in enumerate(parts):
             entry = self._entry(
                 place,
-                at + self._expiry * self._rng.uniform(*part.first),
+                at + max(APART * place, self._expiry * self._rng.uniform(*part.first)),
                 part.kind,
                 self._expiry * self._rng.uniform(*part.length),
             )
@@ -315,7 +318,7 @@ class _Draft:
             at=round(at, 3),
             kind=kind,
             targets=draft.targets,
-            duration=round(max(SHORTEST, min(length, self._end - at)), 3),
+            duration=round(max(SHORTEST, min(length, self._longest, self._end - at)), 3),
             options=dict(draft.options),
         )
 

@@ -59,7 +59,7 @@ class CounterWorkload(Workload):
 
     def open(self, recipe: type[Counter], context: ClientContext) -> list[Counter]:
         """A counter for each key."""
-        name = context.name
+        name = f"c{context.client}"
         return [
             recipe(context.kazoo, f"{self.path}/{key}", name=name, grace=GRACE_S)
             for key in range(len(AMOUNTS))

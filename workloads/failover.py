@@ -73,7 +73,7 @@ class Member:
         self.database: FailoverDatabase = recipe(
             context.kazoo,
             path,
-            name=context.name,
+            name=f"c{context.client}",
             members=members,
             host=context.host,
             files=context.home,

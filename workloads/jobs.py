@@ -110,7 +110,7 @@ class JobsWorkload(Workload):
     def open(self, recipe: type[Jobs], context: ClientContext) -> Worker:
         """A worker with the job board."""
         jobs = recipe(context.kazoo, f"{self.path}/board", grace=GRACE_S)
-        return Worker(context.name, context.kazoo, jobs)
+        return Worker(f"c{context.client}", context.kazoo, jobs)
 
     @operation(timeout=TIMEOUT_S)
     def submit(self, worker: Worker, key: str, timeout: float) -> None:

@@ -37,7 +37,7 @@ class LatchWorkload(Workload):
 
     def open(self, recipe: type, context: ClientContext) -> partial[Latch]:
         """A function that makes a latch from its path and count."""
-        return partial(recipe, context.kazoo, name=context.name)
+        return partial(recipe, context.kazoo, name=f"c{context.client}")
 
     @operation(timeout=1.5, overdue=3.0)
     def count_down(self, latch: partial[Latch], key: int, count: int, timeout: float) -> None:

@@ -31,7 +31,8 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         restarts: share of those beginnings before which the client is stopped and started again,
             so that it has a new session.
         traffic: how many further requests a client sends before each operation while it holds.
-        prefixes: whether each client's name is the beginning of the next one's.
+        prefixes: whether each client's name is the beginning of the next one's, in families where
+            names tell nobody who it is.
         vanishing: share of the beginnings before which the parent of the contenders' nodes is
             deleted, if it has no children.
     """

@@ -140,6 +140,7 @@ class BreakingWorkload(ContentionWorkload):
     """Holders hang or die, and their locks are taken from them without waiting."""
 
     name = "breaking"
+    exchangeable = False  # others break a hold by naming its holder
     catalogue = BREAKABLE_LOCKS
     adapter = OwnBreakableLock
     model = "mutex"
@@ -157,7 +158,7 @@ class BreakingWorkload(ContentionWorkload):
             more["condemned"] = context.look_at_belief
 
         def make() -> Any:
-            return recipe(context.kazoo, self.path, name=context.name, **more)
+            return recipe(context.kazoo, self.path, name=f"c{context.client}", **more)
 
         return Mortal(context, make, recipe.line(self.path))
 

@@ -57,7 +57,7 @@ class GuardedWorkload(ZnodeWorkload):
     def open(self, recipe: type[GuardedZnodes], context: ClientContext) -> GuardedZnodes:
         """The recipe object; every client is a user of its own."""
         znodes = recipe(context.kazoo, self.path)
-        znodes.user = context.name
+        znodes.user = f"c{context.client}"
         return znodes
 
     @operation(refusals=REFUSALS)
