@@ -31,8 +31,7 @@ class Disk(ServerFault):
         """End the fault; restart the chosen servers that have ended."""
         for node in self.chosen:
             self.context.machines.mend_disk(node)
-            dead = self.context.ensemble.state(node) == "dead"
-            if dead and node not in self.context.troubled:
+            if self.context.ensemble.state(node) == "dead":
                 self.context.ensemble.restart(node)
 
     def healed(self, timeout: float) -> Finding:

@@ -294,8 +294,9 @@ class _Draft:
             if options.get("how") != "hold-reply" and "how" in options:
                 entry.options.pop("hold", None)
             targets = Targets(of=drawn[0].id) if part.of else entry.targets
-            if place == 0 and targets.role == "all":  # all at once leave nobody to go on
-                targets = Targets(role=self._rng.choice(("one", "holder")))
+            if place == 0 and targets.role in ("all", "random"):
+                # One client has one server: the next part does not take a majority of them.
+                targets = Targets(role=self._rng.choice(("one", "holder", "next-in-line")))
             drawn.append(
                 Entry(
                     id=entry.id,
