@@ -38,7 +38,10 @@ WAITING: Final = frozenset({"client-request"})
 """Kinds that wait for a request, and so must be in force for a while to have an effect."""
 
 LEAST_WAIT: Final = 1.0
-"""Seconds that those are in force, at least; also faults that show only after some traffic."""
+"""Seconds that those are in force, at least."""
+
+USUAL: Final = {True: 3, False: 1}
+"""Weights of kinds that random plans have by default, and of the others, when kinds are drawn."""
 
 APART: Final = 0.01
 """Seconds between the beginnings of two parts of a composition, at least."""
@@ -72,7 +75,7 @@ class Profile:
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
     {
         "light": Profile((1, 3), (3.0, 8.0), compositions=(0, 1), composed=0.3, outage=0.15),
-        "normal": Profile((1, 5), (1.0, 4.0), compositions=(1, 3), composed=0.4, outage=0.3),
+        "normal": Profile((2, 6), (0.8, 3.0), compositions=(1, 3), composed=0.4, outage=0.3),
         "brutal": Profile((3, 8), (0.3, 1.5), compositions=(2, 5), composed=0.5, outage=0.5),
     }
 )
@@ -244,8 +247,9 @@ class _Draft:
     ) -> None:
         self._rng = rng
         self._profile = profile
-        self._kinds = _some(rng, kinds, profile.kinds)
+        self._kinds = _some(rng, kinds, profile.kinds, [USUAL[FAULTS[k].usual] for k in kinds])
         self._weights = [rng.choice((1, 2, 4)) for _ in self._kinds]
+        self._had: set[str] = set()
         self._gap = rng.uniform(*profile.gap)
         possible = [parts for parts in COMPOSED if {part.kind for part in parts} <= set(kinds)]
         self._composed = _some(rng, possible, profile.compositions)
@@ -265,6 +269,7 @@ class _Draft:
                 drawn = self._draw(round(at, 3))
                 if self._can_have(drawn):
                     self._entries += drawn
+                    self._had.update(entry.kind for entry in drawn)
                     break
             at += rng.expovariate(1 / self._gap)
         order = sorted(self._entries, key=lambda entry: entry.at)
@@ -275,7 +280,9 @@ class _Draft:
         if self._composed and self._rng.random() < self._profile.composed:
             return self._composition(at, self._rng.choice(self._composed))
         kind = self._rng.choices(self._kinds, self._weights)[0]
-        least = LEAST_WAIT if kind in WAITING or not self._rng.randrange(2) else SHORTEST
+        least = SHORTEST if self._rng.randrange(2) else self._expiry
+        if kind in WAITING:
+            least = max(least, LEAST_WAIT)
         length = math.exp(self._rng.uniform(math.log(least), math.log(self._longest)))
         return [self._entry(0, at, kind, length)]
 
@@ -312,7 +319,9 @@ class _Draft:
     def _entry(self, place: int, at: float, kind: str, length: float) -> Entry:
         """A fault of this kind, with targets and options drawn as for any random plan."""
         needed = self._expiry + MARGIN
-        turn = Turn(self._rng, False, self._nodes, needed, self._longest, self._requests)
+        # The first fault of a kind is aimed, as in other random plans: but not in every run.
+        first = kind not in self._had and not self._rng.randrange(2)
+        turn = Turn(self._rng, first, self._nodes, needed, self._longest, self._requests)
         draft = FAULTS[kind].draw(turn)
         return Entry(
             id=len(self._entries) + place + 1,
@@ -334,10 +343,20 @@ class _Draft:
         )
 
 
-def _some(rng: Random, items: Sequence[T], numbers: tuple[int, int]) -> list[T]:
-    """A number of the items between two bounds, or all if there are fewer, in their order."""
+def _some(
+    rng: Random, items: Sequence[T], numbers: tuple[int, int], weights: Sequence[int] = ()
+) -> list[T]:
+    """A number of the items between two bounds, or all if there are fewer, in their order.
+
+    An item of weight 2 is drawn as if it were there twice.
+    """
     least, most = (min(number, len(items)) for number in numbers)
-    chosen = set(rng.sample(range(len(items)), rng.randint(least, most)))
+    left = dict(zip(range(len(items)), weights or [1] * len(items), strict=True))
+    chosen = set()
+    for _ in range(rng.randint(least, most)):
+        (place,) = rng.choices(list(left), list(left.values()))
+        chosen.add(place)
+        del left[place]
     return [item for place, item in enumerate(items) if place in chosen]
 
 
