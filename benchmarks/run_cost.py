@@ -32,7 +32,8 @@ from rumpus.harness.generators.seed import Seed
 from rumpus.harness.run import Run
 from rumpus.results.results_document import results_document
 from rumpus.runs.judging import collector_at_rest, judge_run
-from rumpus.runs.performing import PreparedRun, RunSettings
+from rumpus.runs.performing import PreparedRun
+from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.workload_run import workload_run
 
 LONG_S = 60.0
@@ -120,7 +121,7 @@ def cost(
         directory = run.perform()
         watch.begin("judge")
         with collector_at_rest():
-            record, history, verdict = judge_run(directory, run.workload)
+            record, history, verdict, _ = judge_run(directory, run.workload)
             watch.begin("reports")
             if reports:
                 results = results_document(directory.path, record, history, verdict)

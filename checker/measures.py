@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from rumpus.checker.availability import Availability, availability
 from rumpus.checker.history import History, Op, final_phase
 from rumpus.checker.holds import Hold, Words
 from rumpus.checker.quantile import quantile
@@ -96,6 +97,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     handovers: list[Handovers]
     wakeups: Wakeups | None
     messages: Messages | None
+    availability: Availability | None = None
 
 
 def measure(
@@ -122,6 +124,7 @@ def measure(
         handovers=handovers(history, holds or ()),
         wakeups=None if holds is None else wakeups(history, words.acquire, len(holds), per_release),
         messages=messages(history, words.acquire, None if holds is None else len(holds)),
+        availability=availability(history),
     )
 
 

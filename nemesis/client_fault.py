@@ -35,6 +35,8 @@ class ClientFault(Fault[int]):
     def check_targets(cls, targets: Targets, nodes: Sequence[str], clients: Sequence[str]) -> None:
         """Refuse names and roles that do not exist."""
         del nodes
+        if targets.of is not None:
+            return
         if targets.names is None:
             one_of("targets.role", targets.role, CLIENT_ROLES)
             return

@@ -7,7 +7,7 @@ from rumpus.harness.links.links import Cut
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import LEAST_LEAD, Draft, Fault, LinkOptions, Turn
-from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.fault_context import Finding, NeverActed
 from rumpus.nemesis.targets import Targets
 
 CUTS: tuple[Cut, ...] = get_args(Cut)
@@ -167,7 +167,7 @@ class LostReply(ClientPartition):
             return Finding(False, f"links still armed after {timeout:g} s")
         back = ClientFault.healed(self, timeout)
         if back.ok and not self._struck:
-            return Finding(
+            return NeverActed(
                 False, "no reply was lost: none of these clients created or set anything"
             )
         lost = ", ".join(f"c{client}" for client in sorted(self._struck))

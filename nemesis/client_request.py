@@ -14,7 +14,7 @@ from rumpus.harness.simulated_faults import ArmedTrigger, RequestAction, Request
 from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import one_of
 from rumpus.nemesis.fault import Draft, LinkOptions, Turn
-from rumpus.nemesis.fault_context import Finding
+from rumpus.nemesis.fault_context import Finding, NeverActed
 from rumpus.nemesis.targets import Targets
 
 ACTIONS: tuple[RequestAction, ...] = ("drop-reply", "hold-reply", "cut-before", "cut-after")
@@ -103,7 +103,7 @@ class ClientRequest(ClientFault):
         back = super().healed(timeout)
         struck = self._struck()
         if back.ok and not struck:
-            return Finding(False, "no request was affected: no such request came")
+            return NeverActed(False, "no request was affected: no such request came")
         return Finding(back.ok, f"struck: {', '.join(struck) or 'none'}; {back.detail}")
 
     def record(self) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Fault(ABC, Generic[Target]):
     """The effect it has in random plans. A run counts only if that effect occurred."""
     takes: ClassVar[type[FaultOptions]] = FaultOptions
     """The type of its options; a field that is a ``Literal`` lists the values allowed."""
-    target_fields: ClassVar[tuple[str, ...]] = ("names", "role")
+    target_fields: ClassVar[tuple[str, ...]] = ("names", "role", "of")
     """The fields of ``Targets`` that can be given."""
 
     def __init__(self, entry: Entry, context: FaultContext, rng: Random) -> None:

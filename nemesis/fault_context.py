@@ -1,6 +1,7 @@
 """What faults act upon and how they wait: the parts of a run, its clock, its time limits."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from rumpus.harness.simulated_faults import ClientMachines, Machines, TriggerLin
 
 POLL = 0.05
 """Seconds between two checks of a condition."""
+LEAST_POLL = 0.001
+"""The same where a wait must end sooner. Not 0: where time is virtual it would not pass at all."""
 
 
 class Finding(NamedTuple):
@@ -22,6 +25,21 @@ class Finding(NamedTuple):
     detail: str
 
 
+class NeverActed(Finding):
+    """Not ``ok`` only because the fault had nothing to act on; its targets work."""
+
+
+class Hit(NamedTuple):
+    """The servers and the clients that a fault concerns.
+
+    The targets of a fault of clients, and the servers to which these were connected when it
+    began; or the reverse.
+    """
+
+    servers: list[str]
+    clients: list[int]
+
+
 @dataclass
 class FaultContext:
     """The parts of a run that can be broken.
@@ -29,8 +47,9 @@ class FaultContext:
     ``sleep`` and ``monotonic`` are in seconds, and the only clock that faults know. ``armed``
     maps a client whose links wait for a create or set (``lost-reply``) to what must be called
     before another fault takes those links over. Once ``hurried`` returns true, every wait ends
-    at its next check. ``connect`` makes the client that ``kazoo`` returns
-    (``harness.own_client.open_client``).
+    at its next check. No wait goes on after ``latest`` (on ``monotonic``). ``hits``: entry of the
+    plan -> what it hit. ``troubled``: names of servers and clients that other faults affect now.
+    ``connect`` makes the client that ``kazoo`` returns (``harness.own_client.open_client``).
     """
 
     ensemble: Ensemble
@@ -41,6 +60,9 @@ class FaultContext:
     monotonic: Callable[[], float]
     armed: dict[int, Callable[[], None]] = field(default_factory=dict)
     hurried: Callable[[], bool] = lambda: False
+    latest: float = math.inf
+    hits: dict[int, Hit] = field(default_factory=dict)
+    troubled: Collection[str] = ()
     connect: Callable[[str, Callable[[int], None]], Any] = field(
         default_factory=lambda: open_client
     )
@@ -103,12 +125,16 @@ class FaultContext:
 
     def until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, at most ``timeout`` seconds; whether it does."""
-        deadline = self.monotonic() + timeout
+        deadline = self.deadline(timeout)
         while not condition():
             if self.hurried() or self.monotonic() >= deadline:
                 return False
-            self.sleep(POLL)
+            self.sleep(max(LEAST_POLL, min(POLL, self.latest - self.monotonic())))
         return True
+
+    def deadline(self, timeout: float) -> float:
+        """When a wait of so many seconds has to end, on ``monotonic``."""
+        return min(self.monotonic() + timeout, self.latest)
 
     def running_servers(self) -> list[str]:
         """The servers whose processes run, in order."""

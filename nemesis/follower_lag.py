@@ -17,6 +17,9 @@ LEAST_S = 0.15
 MOST_S = 0.4
 """Seconds by which packets are late: syncLimit is 5 ticks of 0.5 s, a session lives for 2 s."""
 
+COUNTER = (1 << 32) - 1
+"""The part of a zxid that counts the transactions of an epoch."""
+
 
 class FollowerLag(ServerFault):
     """A follower applies transactions late, and goes on serving."""
@@ -57,12 +60,13 @@ class FollowerLag(ServerFault):
         """Wait until they serve, but lack what the leader had applied half the delay ago."""
         machines = self.context.machines
         seen: list[tuple[float, int]] = []
+        applied = self._applied_by_leader
 
         def behind() -> bool:
             now = self.context.monotonic()
             leads = self.context.ensemble.leader()
             if leads is not None:
-                seen.append((now, machines.applied(leads)))
+                seen.append((now, applied(leads)))
             old = max((zxid for at, zxid in seen if at <= now - self._seconds / 2), default=0)
             return all(
                 self.context.ensemble.serves(node) and machines.applied(node) < old
@@ -78,6 +82,14 @@ class FollowerLag(ServerFault):
             return Finding(True, f"behind by {1000 * self._seconds:.0f} ms, serving {whose}")
         return Finding(False, f"not seen to be behind within {FORCE_BOUND:g} s")
 
+    def _applied_by_leader(self, leader: str) -> int:
+        """The zxid of the last transaction of a leader; 0 if it has had none in its epoch yet.
+
+        Then its zxid is only its epoch's. A follower is in step with a leader before it serves.
+        """
+        zxid = self.context.machines.applied(leader)
+        return zxid if zxid & COUNTER else 0
+
     def heal(self) -> None:
         """Let packets pass without delay."""
         for node in self.chosen:
@@ -89,7 +101,7 @@ class FollowerLag(ServerFault):
         if late := self.still_wrong(machines.replication_delay, 0):
             return Finding(False, f"still reached late: {late}")
         leads = self.context.ensemble.leader()
-        goal = 0 if leads is None else machines.applied(leads)
+        goal = 0 if leads is None else self._applied_by_leader(leads)
 
         def behind() -> list[str]:
             serving = filter(self.context.ensemble.serves, self.chosen)

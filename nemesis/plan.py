@@ -12,6 +12,10 @@ A plan is a JSON document::
 ``at`` is in seconds since the load began, ``duration`` in seconds from the moment the fault was
 injected. ``id`` is a number; by default the entry's place in the list, from 1. Random plans add
 ``seed`` and ``notes``.
+
+Faults may overlap if they work on different things, or have different targets. With ``"punctual":
+true`` a fault begins at its time even if an earlier one has not yet been seen to be in force, or
+healed; what was not seen to be healed then is looked at again later.
 """
 
 import math
@@ -33,12 +37,16 @@ VERSION = 1
 class FaultPlan(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A run's faults. ``notes`` say in words how a random plan had to be limited."""
+    """A run's faults. ``notes`` say in words how a random plan had to be limited.
+
+    ``punctual``: no fault waits until an earlier one is seen to be in force or healed.
+    """
 
     version: int
     entries: tuple[Entry, ...] = ()
     seed: int | None = None
     notes: tuple[str, ...] = ()
+    punctual: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -142,6 +150,7 @@ def validate(
             _check_id(entry, plan.entries[:place])
             _check_times(entry, time_limit)
             _check_entry(entry, nodes, clients)
+            _check_of(entry, plan.entries)
         except PlanError as error:
             raise PlanError(f"{source}: entry {entry.id}: {error}") from None
     for one, other in combinations(sorted(plan.entries, key=lambda e: e.at), 2):
@@ -155,6 +164,20 @@ def validate(
 def _check_id(entry: Entry, earlier: Sequence[Entry]) -> None:
     if any(entry.id == other.id for other in earlier):
         raise PlanError('field "id" is used by an earlier entry; give each its own')
+
+
+def _check_of(entry: Entry, entries: Sequence[Entry]) -> None:
+    of = entry.targets.of
+    if of is None:
+        return
+    meant = next((other for other in entries if other.id == of), None)
+    if meant is None:
+        raise PlanError(f'field "targets.of" is {of}, and there is no such entry')
+    if meant.at >= entry.at:
+        raise PlanError(
+            f'field "targets.of" is {of}, an entry that has not begun by then: it begins at '
+            f"{meant.at:g} s; name an earlier one"
+        )
 
 
 def _check_times(entry: Entry, time_limit: float | None) -> None:
@@ -188,6 +211,11 @@ def conflict(earlier: Entry, later: Entry) -> str | None:
         return alone
     if one.gives_way and not other.gives_way:
         return None
+    if earlier.targets.of is not None or later.targets.of is not None:
+        return (
+            f"both act on {one.works_on}, and one of them takes the targets of another entry, "
+            "which may be those of the other"
+        )
     if earlier.targets == later.targets:
         return f"both act on {one.works_on} with the same targets"
     if later.targets.names is None:

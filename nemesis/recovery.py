@@ -67,13 +67,19 @@ def _wait_for(
 ) -> Finding:
     """Wait until all targets run, and work if there can be a quorum.
 
+    Targets that another fault affects are not waited for.
+
     The words: ``works_again`` for what they do not do in time, ``back`` if all work, ``runs`` if
     some only run.
     """
     waiting = list(names)
 
     def recovered() -> bool:
-        waiting[:] = [each for each in waiting if state(each) != "running" or not works(each)]
+        waiting[:] = [
+            each
+            for each in waiting
+            if names[each] not in context.troubled and (state(each) != "running" or not works(each))
+        ]
         running = all(state(each) == "running" for each in waiting)
         return not waiting or (running and not can_serve(context))
 

@@ -6,6 +6,7 @@ reason. What comes back is the ``value`` of a nemesis record (``checker.history`
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ from rumpus.harness.clients.clients import Clients, Roles
 from rumpus.harness.ensemble import Ensemble, EnvironmentRefusal
 from rumpus.harness.links.links import Links
 from rumpus.harness.own_client import open_client
+from rumpus.nemesis.client_fault import ClientFault
 from rumpus.nemesis.entry import Entry
 from rumpus.nemesis.fault import Fault
-from rumpus.nemesis.fault_context import FaultContext, Finding
+from rumpus.nemesis.fault_context import FaultContext, Finding, Hit, NeverActed
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.nemesis.recovery import HEAL_BOUND, clients_back, servers_back
 from rumpus.nemesis.registry import make_fault
@@ -33,6 +35,8 @@ ACTION_BOUND = 30.0
 """Seconds that ``heal_all`` waits for an action under way."""
 WAIT = 0.1
 """Seconds between two checks whether a fault's duration is over."""
+LEAST_LOOK = 0.25
+"""Seconds for which a fault is looked at, at least, where plans are punctual."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,11 @@ class Nemesis:
         self._actions = 0
         self._unhealed: set[str] = set()
         """Targets of faults that were not seen to be healed."""
+        self._recovering: set[int] = set()
+        """Faults of a punctual plan that were healed, and have not been seen to be healed yet."""
+        self._named = {entry.targets.of for entry in plan.entries}
+        self._began: float | None = None
+        """When the load began, on the context's clock; None before the first action."""
 
     def schedule(self) -> list[ScheduledAction]:
         """Every entry's start and stop, in order of time; at the same time stops go first."""
@@ -112,11 +121,17 @@ class Nemesis:
         A fault is healed no sooner than its duration after it was injected, so that one whose
         injection took long is not cut short.
 
+        In a punctual plan, looking whether it is in force or healed ends when the next action is
+        due. What has not been seen to be healed by then is looked at after each later action.
+
         Returns:
             ``id``, ``kind``, ``targets`` (names), ``verified`` (in force after ``start``, healed
             after ``stop``), ``detail`` in words; ``grudge`` of partitions, ``how`` of client
             partitions, ``struck`` of lost replies; ``sessions`` that faults have had themselves,
             if any. What goes wrong is in ``detail``, not raised.
+            In a punctual plan also ``recovering`` (true: whether it is healed will be told
+            later) and ``healed``: what ``stop`` returns, for each earlier fault that has been seen
+            to be healed by now.
 
         Raises:
             ValueError: no such action, or no such entry in the plan.
@@ -127,9 +142,61 @@ class Nemesis:
         self._actions += 1
         self._acting = True
         try:
-            return self._start(entry) if f == "start" else self._stop(entry)
+            done = self._start(entry) if f == "start" else self._stop(entry)
+            if healed := self._recovered():
+                done["healed"] = healed
+            return done
         finally:
             self._acting = False
+            self._context.latest = math.inf
+
+    def _be_punctual(self, entry: Entry, f: str) -> None:
+        """Let no wait last longer than to the next action of another entry."""
+        if not self._plan.punctual:
+            return
+        now = self._context.monotonic()
+        due = entry.at if f == "start" else entry.end
+        if self._began is None:
+            self._began = now - due
+        others = [e for e in self._plan.entries if e.id != entry.id]
+        later = [t for e in others for t in (e.at, e.end) if t >= due]
+        self._context.latest = max(
+            now + LEAST_LOOK, self._began + min(later) if later else math.inf
+        )
+
+    def _elsewhere(self, number: int) -> set[str]:
+        """Targets of the other faults that are in force."""
+        return {
+            target
+            for other, fault in self._open.items()
+            if other not in (number, *self._recovering)
+            for target in fault.targets
+        }
+
+    def _recovered(self) -> list[dict[str, Any]]:
+        """Close the faults that are seen to be healed by now; what ``stop`` tells of each."""
+        healed = []
+        for number in sorted(self._recovering):
+            self._context.troubled = self._elsewhere(number)
+            finding = _told(partial(self._open[number].healed, 0.0), "could not be inspected")
+            if _settled(finding):
+                self._recovering.discard(number)
+                healed.append(self._close(number, finding))
+        self._context.troubled = ()
+        return healed
+
+    def _note_hit(self, fault: Fault[Any]) -> None:
+        """Keep what a fault is about to hit, if a later entry needs that."""
+        number, context = fault.entry.id, self._context
+        if number not in self._named:
+            return
+        server_of = context.links.connected_to
+        if isinstance(fault, ClientFault):
+            servers = {node for client in fault.chosen if (node := server_of(client)) is not None}
+            context.hits[number] = Hit(sorted(servers), list(fault.chosen))
+        else:
+            of_them = [c for c in range(context.clients.count) if server_of(c) in fault.targets]
+            context.hits[number] = Hit(list(fault.targets), of_them)
 
     def outside(self) -> dict[str, str] | None:
         """Servers that do not run, though no fault of the plan is the cause: name -> why, in words.
@@ -163,7 +230,9 @@ class Nemesis:
         context = self._context
 
         def inject() -> Finding:
+            self._be_punctual(entry, "start")
             fault.choose()
+            self._note_hit(fault)
             fault.inject()
             fault.injected = context.monotonic()
             return fault.in_force()
@@ -184,14 +253,19 @@ class Nemesis:
                 self._context.sleep(min(left, WAIT))
 
         def mend() -> Finding:
+            self._context.troubled = self._elsewhere(entry.id)
+            self._be_punctual(entry, "stop")
             fault.heal()
             return fault.healed(HEAL_BOUND)
 
         finding = _told(mend, "could not be healed")
+        self._context.troubled = ()
         if not finding.ok and self._hurried():
-            return self._report(
-                fault, finding
-            )  # still open: ``heal_all`` will heal it and wait longer
+            # It is still open: ``heal_all`` will heal it and wait longer.
+            return self._report(fault, finding)
+        if not _settled(finding) and self._context.latest < math.inf:
+            self._recovering.add(entry.id)
+            return {**self._report(fault, finding), "recovering": True}
         return self._close(entry.id, finding)
 
     def _close(self, number: int, finding: Finding) -> dict[str, Any]:
@@ -224,7 +298,8 @@ class Nemesis:
         early first. Everything is mended, then everything is verified, within ``HEAL_BOUND``.
 
         Returns:
-            ``verified`` (all servers serve, all clients run and are connected, nothing is cut),
+            ``verified`` (all servers serve, all clients run and are connected, nothing is cut; a
+            fault that had nothing to act on does not count),
             ``detail`` in words, and ``healed``: as from ``invoke`` for ``stop``, one for each
             fault that was in force, then one for each server or client (or the network) that was
             broken by something else, with kind ``stray`` and ``id`` None.
@@ -243,16 +318,19 @@ class Nemesis:
         found = self._mend_strays()
         deadline = context.monotonic() + HEAL_BOUND
         told = []
+        idle = 0
+        self._recovering.clear()
         for number, fault in list(self._open.items()):
             left = max(0.0, deadline - context.monotonic())
             finding = _told(partial(fault.healed, left), "could not be seen to be healed")
             if number in failed:
                 finding = Finding(finding.ok, f"{failed[number]}; then {finding.detail}")
+            idle += isinstance(finding, NeverActed)
             told.append(self._close(number, finding))
         told += self._verify_rest(found, deadline)
         words = [f"{' '.join([t['kind'], *t['targets']])}: {t['detail']}" for t in told]
         return {
-            "verified": all(t["verified"] for t in told),
+            "verified": sum(not t["verified"] for t in told) == idle,
             "detail": "; ".join(words) or "nothing was broken",
             "healed": told,
         }
@@ -299,6 +377,11 @@ class Nemesis:
             for name, finding in findings.items()
             if name in found or not finding.ok
         ]
+
+
+def _settled(finding: Finding) -> bool:
+    """Whether a later look at a fault that was healed would find nothing else."""
+    return finding.ok or isinstance(finding, NeverActed)
 
 
 def _told(action: Callable[[], Finding], failure: str) -> Finding:

@@ -31,6 +31,8 @@ class ServerFault(Fault[str]):
     def check_targets(cls, targets: Targets, nodes: Sequence[str], clients: Sequence[str]) -> None:
         """Refuse names and roles that do not exist."""
         del clients
+        if targets.of is not None:
+            return
         if targets.names is not None:
             check_names("targets.names", targets.servers(), nodes)
             return

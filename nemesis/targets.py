@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rumpus.nemesis.fault_context import FaultContext
+from rumpus.nemesis.fault_context import FaultContext, Hit
 from rumpus.nemesis.grudges import majority, minority
 
 SERVER_ROLES = (
@@ -53,12 +53,15 @@ class Targets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """A fault's targets as data; exactly one of the fields is given.
 
     ``names``: ``n2`` or ``c3``, or just their numbers; for a partition, those to be cut from
-    the rest. ``role``: one of ``SERVER_ROLES`` or ``CLIENT_ROLES``. For partitions only:
+    the rest. ``role``: one of ``SERVER_ROLES`` or ``CLIENT_ROLES``. ``of``: the id of an entry that
+    began before: the clients or the servers that it hit; for a fault of servers after one of
+    clients, the servers to which these were connected, and the reverse. For partitions only:
     ``shape``, one of ``SHAPES``, or ``grudge``, node -> the nodes whose packets it drops.
     """
 
     names: tuple[str | int, ...] | None = None
     role: str | None = None
+    of: int | None = None
     shape: str | None = None
     grudge: dict[str, tuple[str, ...]] | None = None
 
@@ -102,6 +105,11 @@ def choose_servers(targets: Targets, context: FaultContext, rng: Random) -> Serv
             if name not in running:
                 raise TargetError(f"{name} is {context.ensemble.state(name)} already")
         return Servers(targets.servers(), "by name")
+    if targets.of is not None:
+        hit = [node for node in _hit(targets.of, context).servers if node in running]
+        if not hit:
+            raise TargetError(f"no server that entry {targets.of} hit is running")
+        return Servers(hit, f"those of entry {targets.of}")
     if not running:
         raise TargetError("no server is running")
     role = targets.role
@@ -116,6 +124,13 @@ def choose_servers(targets: Targets, context: FaultContext, rng: Random) -> Serv
         role or "", 1
     )
     return Servers(sorted(rng.sample(running, min(size, len(running)))), role or "one")
+
+
+def _hit(entry: int, context: FaultContext) -> Hit:
+    """What an earlier entry of the plan hit."""
+    if entry not in context.hits:
+        raise TargetError(f"entry {entry} has hit nothing")
+    return context.hits[entry]
 
 
 def server_or_any(
@@ -179,6 +194,11 @@ def choose_clients(
                     f"c{client} is {context.clients.state(client)}, or another fault affects it"
                 )
         return Caught(targets.clients(), [], "by name")
+    if targets.of is not None:
+        hit = [client for client in _hit(targets.of, context).clients if client in able]
+        if not hit:
+            raise TargetError(f"no client that entry {targets.of} hit can be affected")
+        return Caught(hit, [], f"those of entry {targets.of}")
     if not able:
         raise TargetError("no client is left: other faults affect them all")
     if targets.role == "holder":
@@ -204,7 +224,7 @@ def pin(
     that it had sent have arrived; if it has left the role, resume it and try again. A client that
     another fault has frozen cannot leave its role and is not pinned.
     """
-    deadline = context.monotonic() + PIN_BOUND
+    deadline = context.deadline(PIN_BOUND)
     tries = 0
     while tries < PIN_TRIES and context.monotonic() < deadline and not context.hurried():
         tries += 1

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from rumpus.checker.deciders.registry import MODELS
 from rumpus.nemesis.registry import BUILT_IN
 from rumpus.project_settings import NAME, REFERENCE, ProjectSettings, find_settings
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import NotFound, is_reference, referred
 from rumpus.workloads.registry import WORKLOADS

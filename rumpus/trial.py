@@ -18,7 +18,7 @@ from rumpus.results.results_document import results_document
 from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.story import story
 from rumpus.runs.judged_run import judged_run
-from rumpus.runs.performing import command_line
+from rumpus.runs.run_settings import command_line
 from rumpus.trial_failed import TrialFailed
 from rumpus.usage_error import UsageError
 
@@ -181,6 +181,8 @@ def run(  # noqa: D417 - callers do not give `names`
     clients: int = 5,
     session_timeout: float = 2.0,
     plan: str | Path | None = None,
+    swarm: Literal["light", "normal", "brutal"] | None = None,
+    usage: str = "",
     preemption: Literal["auto", "none", "blocking", "primitives", "lines"] = "auto",
     kazoo: str | Path | None = None,
     nemesis_interval: float = 10.0,
@@ -216,6 +218,10 @@ def run(  # noqa: D417 - callers do not give `names`
         clients: clients.
         session_timeout: ZooKeeper session timeout in seconds.
         plan: a file with faults to inject in place of random ones (``plan.json`` of a run).
+        swarm: draw faults that overlap, and another number of clients and servers, session timeout
+            and usage for each seed; what differs from its default is not drawn.
+        usage: how clients use the recipe, ``name=value`` separated by commas
+            (docs/simulation.md).
         preemption: when simulated threads may be preempted; ``auto``: drawn from the seed.
         kazoo: the kazoo that the clients run with: a version, which pip installs once into a cache,
             or a directory that has one; None: the installed one.
@@ -259,6 +265,8 @@ def run(  # noqa: D417 - callers do not give `names`
             "nemesis": kinds,
             "seed": number,
             "plan": None if plan is None else Path(plan),
+            "swarm": swarm,
+            "usage": usage,
             "preemption": preemption,
             "kazoo": None if kazoo is None else str(kazoo),
             "runs": Path(runs),

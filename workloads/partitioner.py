@@ -118,7 +118,7 @@ class PartitionerWorkload(Workload):
 
     def open(self, recipe: Any, context: ClientContext) -> Member:
         """The client, which is not yet a member."""
-        partitioner = recipe(context.kazoo, self.path, PARTS, name=f"c{context.client}")
+        partitioner = recipe(context.kazoo, self.path, PARTS, name=context.name)
         return Member(context, partitioner, recipe.line(self.path).path)
 
     def believes(self, member: Member) -> bool:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rumpus.checker.anomalies import anomaly_of, at, seconds_waited
+from rumpus.checker.every_run.downtime import Span, disconnected, leaderless
 from rumpus.checker.every_run.exercise import fault_windows
 from rumpus.checker.history import History, Operation
 from rumpus.checker.holds import patience, pauses
@@ -35,8 +36,6 @@ EARLY = 0.9
 
 EARLY_NS = 100_000_000
 """How much sooner than that it may end: with a timeout this short a recipe may try just once."""
-
-Span = tuple[int, int]
 
 
 def check_timeouts(history: History, grace: float = USUAL_GRACE_S) -> CheckResult:
@@ -109,7 +108,7 @@ def disturbances(history: History) -> dict[int, list[Span]]:
     Faults on the servers, the lack of a leader, faults on the client itself, its pauses, and the
     times in which it was not connected.
     """
-    everybody = _leaderless(history)
+    everybody = leaderless(history)
     spans: dict[int, list[Span]] = defaultdict(list)
     for window in fault_windows(history):
         span = (window.begun, window.ended if window.ended is not None else history.end)
@@ -123,41 +122,11 @@ def disturbances(history: History) -> dict[int, list[Span]]:
             everybody.append(span)
     for client, frozen in pauses(history).items():
         spans[client] += frozen
-    for client, down in _disconnected(history).items():
+    for client, down in disconnected(history).items():
         spans[client] += down
     return {
         client: _merged([*everybody, *spans.get(client, [])]) for client in range(history.clients)
     }
-
-
-def _leaderless(history: History) -> list[Span]:
-    """The times in which the control process saw no leader."""
-    found = []
-    since: int | None = None
-    for op in history.events("control", "leader"):
-        if op.value["leader"] is None:
-            since = op.time if since is None else since
-        elif since is not None:
-            found.append((since, op.time))
-            since = None
-    return found if since is None else [*found, (since, history.end)]
-
-
-def _disconnected(history: History) -> dict[int, list[Span]]:
-    """Client -> when it was not connected, including the time before it first was."""
-    found: dict[int, list[Span]] = defaultdict(list)
-    down: dict[int, int] = {}
-    for op in history.events("session"):
-        client = op.value["client"]
-        if op.f == "connected":
-            since = down.pop(client, None if client in found else history.start)
-            if since is not None:
-                found[client].append((since, op.time))
-        elif op.f in ("suspended", "lost", "exited", "closed"):
-            down.setdefault(client, op.time)
-    for client, since in down.items():
-        found[client].append((since, history.end))
-    return found
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:

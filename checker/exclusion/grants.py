@@ -2,12 +2,16 @@
 
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
+from typing import Final
 
 from rumpus.checker.anomalies import anomaly_of_grants, anomaly_of_hold, at
 from rumpus.checker.exclusion.mutual_exclusion import CLOCK_SLACK_NS, ServerView
 from rumpus.checker.history import History
 from rumpus.checker.holds import Hold
 from rumpus.checker.verdict import Anomaly, CheckResult
+
+NUMBERS: Final = 10**10
+"""More than any sequence number."""
 
 
 def check_tokens(history: History, holds: Sequence[Hold]) -> CheckResult:
@@ -54,7 +58,8 @@ def check_order(
 ) -> CheckResult:
     """Clients were granted in the order of the line, except those that may hold together.
 
-    The order of the line is that of the sequence numbers of the holds' nodes. A client with a
+    The order of the line is that of the sequence numbers of the holds' nodes; where the line's
+    parent was deleted and created again, that of the lines comes first. A client with a
     lower number whose acquire returned later was overtaken, unless its session had ended by the
     time the other was granted: then the other's turn had rightly come, and the late return is a
     stale belief. Without the servers' logs such a pair is left undecided. Where ``permits`` may
@@ -76,7 +81,12 @@ def check_order(
     O(n log n) comparisons, and as many more as there are overtakings.
     """
     result = CheckResult(name="order")
-    numbered = [(hold, number) for hold in holds if (number := sequence_number(hold.node)) >= 0]
+    before = {} if server is None else server.lines_before
+    numbered = [
+        (hold, before.get(hold.node or "", 0) * NUMBERS + number)
+        for hold in holds
+        if (number := sequence_number(hold.node)) >= 0
+    ]
     result.stats = {"judged": len(numbered), "not judged": len(holds) - len(numbered)}
     if holds and not numbered:
         result.unknown.append(
@@ -105,7 +115,7 @@ def check_order(
             result.anomalies += [
                 anomaly_of_grants(
                     "unfair-grant",
-                    f"c{hold.client} (number {number}) was granted at "
+                    f"c{hold.client} (number {number % NUMBERS}) was granted at "
                     f"{at(history, hold.granted)}, before c{other.client} (number "
                     f"{sequence_number(other.node)}), which was ahead of it in the queue and "
                     f"was granted at {at(history, other.granted)}",
@@ -116,8 +126,8 @@ def check_order(
             ]
         if len(overtaken) + len(undecided) >= permits:
             result.unknown += [
-                f"c{hold.client} was granted number {number} before c{other.client} with a "
-                f"lower one, but the servers' logs do not tell whether c{other.client}'s "
+                f"c{hold.client} was granted number {number % NUMBERS} before c{other.client} with "
+                f"a lower one, but the servers' logs do not tell whether c{other.client}'s "
                 "session had ended"
                 for other in undecided
             ]

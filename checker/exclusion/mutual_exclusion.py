@@ -91,6 +91,8 @@ class ServerView:
     ``reasons`` says in words what the logs leave open.
     ``turns``: for each node of a sequential line when it came to own, None if it never did; nodes
     for which the logs do not tell for certain are left out.
+    ``lines_before``: for nodes of a sequential line whose parent was created again, how many lines
+    were there before theirs: in each, the numbers begin anew.
     """
 
     ends: Mapping[str, SessionEnd] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class ServerView:
     owners: Sequence[Ownership] = ()
     reasons: Sequence[str] = ()
     turns: Mapping[str, int | None] = field(default_factory=dict)
+    lines_before: Mapping[str, int] = field(default_factory=dict)
 
     def ended(self, session: str | None) -> SessionEnd | None:
         """When a session ended; None when it lives on."""

@@ -94,7 +94,16 @@ def server_view(
         owners=owners,
         reasons=tuple(truth.reasons),
         turns=turns,
+        lines_before=_lines_before(truth, path, lives) if kind == "sequential" else {},
     )
+
+
+def _lines_before(truth: ServerTruth, path: str, lives: list[ZnodeLife]) -> dict[str, int]:
+    """For each node of a line whether, and how often, the line's parent had been created again."""
+    parents = sorted(life.czxid for life in truth.znodes(path) if life.path == path)
+    if len(parents) < 2:
+        return {}
+    return {life.path: bisect_right(parents, life.czxid) - 1 for life in lives}
 
 
 def _doubts(

@@ -110,6 +110,12 @@ class ClientContext(msgspec.Struct, frozen=True):
     home: Home = msgspec.field(default_factory=MemoryHome)
     host: str = "127.0.0.1"
     look_at_belief: Callable[[], None] = lambda: None
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the client is called: ``c2``, or what the run's usage says (``called``)."""
+        return self.called or f"c{self.client}"
 
 
 class ClientBody:

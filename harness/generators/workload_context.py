@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import USUAL, Usage
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class WorkloadContext:
             clock). Scripts that wait for others must end soon after it: the final phase begins
             when every client's load is exhausted. 0 in the final phase.
         action: how holders act.
+        usage: how clients use the recipe.
     """
 
     seed: Seed
@@ -43,3 +45,4 @@ class WorkloadContext:
     session_timeout: float
     until: int = 0
     action: Action = Action()
+    usage: Usage = USUAL

@@ -1,7 +1,8 @@
 """kazoo's own Barrier behind the interface of ``recipes.barrier.node_barrier``.
 
-A thin adapter that adds nothing. kazoo's requests have no timeout of their own: with no server in
-reach ``create`` and ``remove`` block until one is, and so does the first read of ``wait``.
+A thin adapter that adds and repairs nothing, so there is no bare variant. kazoo's requests have no
+timeout of their own: with no server in reach ``create`` and ``remove`` block until one is, and so
+does the first read of ``wait``.
 """
 
 from typing import ClassVar

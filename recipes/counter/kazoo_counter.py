@@ -1,7 +1,8 @@
 """kazoo's own Counter behind the interface of ``recipes.counter.receipt_counter``.
 
-A thin wrapper: kazoo adds. Its requests have no timeout, and the client's retry policy, which by
-default never gives up, repeats them: ``add`` blocks until a server answers.
+A thin wrapper that repairs nothing, so there is no bare variant: kazoo adds. Its requests have no
+timeout, and the client's retry policy, which by default never gives up, repeats them: ``add``
+blocks until a server answers.
 """
 
 from typing import ClassVar

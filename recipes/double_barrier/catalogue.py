@@ -7,13 +7,17 @@ from rumpus.recipes.catalogue_entry import CatalogueEntry, mutant, sound
 from rumpus.recipes.contests.common_mutants import call_mutants
 from rumpus.recipes.double_barrier import faulty_double_barriers, published_double_barriers
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier
-from rumpus.recipes.double_barrier.kazoo_double_barrier import KazooDoubleBarrier
+from rumpus.recipes.double_barrier.kazoo_double_barrier import (
+    KazooBareDoubleBarrier,
+    KazooDoubleBarrier,
+)
 from rumpus.recipes.double_barrier.published_double_barriers import LowestLeavesLast
 
 DOUBLE_BARRIERS: Final[Mapping[str, CatalogueEntry[DoubleBarrier]]] = {
     "roll": sound(DoubleBarrier),
     "lowest-last": sound(LowestLeavesLast),
     "kazoo": sound(KazooDoubleBarrier),
+    "kazoo-bare": sound(KazooBareDoubleBarrier),
     "ready-stays": mutant(
         faulty_double_barriers.ReadyStaysBarrier,
         "never closes the barrier again, as in the published recipe, in which nobody removes the "

@@ -59,11 +59,15 @@ class KazooDoubleBarrier(DoubleBarrier):
         theirs.enter()
         if not theirs.participating or since.lost:
             since.close()
-            with suppress(NoNodeError):  # kazoo may have created it in its next session
-                self._client.retry(self._client.delete, theirs.create_path)
+            self._clean_up(theirs)
             raise OutcomeUnknown(f"{self._path}: kazoo could not enter, or lost its session")
         self._theirs, self._since, self._session_id = theirs, since, since.id
         return True
+
+    def _clean_up(self, theirs: TheirDoubleBarrier) -> None:
+        """Remove the node of a member that did not get in: kazoo may have left it."""
+        with suppress(NoNodeError):  # it may have been created in kazoo's next session
+            self._client.retry(self._client.delete, theirs.create_path)
 
     def leave(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - kazoo has none
         """Leave, however long that takes.
@@ -86,3 +90,10 @@ class KazooDoubleBarrier(DoubleBarrier):
         if self._since is not None:
             self._since.close()
         self._theirs = self._since = None
+
+
+class KazooBareDoubleBarrier(KazooDoubleBarrier):
+    """As most users call it: nodes that a failed ``enter`` leaves are not removed."""
+
+    def _clean_up(self, theirs: TheirDoubleBarrier) -> None:
+        """Do nothing."""

@@ -11,6 +11,7 @@ from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.election import faulty_elections
 from rumpus.recipes.election.acknowledgement import Acknowledgements
 from rumpus.recipes.election.contest_election import ContestElection, FairElection, UnfairElection
+from rumpus.recipes.election.kazoo_bare_election import KazooBareElection
 from rumpus.recipes.election.kazoo_election import KazooElection
 
 
@@ -28,6 +29,7 @@ ELECTIONS: Final[Mapping[str, CatalogueEntry[ContestElection]]] = {
     "fair": sound(FairElection),
     "unfair": sound(UnfairElection),
     "kazoo": sound(KazooElection),
+    "kazoo-bare": sound(KazooBareElection),
     "believes-after-lost": mutant(
         variant(FairElection, faulty_contenders.BelievesForGood),
         "leading stays true while the connection is suspended and after the session is lost",

@@ -28,7 +28,7 @@ class KazooBareContest(KazooContest):
         Raises:
             LockUnknown: kazoo raised an error, which does not say whether a node is left.
         """
-        lock = self._client.Lock(self._path, self._name)
+        lock = self._new_lock()
         entry = self._entry_of(lock)
         blocking = timeout is None or timeout >= TRY
         try:
@@ -41,7 +41,7 @@ class KazooBareContest(KazooContest):
         if not granted:
             self._strike(entry)
             return None
-        entry.node, entry.session_id = f"{self._path}/{lock.node}", entry.session.id
+        entry.node, entry.session_id = self._node_of(entry), entry.session.id
         return entry
 
     def leave(self, entry: Entry) -> None:

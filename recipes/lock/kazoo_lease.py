@@ -1,5 +1,7 @@
 """kazoo's own NonBlockingLease behind the interface of the locks here.
 
+It repairs nothing, so there is no bare variant.
+
 A lease ends when its duration is over, by the clock, and cannot be given up earlier. The adapter
 tries until it obtains the lease or the time is over. It counts the duration on the monotonic clock,
 from just before the request; on release it lets the lease lapse. kazoo identifies a holder by its

@@ -1,6 +1,7 @@
 """kazoo's SetPartitioner behind the interface of ``recipes.partitioner.member_partitioner``.
 
-A thin adapter: the loop over kazoo's states is the one in kazoo's documentation. The adapter adds
+A thin adapter that repairs nothing, so there is no bare variant: the loop over kazoo's states is
+the one in kazoo's documentation. The adapter adds
 what is needed to report who owns what: the nodes of kazoo's locks, and a belief that ends when the
 connection is lost. kazoo's calls have no timeout of their own, and block while no server is in
 reach.

@@ -9,7 +9,11 @@ from rumpus.recipes.queue import faulty_queues
 from rumpus.recipes.queue.acknowledged_queue import AcknowledgedQueue
 from rumpus.recipes.queue.fifo_queue import FifoQueue, TakingElementQueue
 from rumpus.recipes.queue.interfaces import ClaimingQueue, TakingQueue
-from rumpus.recipes.queue.kazoo_queue import KazooLockingQueue, KazooQueue
+from rumpus.recipes.queue.kazoo_queue import (
+    KazooBareLockingQueue,
+    KazooLockingQueue,
+    KazooQueue,
+)
 from rumpus.recipes.queue.priority_queue import PriorityQueue
 
 Kind = TypeVar("Kind", bound=TakingElementQueue)
@@ -59,6 +63,7 @@ QUEUES: Final[Mapping[str, CatalogueEntry[TakingQueue] | CatalogueEntry[Claiming
     "acknowledged": sound(AcknowledgedQueue),
     "kazoo": sound(KazooQueue),
     "kazoo-locking": sound(KazooLockingQueue),
+    "kazoo-locking-bare": sound(KazooBareLockingQueue),
     **common_mutants(FifoQueue, "L 3.3"),
     "no-lookup": mutant(
         faulty_queues.NoLookupQueue,

@@ -1,12 +1,12 @@
 """kazoo's queues behind the interface of the queues here.
 
-A thin adapter: kazoo puts, takes, locks and consumes. It adds what is needed to report correctly
-how a call ended, and what kazoo leaves to its users:
+A thin adapter: kazoo puts, takes, locks and consumes. For ``Queue`` it repairs nothing. It adds
+what is needed to report correctly how a call ended, and what kazoo leaves to its users:
 
 - an error from kazoo's ``put``, ``get`` or ``consume`` is reported as an unknown outcome;
 - ``Queue.get`` does not wait, so it is called again and again until the timeout;
 - ``LockingQueue`` goes on returning an element whose lock it has lost, and can never consume it. So
-  after a lost claim a new ``LockingQueue`` object is used.
+  after a lost claim a new ``LockingQueue`` object is used (not in ``KazooBareLockingQueue``).
 
 kazoo's requests have no timeout of their own: with no server in reach every call blocks until one
 is, whatever its timeout.
@@ -176,5 +176,16 @@ class KazooLockingQueue(_KazooQueue):
         except KazooException as error:
             raise QueueUnknown(f"{type(error).__name__}: {error}") from error
         if not finished:
-            self._queue = LockingQueue(self._client, self._path)
+            self._lost_claim()
             raise ClaimLost(f"{self._path}: kazoo's lock on the element is gone")
+
+    def _lost_claim(self) -> None:
+        """Use a new object from now on: the old one would return the lost element for ever."""
+        self._queue = LockingQueue(self._client, self._path)
+
+
+class KazooBareLockingQueue(KazooLockingQueue):
+    """As most users have it: one ``LockingQueue`` object, also after a lost claim."""
+
+    def _lost_claim(self) -> None:
+        """Do nothing."""

@@ -8,6 +8,7 @@ from rumpus.recipes.contests import faulty_contenders, faulty_contests
 from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mutants
 from rumpus.recipes.contests.fair_contest import FairContest
 from rumpus.recipes.read_write import faulty_read_write_locks
+from rumpus.recipes.read_write.kazoo_bare_read_write_lock import KazooBareReadWriteLock
 from rumpus.recipes.read_write.kazoo_read_write_lock import KazooReadWriteLock
 from rumpus.recipes.read_write.read_write_lock import (
     ReadContest,
@@ -43,6 +44,7 @@ READ_WRITE_LOCKS: Final[Mapping[str, CatalogueEntry[ReadWriteLock]]] = {
     "fair": sound(ReadWriteLock),
     "revocable": sound(RevocableReadWriteLock),
     "kazoo": sound(KazooReadWriteLock),
+    "kazoo-bare": sound(KazooBareReadWriteLock),
     "barging-readers": mutant(
         variant(ReadWriteLock, reader=variant(ReadLock, contest=faulty_read_write_locks.Barging)),
         "a reader looks only whether the first node is a reader's: it overtakes a writer that "

@@ -9,6 +9,7 @@ from rumpus.recipes.contests.common_mutants import FIRST_SESSION
 from rumpus.recipes.contests.faulty_calls import DoesNotCatchUp
 from rumpus.recipes.registry import faulty_registries
 from rumpus.recipes.registry.kazoo_registry import (
+    BarePartyRegistry,
     KazooServiceTree,
     KazooServiceWatch,
     PartyRegistry,
@@ -35,6 +36,7 @@ def with_view(view: type[Watching]) -> type[ServiceRegistry]:
 REGISTRIES: Final[Mapping[str, CatalogueEntry[ServiceRegistry]]] = {
     "registry": sound(ServiceRegistry),
     "kazoo-party": sound(PartyRegistry),
+    "kazoo-party-bare": sound(BarePartyRegistry),
     "kazoo-children-watch": sound(with_view(KazooServiceWatch)),
     "kazoo-tree-cache": sound(with_view(KazooServiceTree)),
     "persistent": mutant(

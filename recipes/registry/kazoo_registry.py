@@ -149,3 +149,18 @@ class PartyRegistry(ServiceRegistry):
             if self._party is not None and self._address is not None:
                 with suppress(KazooException):  # the next register joins again
                     self._party.join()
+
+
+class BarePartyRegistry(PartyRegistry):
+    """``Party`` as most users call it: nobody joins again when the session was lost."""
+
+    promises: ClassVar[Promises] = Promises(
+        prevents=PRESENCE - {"missing-entry"},
+        notes=(
+            "Lists what one server shows, which may lag. Calls block while no server is in reach. "
+            "A member whose session has ended is no member until it joins again."
+        ),
+    )
+
+    def _changed(self, state: str) -> None:
+        """Do nothing."""

@@ -9,6 +9,7 @@ from rumpus.recipes.contests import faulty_contests
 from rumpus.recipes.contests.common_mutants import contender_mutants, contest_mutants
 from rumpus.recipes.semaphore import faulty_semaphores
 from rumpus.recipes.semaphore.contest_semaphore import Semaphore, SemaphoreContest
+from rumpus.recipes.semaphore.kazoo_bare_semaphore import KazooBareSemaphore
 from rumpus.recipes.semaphore.kazoo_semaphore import KazooSemaphore
 
 
@@ -20,6 +21,7 @@ def with_contest(contest: type[SemaphoreContest]) -> type[Semaphore]:
 SEMAPHORES: Final[Mapping[str, CatalogueEntry[Semaphore]]] = {
     "fair": sound(Semaphore),
     "kazoo": sound(KazooSemaphore),
+    "kazoo-bare": sound(KazooBareSemaphore),
     "counts-all": mutant(
         with_contest(faulty_semaphores.CountsAll),
         "counts the nodes instead of looking at its place among them: with more contenders than "

@@ -1,8 +1,8 @@
 """kazoo's DataWatch, ChildrenWatch and TreeCache behind the interface of the views here.
 
-Thin adapters: each creates kazoo's object when it is opened, and keeps what kazoo reports. kazoo
-asks the servers when its object is created and blocks until they answer, so this is done on a
-thread.
+Thin adapters that repair nothing, so there are no bare variants: each creates kazoo's object when
+it is opened, and keeps what kazoo reports. kazoo asks the servers when its object is created and
+blocks until they answer, so this is done on a thread.
 """
 
 from collections.abc import Callable

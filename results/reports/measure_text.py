@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from rumpus.checker.availability import Availability
 from rumpus.checker.measures import Cause, Handovers, Measures, Messages, Spread
 from rumpus.results.wording import milliseconds
 
@@ -27,6 +28,8 @@ def measure_lines(measures: Measures | None) -> list[tuple[str, str]]:
         figures = f"{wakeups.events:,} of waiters, {wakeups.per_grant:.2f} a grant"
         figures += "" if released is None else f", {released:.2f} by each release"
         lines.append(("wake-ups", figures))
+    if measures.availability is not None:
+        lines.append(("available", _availability(measures.availability)))
     if measures.messages is not None:
         lines.append(("messages", _messages(measures.messages)))
     return lines
@@ -51,6 +54,17 @@ def _messages(messages: Messages) -> str:
     shares = ((messages.per_operation, "an operation"), (messages.per_grant, "a grant"))
     told = "".join(f", {share:.1f} {what}" for share, what in shares if share is not None)
     return f"{messages.total:,} without heartbeats, {messages.watch_events:,} of them events{told}"
+
+
+def _availability(found: Availability) -> str:
+    """``quorum 93 %, clients 81 % (c3 55 %)``: the clients' mean, and the one with the least."""
+    told = [] if found.quorum is None else [f"quorum {found.quorum:.0%}".replace("%", " %")]
+    if found.clients:
+        least = min(found.clients)
+        mean = sum(found.clients) / len(found.clients)
+        words = f"clients {mean:.0%} (c{found.clients.index(least)} {least:.0%})"
+        told.append(words.replace("%", " %"))
+    return ", ".join(told)
 
 
 def version_line(versions: Mapping[str, str]) -> str:

@@ -33,14 +33,16 @@ from rumpus.results.atomic_file import write_atomically
 from rumpus.results.escapes import in_json
 from rumpus.results.fingerprint import Fingerprint
 from rumpus.results.untrusted_file import read_regular
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 
 VERSION: Final = 1
 
 _LARGEST: Final = 1 << 20  # bytes; most cases have less than 4,000
 
-_APART: Final = frozenset({"argv", "seed", "plan", "runs", "nemesis", "nemesis_interval"})
+_APART: Final = frozenset(
+    {"argv", "seed", "plan", "runs", "nemesis", "nemesis_interval", "swarm", "fixed"}
+)
 """Fields of ``RunSettings`` that are not among a case's settings."""
 
 _FIELDS: Final = frozenset(each.name for each in fields(RunSettings))
@@ -106,13 +108,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """The document, indented, with a newline at its end."""
         plain = msgspec.to_builtins(self)
         entries = [_without_defaults(entry) for entry in plain["plan"].get("entries", [])]
-        version = f'"version": {self.plan.version}'
+        rest = {name: each for name, each in plain["plan"].items() if name != "entries"}
         told = {
             name: json.dumps(value)
             for name, value in plain.items()
             if value not in (None, [], {}) and (name not in ("mutant", "known") or value)
         }
-        told["plan"] = f'{{{version}, "entries": {_in_lines(entries)}}}'
+        told["plan"] = f'{json.dumps(rest)[:-1]}, "entries": {_in_lines(entries)}}}'
         if self.story:
             told["story"] = _in_lines(self.story)
         lines = ",\n".join(f'  "{name}": {text}' for name, text in told.items())
@@ -128,15 +130,15 @@ def _in_lines(items: Sequence[Any]) -> str:
 def _without_defaults(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry of a plan as plain data, without what need not be said."""
     targets = {name: value for name, value in entry["targets"].items() if value is not None}
-    return {name: value for name, value in {**entry, "targets": targets}.items() if value != {}}
+    told = {**entry, "targets": targets}
+    return {name: value for name, value in told.items() if value not in (None, {})}
 
 
-def case_of(task: TrialTask, outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
+def case_of(outcome: TrialOutcome, seen: Seen, **more: Any) -> Case:
     """The case of an anomaly that a run has shown.
 
     Args:
-        task: the run.
-        outcome: what it showed.
+        outcome: what the run showed.
         seen: the anomaly.
         more: further fields of the case.
     """
@@ -145,12 +147,10 @@ def case_of(task: TrialTask, outcome: TrialOutcome, seen: Seen, **more: Any) -> 
         each.name: value
         for each in fields(RunSettings)
         if each.name not in _APART
-        and (value := getattr(task.settings, each.name)) != getattr(default, each.name)
+        and (value := getattr(outcome.settings, each.name)) != getattr(default, each.name)
     }
     if settings.get("ensemble") in ("sim", "auto"):
         del settings["ensemble"]
-    if outcome.preemption is not None:
-        settings["preemption"] = outcome.preemption
     plan = msgspec.structs.replace(outcome.plan, seed=None, notes=())
     return Case(
         settings=msgspec.to_builtins(settings),

@@ -12,7 +12,7 @@ from rumpus.campaigns.shrinking import Shrinking
 from rumpus.campaigns.tasks import Attempt, attempt_of, submit
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.results.fingerprint import Fingerprint
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 
 
 @dataclass
@@ -169,13 +169,11 @@ class Explorer:
             if found.explains(seen.fingerprint, kinds):
                 found.runs += 1
                 return
-        task = TrialTask(settings=replace(self._settings, seed=seed))
-        found = Found(case_of(task, outcome, seen), seed, outcome.operations)
+        found = Found(case_of(outcome, seen), seed, outcome.operations)
         if self._shrink_budget:
             self._notify(self.exploration)
             began = self._clock()
             shrinking = Shrinking(
-                task,
                 outcome,
                 seen,
                 self._executor,

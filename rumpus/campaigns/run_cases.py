@@ -4,16 +4,13 @@ import argparse
 from dataclasses import fields, replace
 from pathlib import Path
 
-import msgspec
-
 from rumpus.campaigns.case import Case, case_of
-from rumpus.campaigns.trial_task import TrialTask, outcome_of
-from rumpus.nemesis.plan import FaultPlan
+from rumpus.campaigns.trial_task import outcome_of
 from rumpus.results.record import RunRecord
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import collector_at_rest, judge_run
-from rumpus.runs.performing import RunSettings
 from rumpus.runs.run_options import add_run_options
+from rumpus.runs.run_settings import RunSettings
 from rumpus.usage_error import UsageError
 from rumpus.workloads.own.own_recipe import is_reference
 from rumpus.workloads.registry import find_workload
@@ -36,11 +33,10 @@ def case_of_run(path: Path) -> Case:
     settings = settings_of(record, path)
     workload = find_workload(record.workload) if is_reference(record.workload) else None
     with collector_at_rest():
-        outcome = outcome_of(judge_run(directory, workload))
+        outcome = outcome_of(judge_run(directory, workload), settings)
     if not outcome.seen:
         raise UsageError(f"{path}: the run has no anomaly that could be seen again")
-    plan = msgspec.convert(record.plan, FaultPlan)
-    return case_of(TrialTask(settings=settings, plan=plan), outcome, outcome.seen[0])
+    return case_of(outcome, outcome.seen[0])
 
 
 def settings_of(record: RunRecord, path: Path) -> RunSettings:

@@ -14,7 +14,7 @@ from rumpus.campaigns.delta_debugging import Pass, minimise, numbers_below, part
 from rumpus.campaigns.tasks import Attempt, attempts
 from rumpus.campaigns.trial_task import Seen, TrialOutcome, TrialTask
 from rumpus.nemesis.entry import Entry
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 
 FIRST_S: Final = 1.0
 """When the first fault of a shrunk plan begins, in seconds of load, if it need not be later."""
@@ -37,8 +37,7 @@ class Shrinking:
     """Shrinks one failure.
 
     Args:
-        task: the run that failed.
-        outcome: what it showed.
+        outcome: what the run that failed showed.
         seen: the anomaly that is to remain.
         executor: performs runs.
         jobs: how many at once.
@@ -54,7 +53,6 @@ class Shrinking:
 
     def __init__(
         self,
-        task: TrialTask,
         outcome: TrialOutcome,
         seen: Seen,
         executor: Executor,
@@ -63,13 +61,8 @@ class Shrinking:
         budget: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        settings = task.settings
-        if settings.preemption == "auto" and outcome.preemption is not None:
-            settings = replace(settings, preemption=outcome.preemption)  # type: ignore[arg-type]
         plan = msgspec.structs.replace(outcome.plan, seed=None, notes=())
-        self.task = TrialTask(
-            settings=replace(settings, seed=outcome.seed, plan=None, nemesis=None), plan=plan
-        )
+        self.task = TrialTask(settings=outcome.settings, plan=plan)
         self.outcome, self.seen = outcome, seen
         self.runs = 0
         self._wanted = seen.fingerprint
@@ -95,7 +88,7 @@ class Shrinking:
                 over=lambda: self._clock() >= self._end,
             )
             self.outcome, self.seen = self._found[_key(self.task)]
-        case = case_of(self.task, self.outcome, self.seen)
+        case = case_of(self.outcome, self.seen)
         return msgspec.structs.replace(case, expects=case.expects.after(self.outcome.plan.kinds))
 
     def _fail(self, tasks: Sequence[TrialTask]) -> list[bool]:
@@ -212,7 +205,7 @@ def _shorter_faults(task: TrialTask) -> Iterator[TrialTask]:
 def _usual_settings(task: TrialTask) -> Iterator[TrialTask]:
     """Each setting that makes a run special has its default value, or its simplest one."""
     usual = RunSettings(argv=(), workload="")
-    for name in ("session_timeout", "action_time", "guard"):
+    for name in ("usage", "session_timeout", "action_time", "guard"):
         if getattr(task.settings, name) != getattr(usual, name):
             yield _with(task, **{name: getattr(usual, name)})
     modes = ("none", "blocking", "primitives", "lines")
@@ -232,16 +225,3 @@ PASSES: Final[Sequence[Pass[TrialTask]]] = (
     _fewer_servers,
 )
 """Passes with the largest effect on what a run costs come first."""
-
-
-def shrink(
-    task: TrialTask,
-    outcome: TrialOutcome,
-    seen: Seen,
-    executor: Executor,
-    *,
-    jobs: int = 1,
-    budget: float = 60.0,
-) -> Case:
-    """The case of the smallest run found that shows an anomaly; see `Shrinking`."""
-    return Shrinking(task, outcome, seen, executor, jobs=jobs, budget=budget).shrink()

@@ -2,18 +2,19 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from rumpus.checker.verdict import Anomaly, Blamed, Outcome
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.fingerprint import Fingerprint, fingerprint
+from rumpus.results.record import RunRecord
 from rumpus.results.signatures import signatures
 from rumpus.results.story import story_of
 from rumpus.runs.judged_run import judged_run
 from rumpus.runs.judging import Judgement
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
         cpu_seconds: processor time that performing and judging took.
         versions: of the software that was used.
         promises: the anomalies that the recipe promises to prevent.
-        preemption: when threads could be preempted; None on docker.
+        settings: what was run, with what the seed has drawn (`RunSettings.swarm`).
         signatures: the transitions that clients went through (`rumpus.results.signatures`).
     """
 
@@ -87,7 +88,7 @@ class TrialOutcome(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float
     versions: dict[str, str]
     promises: frozenset[str]
-    preemption: str | None = None
+    settings: RunSettings
     signatures: frozenset[int] = frozenset()
 
     def find(self, wanted: Fingerprint, *, promised: bool) -> Seen | None:
@@ -111,16 +112,22 @@ def perform(task: TrialTask) -> TrialOutcome:
     """
     began = time.process_time()
     with judged_run(task.settings, lambda _: None, plan=task.plan) as judged:
-        return outcome_of(judged.judgement, cpu_seconds=lambda: time.process_time() - began)
+        return outcome_of(
+            judged.judgement, task.settings, cpu_seconds=lambda: time.process_time() - began
+        )
 
 
 def outcome_of(
-    judgement: Judgement, *, cpu_seconds: Callable[[], float] | None = None
+    judgement: Judgement,
+    settings: RunSettings,
+    *,
+    cpu_seconds: Callable[[], float] | None = None,
 ) -> TrialOutcome:
     """What a judged run showed.
 
     Args:
         judgement: the run's.
+        settings: what was asked for.
         cpu_seconds: a function that says how much processor time the run has taken.
     """
     record, history, verdict, _ = judgement
@@ -141,7 +148,7 @@ def outcome_of(
         cpu_seconds=0.0 if cpu_seconds is None else cpu_seconds(),
         versions=dict(record.versions),
         promises=record.promises.prevents,
-        preemption=record.options.get("preemption"),
+        settings=_settled(settings, record),
         signatures=signatures(history),
     )
 
@@ -168,3 +175,22 @@ def _seen(judgement: Judgement) -> Sequence[Seen]:
         )
         for (promised, print_), anomaly in found.items()
     ]
+
+
+def _settled(settings: RunSettings, record: RunRecord) -> RunSettings:
+    """The settings of a run without a swarm: what its seed has drawn is said."""
+    return replace(
+        settings,
+        argv=(),
+        swarm=None,
+        fixed=(),
+        plan=None,
+        nemesis=None,
+        recipe=record.recipe,
+        seed=record.seed,
+        nodes=record.nodes,
+        clients=record.clients,
+        session_timeout=record.session_timeout,
+        usage=record.options.get("usage", ""),
+        preemption=record.options.get("preemption", settings.preemption),
+    )

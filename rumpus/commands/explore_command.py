@@ -20,10 +20,14 @@ from rumpus.campaigns.tasks import processes
 from rumpus.consoles import answers, notices, print_json, shown
 from rumpus.exit_codes import UNDECIDED, VALID, VIOLATION
 from rumpus.project_names import names_here
-from rumpus.runs.performing import RunSettings, find_in_working_directory
+from rumpus.runs.performing import find_in_working_directory
+from rumpus.runs.run_settings import RunSettings
 
 PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
+
+PROFILE = "normal"
+"""The swarm of the runs if nothing is said, unless a plan is given."""
 
 LOAD_S = 15.0
 """Seconds of load of each run if nothing is said."""
@@ -49,7 +53,11 @@ def explore_command(arguments: argparse.Namespace) -> int:
         for field in fields(RunSettings)
         if (value := getattr(arguments, field.name, None)) is not None
     }
-    given = {"argv": (), "time_limit": LOAD_S, **given}
+    given["fixed"] = tuple(given)
+    usual: dict[str, Any] = {"argv": (), "time_limit": LOAD_S}
+    if "plan" not in given:
+        usual["swarm"] = PROFILE
+    given = {**usual, **given}
     settings = replace(names.settings_of(given), argv=())
     known = [load_case(path).expects for path in arguments.known]
     display = _Display(notices())

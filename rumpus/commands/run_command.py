@@ -6,9 +6,10 @@ from dataclasses import fields, replace
 from rumpus.consoles import notices
 from rumpus.interruption import Interruption
 from rumpus.project_names import names_here
-from rumpus.runs.performing import PreparedRun, RunSettings, command_line
+from rumpus.runs.performing import PreparedRun
 from rumpus.runs.progress import ProgressDisplay
 from rumpus.runs.run_report import report
+from rumpus.runs.run_settings import RunSettings, command_line
 
 
 def run_command(arguments: argparse.Namespace) -> int:
@@ -25,6 +26,8 @@ def run_command(arguments: argparse.Namespace) -> int:
         for field in fields(RunSettings)
         if (value := getattr(arguments, field.name)) is not None
     }
+    if arguments.swarm is not None:
+        given["fixed"] = tuple(given)
     names = names_here()
     for warning in names.warnings:
         display.step(f"warning: {warning}")

@@ -40,7 +40,6 @@ def shrink_command(arguments: argparse.Namespace) -> int:
             _answer(arguments, None, None, 1)
             return VALID
         shrinking = Shrinking(
-            given.task(),
             attempt.outcome,
             seen,
             executor,

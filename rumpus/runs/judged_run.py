@@ -10,7 +10,8 @@ from rumpus.interruption import Interruption
 from rumpus.nemesis.plan import FaultPlan
 from rumpus.results.run_directory import RunDirectory
 from rumpus.runs.judging import Judgement, collector_at_rest, judge_run
-from rumpus.runs.performing import PreparedRun, RunSettings
+from rumpus.runs.performing import PreparedRun
+from rumpus.runs.run_settings import RunSettings
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,7 @@ def judge_run(run: RunDirectory, workload: Workload | None = None) -> Judgement:
             kinds=record.nemesis,
             effects=_own_effects(run, record),
             directed=bool(record.options.get("directed")),
+            punctual=isinstance(record.plan, dict) and record.plan.get("punctual") is True,
             strict=record.strict and not damaged,
             path=workload.path,
             session_timeout=record.session_timeout,

@@ -6,11 +6,11 @@ import platform
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -18,12 +18,14 @@ from rumpus.consoles import shown
 from rumpus.harness.clients.library import UnusableLibrary, loaded_version
 from rumpus.harness.clients.workers import WorkerCrash
 from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import USUAL, Usage, parse_usage
 from rumpus.harness.generators.workload_context import Action, WorkloadContext
 from rumpus.harness.run import Run, Status
 from rumpus.nemesis.fault import Fault
 from rumpus.nemesis.plan import FaultPlan, dump_plan, load_plan, validate
 from rumpus.nemesis.random_plan import random_plan
-from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, register
+from rumpus.nemesis.registry import EVERYWHERE, SIMULATED, SOUND, register
+from rumpus.nemesis.swarm import PROFILES, swarm_plan
 from rumpus.recipes.contests.interfaces import Recipe
 from rumpus.recipes.promises import Promises
 from rumpus.results.record import ClockAnchor, RunRecord
@@ -31,10 +33,12 @@ from rumpus.results.run_directory import RunDirectory, create
 from rumpus.results.store_error import StoreError
 from rumpus.runs.client_library import find_kazoo
 from rumpus.runs.ensemble_choice import Choice, choose_ensemble
+from rumpus.runs.run_settings import RunSettings
 from rumpus.runs.sim_world import SimWorld
+from rumpus.runs.swarm_settings import with_swarm
 from rumpus.runs.workload_run import workload_run
 from rumpus.runs.world import RunOrder, World
-from rumpus.simulation.kernel.preemption import Mode, mode_of_seed
+from rumpus.simulation.kernel.preemption import mode_of_seed
 from rumpus.simulation.zookeeper.mutants.catalogue import SERVER_MUTANTS
 from rumpus.simulation.zookeeper.mutants.server_mutant import ServerMutant
 from rumpus.usage_error import UsageError
@@ -47,58 +51,6 @@ TICK_MS = 500
 
 SIMULATED_ZOOKEEPER = "3.8.0, simulated"
 """The version of ZooKeeper that the record of a simulated run names."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """What is to be run. The fields are the options of ``rumpus run``, which describes them.
-
-    ``argv`` is the command line that repeats the run, without the program's name. ``nemesis``:
-    kinds of fault; None for the usual ones. ``fault``: references of further kinds.
-    """
-
-    argv: Sequence[str]
-    workload: str
-    recipe: str | None = None
-    promise: Sequence[str] = ()
-    ensemble: str = "auto"
-    nodes: int = 3
-    clients: int = 5
-    time_limit: float = 60.0
-    nemesis: Sequence[str] | None = None
-    fault: Sequence[str] = ()
-    nemesis_interval: float = 10.0
-    seed: int | None = None
-    plan: Path | None = None
-    preemption: Mode | Literal["auto"] = "auto"
-    server_mutant: str | None = None
-    image: str | None = None
-    kazoo: str | None = None
-    runs: Path = Path("runs")
-    fencing: bool = False
-    session_timeout: float = 2.0
-    action_time: float = 0.0
-    guard: float = 0.0
-    strict: bool = False
-    private: Sequence[str] = ()
-    shared: Sequence[str] = ()
-
-
-def command_line(settings: RunSettings) -> list[str]:
-    """The words of the command that performs this run: ``rumpus``, ``run``, and its options."""
-    words = ["rumpus", "run", settings.workload]
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        if each.name in ("argv", "workload", "runs") or value == each.default:
-            continue
-        option = f"--{each.name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif isinstance(value, (list, tuple)):
-            words += [option, ",".join(value) or "none"] if value or each.name == "nemesis" else []
-        else:
-            words += [option, str(value)]
-    return words
 
 
 class PreparedRun:
@@ -126,20 +78,25 @@ class PreparedRun:
         self.workload = _workload(settings.workload)
         self._own_faults = [_fault(reference) for reference in settings.fault]
         name = settings.recipe or next(iter(self.workload.catalogue), "")
-        self._settings = settings = replace(settings, recipe=name)
+        self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
+        self._settings = settings = with_swarm(
+            replace(settings, recipe=name, swarm=_profile(settings)), self.seed
+        )
+        self._usage = _usage(settings)
         self._name = name
         self._recipe = _recipe(self.workload, settings, name)
         self._kazoo = None if settings.kazoo is None else find_kazoo(settings.kazoo, say)
         self._kazoo_version = self._loaded()
-        self.seed = settings.seed if settings.seed is not None else secrets.randbits(32)
         choice = choose_ensemble(settings.ensemble, settings.image)
         usual = SIMULATED if choice.kind == "sim" else EVERYWHERE
+        if settings.swarm is not None and choice.kind == "sim":
+            usual = SOUND
         own = [fault.kind for fault in self._own_faults]
         if plan is None:
             self._plan = _plan(settings, self.workload, self.seed, usual, own)
         else:
             self._plan = _checked(plan, settings)
-        self._directed = plan is not None or settings.plan is not None
+        self._directed = bool(plan or settings.plan or settings.swarm)
         self._id = f"{datetime.now(UTC):%m%d-%H%M%S}-{secrets.token_hex(3)}"
         self._world = _world(settings, choice, self.seed, self._id, say)
         self._world.prepare(self._plan)
@@ -170,6 +127,8 @@ class PreparedRun:
                 f"{self.workload.name} / {self._name}: seed {self.seed}, "
                 f"faults {', '.join(plan.kinds) or 'none'}, run {shown(directory.path)}"
             )
+            if settings.swarm is not None:
+                self._say(_drawn(settings))
             for note in plan.notes:
                 self._say(f"note: {note}")
             status = Status()
@@ -233,6 +192,8 @@ class PreparedRun:
             tick_ms=TICK_MS,
             options={
                 "directed": self._directed,
+                **({} if settings.swarm is None else {"swarm": settings.swarm}),
+                **({"usage": settings.usage} if settings.usage else {}),
                 **({"own_faults": own} if own else {}),
                 **({} if settings.kazoo is None else {"kazoo": settings.kazoo}),
                 **self._world.options,
@@ -255,6 +216,7 @@ class PreparedRun:
             clients=settings.clients,
             session_timeout=settings.session_timeout,
             action=Action(settings.action_time, settings.guard),
+            usage=self._usage,
         )
         return workload_run(
             workload,
@@ -310,6 +272,30 @@ def _recipe(workload: Workload, settings: RunSettings, name: str) -> type[Recipe
     return recipe
 
 
+def _profile(settings: RunSettings) -> str | None:
+    """The profile of a swarm, if there is one of that name; None without a swarm."""
+    if settings.swarm not in (None, *PROFILES):
+        raise UsageError(
+            f"unknown profile {settings.swarm!r} of a swarm; there are {', '.join(PROFILES)}"
+        )
+    return settings.swarm
+
+
+def _usage(settings: RunSettings) -> Usage:
+    try:
+        return parse_usage(settings.usage) if settings.usage else USUAL
+    except ValueError as error:
+        raise UsageError(f"--usage {settings.usage}: {error}") from error
+
+
+def _drawn(settings: RunSettings) -> str:
+    """In words, what a swarm run has drawn beside its plan."""
+    return (
+        f"swarm {settings.swarm}: {settings.nodes} servers, {settings.clients} clients, session "
+        f"timeout {settings.session_timeout:g} s, usage {settings.usage or 'usual'}"
+    )
+
+
 def find_in_working_directory() -> None:
     """Let modules of the working directory be imported, after all that are installed."""
     with contextlib.suppress(OSError):  # the working directory may have been removed
@@ -352,6 +338,18 @@ def _plan(
             time_limit=settings.time_limit,
         )
     kinds = list(usual) if settings.nemesis is None else settings.nemesis
+    if settings.swarm is not None:
+        return swarm_plan(
+            [*kinds, *own],
+            seed=seed,
+            profile=settings.swarm,
+            time_limit=settings.time_limit,
+            nodes=settings.nodes,
+            clients=settings.clients,
+            session_timeout=settings.session_timeout,
+            tick=TICK_MS / 1000,
+            requests=workload.requests,
+        )
     return random_plan(
         [*kinds, *own],
         seed=seed,

@@ -14,9 +14,12 @@ from rumpus.argument_types import (
     name,
     seconds,
 )
+from rumpus.harness.generators.usage import Usage
 from rumpus.nemesis.registry import BUILT_IN, EVERYWHERE, SIMULATED, SOUND
+from rumpus.nemesis.swarm import PROFILES
 from rumpus.runs.ensemble_choice import ENSEMBLES
-from rumpus.runs.performing import TICK_MS, RunSettings
+from rumpus.runs.performing import TICK_MS
+from rumpus.runs.run_settings import RunSettings
 from rumpus.simulation.kernel.preemption import MODES
 from rumpus.workloads.own.promise_names import NAMES
 from rumpus.workloads.registry import WORKLOADS
@@ -139,6 +142,20 @@ def _add_settings(run: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="file with the faults to inject, instead of random ones: plan.json of a run",
+    )
+    run.add_argument(
+        "--swarm",
+        nargs="?",
+        const="normal",
+        choices=tuple(PROFILES),
+        help="draw faults that overlap, and what is not given: clients, servers, session timeout "
+        "and usage, another selection for each seed (default: no; without a profile: normal)",
+    )
+    run.add_argument(
+        "--usage",
+        metavar="NAME=VALUE,...",
+        help=f"how clients use the recipe: {', '.join(Usage.__struct_fields__)} "
+        "(docs/simulation.md; default: as the workload's script says)",
     )
     run.add_argument(
         "--preemption",

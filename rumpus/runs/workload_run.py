@@ -38,7 +38,7 @@ def workload_run(
     return Run(
         clients=ClientSpec(
             workload.build,
-            workload.options(recipe, context.clients, promised),
+            workload.options(recipe, context.clients, promised, context.usage),
             context.session_timeout,
             library,
         ),

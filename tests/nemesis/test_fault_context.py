@@ -137,3 +137,27 @@ def test_a_client_that_finds_no_server_is_given_up():
         host, port = nobody.getsockname()
         with pytest.raises(KazooTimeoutError):
             open_client(f"{host}:{port}", lambda _: None, patience=0.1)
+
+
+def test_no_wait_goes_on_after_the_latest_moment(make_world):
+    world = make_world()
+    context = world.context()
+    context.latest = 0.07
+    assert not context.until(lambda: False, 5)
+    assert world.clock.now == pytest.approx(0.07, abs=0.002)
+
+
+def test_a_wait_ends_where_less_than_the_clock_can_tell_is_left(make_world):
+    """A clock of nanoseconds does not move by less: a sleep of that length would pass no time."""
+    world = make_world()
+    context = world.context()
+    naps = []
+
+    def sleep(seconds):
+        naps.append(seconds)
+        assert len(naps) < 100, "it waits for ever"
+        world.clock.sleep(round(seconds * 1e9) / 1e9)
+
+    context.sleep = sleep
+    context.latest = 0.1 + 1e-13
+    assert not context.until(lambda: False, 5)

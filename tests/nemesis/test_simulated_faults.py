@@ -109,6 +109,20 @@ def test_a_follower_that_does_not_catch_up_is_told(make_world, monkeypatch):
     assert "still behind after" in value["detail"]
 
 
+def test_a_leader_without_a_transaction_in_its_epoch_is_nothing_to_catch_up_with(
+    make_world, monkeypatch
+):
+    world = make_world()
+    nemesis = world.nemesis(plan_of("follower-lag", Targets(names=("n2",))))
+    (start, stop) = nemesis.schedule()
+    assert nemesis.invoke("start", start.value)["verified"]
+    epoch, leads = 5 << 32, world.servers.leader()
+    monkeypatch.setattr(
+        world.servers.machines, "applied", lambda node: epoch if node == leads else epoch - 9
+    )
+    assert nemesis.invoke("stop", stop.value)["verified"]
+
+
 def test_the_follower_with_most_clients_is_behind_and_never_the_leader(make_world, monkeypatch):
     world = make_world()
     monkeypatch.setattr(world.links, "connected_to", lambda c: "n1" if c == 3 else "n2")

@@ -22,7 +22,7 @@ def faults_of(run):
         if call["f"] == "start":
             verified = value.get("verified", False)
             found[number] = Fault(call["value"]["kind"], call["time"], run.end, verified)
-        elif call["f"] == "stop" and done is not None:
+        elif call["f"] == "stop" and done is not None and not value.get("recovering"):
             fault = found[number]
             fault.ended, fault.healed, fault.stopped = done["time"], value["verified"], True
         for each in value.get("healed") or []:

@@ -159,6 +159,37 @@ def test_the_spread(run):
     assert spread["jain"] == pytest.approx(mean**2 / (mean**2 + variance), abs=1e-4)
 
 
+def test_the_availability(run):
+    """By sampling: at many moments of the load, was there a leader, and who was connected?"""
+    found = run.results["measures"]["availability"]
+    began, ended = run.records[0]["time"], run.final
+    moments = [began + (ended - began) * n // 20_000 for n in range(20_000)]
+
+    def share(changes):
+        held, place, now = 0, 0, False
+        for moment in moments:
+            while place < len(changes) and changes[place][0] <= moment:
+                now = changes[place][1]
+                place += 1
+            held += now
+        return held / len(moments)
+
+    leaders = run.told("control", "leader")
+    led = [(record["time"], record["value"]["leader"] is not None) for record in leaders]
+    led[0] = (began, led[0][1])  # nobody looked before
+    assert found["quorum"] == pytest.approx(share(led), abs=1e-3)
+    up = {"connected": True, "suspended": False, "lost": False, "exited": False, "closed": False}
+    for client, connected in enumerate(found["clients"]):
+        changes = [
+            (record["time"], up[record["f"]])
+            for record in run.records
+            if record["process"] == "session"
+            and record["f"] in up
+            and record["value"]["client"] == client
+        ]
+        assert connected == pytest.approx(share(changes), abs=1e-3)
+
+
 def test_messages_and_wakeups(run):
     measures, messages = run.results["measures"], run.results["measures"]["messages"]
     by_kind = Counter()

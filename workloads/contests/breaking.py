@@ -140,6 +140,7 @@ class BreakingWorkload(ContentionWorkload):
     """Holders hang or die, and their locks are taken from them without waiting."""
 
     name = "breaking"
+    exchangeable = False  # others break a hold by naming its holder
     catalogue = BREAKABLE_LOCKS
     adapter = OwnBreakableLock
     model = "mutex"

@@ -71,6 +71,7 @@ class ContentionWorkload(Workload):
     main = "acquire"
     holding = Words()
     contended = True
+    exchangeable = True
     cleanup: ClassVar = {"acquire": "release"}
     timed_actions = True
     expired = "expiries while holding"
@@ -90,7 +91,7 @@ class ContentionWorkload(Workload):
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One recipe object."""
-        lock = recipe(context.kazoo, self.path, name=f"c{context.client}")
+        lock = recipe(context.kazoo, self.path, name=context.name)
         return self.contender(context, lock, recipe.line(self.path))
 
     def believes(self, opened: Contender) -> bool | float:
@@ -149,8 +150,13 @@ class ContentionWorkload(Workload):
 
     def attempt(self, client: Client, longest: float = LONG_PATIENCE_S) -> Invocation:
         """An acquire, at times with a short timeout; in one of the modes if there are any."""
+        usage = client.context.usage
         timeout = longest
-        if client.draws.one_in(6):
+        if usage.tries and client.draws.uniform() < usage.tries:
+            timeout = 0.0
+        elif usage.patience and longest == LONG_PATIENCE_S:
+            timeout = round(client.draws.uniform(0.0, usage.patience), 3)
+        elif client.draws.one_in(6):
             timeout = round(client.draws.uniform(0.02, 0.32), 3)
         return self.acquiring(timeout, client.draws.choose(self.modes) if self.modes else None)
 

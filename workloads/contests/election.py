@@ -5,6 +5,8 @@ One client does not campaign while there are faults: it observes who leads.
 
 from typing import Any, ClassVar, Final, TypedDict
 
+from msgspec.structs import replace
+
 from rumpus.checker.exclusion.acknowledgements import (
     acknowledgements_of,
     check_acknowledgements,
@@ -13,6 +15,7 @@ from rumpus.checker.exclusion.acknowledgements import (
 from rumpus.checker.exclusion.leader_sights import check_leader_sights
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult
+from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.clients.leftovers import Node
 from rumpus.harness.generators.script import Client, Steps
 from rumpus.recipes.contests.interfaces import LockUnknown, NotHeld
@@ -149,6 +152,10 @@ class ElectionWorkload(ContentionWorkload):
             "acknowledged leaders observed",
         ),
     )
+
+    def open(self, recipe: Any, context: ClientContext) -> Contender:
+        """One recipe object, by the client's usual name: observers are told who leads."""
+        return super().open(recipe, replace(context, called=""))
 
     @operation(changes=False)
     def observe(self, candidate: Candidate) -> Sight | None:

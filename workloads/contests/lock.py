@@ -101,7 +101,7 @@ class LockWorkload(ContentionWorkload):
 
     def open(self, recipe: Any, context: ClientContext) -> Contender:
         """One lock object."""
-        lock = recipe(context.kazoo, self.path, name=f"c{context.client}")
+        lock = recipe(context.kazoo, self.path, name=context.name)
         line = recipe.line(self.path)
         if isinstance(lock, FencedLock):
             return FencedContender(context, lock, line, data_path(self.path))

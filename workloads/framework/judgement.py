@@ -32,7 +32,8 @@ class Evidence:
         line: which znodes the recipe's contenders have on the servers.
         kinds: kinds of fault that were asked for.
         effects: what kinds of other repositories among them must have caused.
-        directed: whether the fault plan was given by hand.
+        directed: whether the fault plan was given by hand, or drawn for a swarm.
+        punctual: whether it was a punctual plan (``nemesis.plan``).
         strict: whether hazards are violations.
         path: the znode below which everything happened.
         session_timeout: the clients' session timeout, in seconds.
@@ -46,6 +47,7 @@ class Evidence:
     kinds: Sequence[str] = ()
     effects: Collection[Effect] = ()
     directed: bool = False
+    punctual: bool = False
     strict: bool = False
     path: str = ""
     session_timeout: float = 0.0
@@ -100,6 +102,7 @@ def judge_exercised(
         kinds=evidence.kinds,
         effects=() if evidence.directed else {*effects(evidence.kinds), *evidence.effects},
         expired=expired,
+        any_kind=evidence.punctual,
     )
     checks = [*checks, check_errors(evidence.history)]
     return judge([*checks, exercise], evidence.promises.prevents, strict=evidence.strict)

@@ -5,28 +5,31 @@ call. The scripts give the load and the final phase; ``checks`` and ``needs`` gi
 """
 
 import inspect
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Final
 
+import msgspec
+
 from rumpus.checker.history import Op
 from rumpus.checker.holds import Words
 from rumpus.checker.verdict import CheckResult, Verdict
-from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.clients.client_body import ClientContext
 from rumpus.harness.generators.combinators import phases, stagger
 from rumpus.harness.generators.generator import Generator
 from rumpus.harness.generators.script import Client, ScriptFunction, Steps, each_client
+from rumpus.harness.generators.usage import USUAL, Usage, parse_usage, usage_words
 from rumpus.harness.generators.workload_context import WorkloadContext
 from rumpus.recipes.catalogue_entry import CatalogueEntry
 from rumpus.recipes.contests.interfaces import Recipe
-from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
 from rumpus.recipes.promises import Promises
 from rumpus.workloads.framework.checks import Check, Need
 from rumpus.workloads.framework.judgement import Evidence, judge_exercised
+from rumpus.workloads.framework.open_client import OpenClient
 from rumpus.workloads.framework.operation import Bound, Operation
+from rumpus.workloads.framework.used_client import UsedClient, paced
 from rumpus.workloads.own.own_recipe import NotFound, OwnRecipe, is_reference, referred
 from rumpus.workloads.own.promise_names import common
 
@@ -62,6 +65,8 @@ class Workload(ABC):
         renewed: whether a client begins the load script anew after an operation of unknown
             outcome (``info``), as another process; else it goes on with its script.
         timed_actions: whether ``WorkloadContext.action`` can set how long holders' actions take.
+        exchangeable: whether a client that holds nothing may go on with another object of the
+            recipe, and in another session.
         cleanup: operation -> the operation that is called if the outcome of the former is unknown,
             to undo it.
         requests: kinds of request that clients of every recipe are sure to send under load.
@@ -82,6 +87,7 @@ class Workload(ABC):
     called: ClassVar[Mapping[str, str]] = {}
     rate: ClassVar[float | None] = None
     renewed: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = False
     cleanup: ClassVar[Mapping[str, str]] = {}
     requests: ClassVar[Sequence[str]] = ("create", "delete", "read")
     plain: ClassVar[bool] = False
@@ -175,6 +181,11 @@ class Workload(ABC):
         return found
 
     @property
+    def tells_belief(self) -> bool:
+        """Whether the workload can tell what its clients believe (``believes``)."""
+        return type(self).believes is not Workload.believes
+
+    @property
     def build(self) -> str:
         """``module:class``, by which a client's process finds the workload."""
         return f"{type(self).__module__}:{type(self).__qualname__}"
@@ -223,26 +234,39 @@ class Workload(ABC):
         sound = [each.recipe for each in entries if not each.faulty]
         return common([recipe.promises for recipe in sound if _is_complete(recipe)])
 
-    def options(self, recipe: str, clients: int, promised: Sequence[str] = ()) -> dict[str, Any]:
+    def options(
+        self, recipe: str, clients: int, promised: Sequence[str] = (), usage: Usage = USUAL
+    ) -> dict[str, Any]:
         """The arguments of ``builder`` in a client's process."""
-        more = {"promised": list(promised)} if promised else {}
+        more: dict[str, Any] = {"promised": list(promised)} if promised else {}
+        if usage != USUAL:
+            more["usage"] = usage_words(usage)
         return {"recipe": recipe, "clients": clients, "path": self.path, **more}
 
     @classmethod
     def builder(
-        cls, *, recipe: str, clients: int, path: str, promised: Sequence[str] = ()
-    ) -> "Callable[[ClientContext], OpenClient]":
+        cls, *, recipe: str, clients: int, path: str, promised: Sequence[str] = (), usage: str = ""
+    ) -> Callable[[ClientContext], OpenClient]:
         """A function that makes the client's side, for use in the client's process."""
         workload = cls(clients=clients, path=path)
         kind = cls.recipe_of(recipe, promised)
         rest = REST_S if is_reference(recipe) else 0.0
-        return lambda context: OpenClient(workload, workload.open(kind, context), rest)
+        if not usage:
+            return lambda context: OpenClient(workload, workload.open(kind, context), rest)
+        how = parse_usage(usage)
+        return lambda context: UsedClient(
+            workload,
+            kind,
+            msgspec.structs.replace(context, called=how.name(context.client)),
+            how,
+            rest,
+        )
 
     def load_of(self, context: WorkloadContext) -> Generator:
         """The load as a generator."""
         shared = self.shared()
         load = each_client(
-            self.load,
+            paced(self.load, context.usage),
             context,
             shared=shared,
             on_completion=partial(self.on_completion, shared),
@@ -287,46 +311,3 @@ class Workload(ABC):
 def _is_complete(kind: Any) -> bool:
     """Whether a class has what ``Recipe`` declares, so that it needs no adapter."""
     return isinstance(getattr(kind, "promises", None), Promises) and hasattr(kind, "line")
-
-
-class OpenClient:
-    """The client's side of a run. Implements ``harness.clients.client_body.WorkloadClient``.
-
-    Args:
-        workload: what its operations are.
-        opened: what they work on.
-        rest: seconds to rest after an operation that failed in less time than that.
-    """
-
-    def __init__(self, workload: Workload, opened: Any, rest: float = 0.0) -> None:
-        self._rest = rest
-        self._workload = workload
-        self._opened = opened
-        self._operations = workload.operations
-        self._prepared = False
-        believes = type(workload).believes is not Workload.believes
-        self.grants = workload.words.acquire if believes else ""
-        self.ends = workload.words.release if believes else ""
-
-    def believes(self) -> bool | float:
-        """See ``Workload.believes``."""
-        return self._workload.believes(self._opened)
-
-    def invoke(self, f: str, value: Any) -> Outcome:
-        """Run one operation."""
-        operation = self._operations.get(f)
-        if operation is None:
-            raise ValueError(f"a client of {self._workload.name} knows no operation {f!r}")
-        if not self._prepared:
-            try:
-                self._workload.prepare(self._opened)
-            except (NotDone, OutcomeUnknown) as error:
-                return Outcome("fail", error=f"not begun: {error}")
-            self._prepared = True
-        if not self._rest:
-            return operation.perform(self._opened, value)
-        began = time.monotonic()
-        outcome = operation.perform(self._opened, value)
-        if outcome.type != "ok" and time.monotonic() - began < self._rest:
-            time.sleep(self._rest)
-        return outcome

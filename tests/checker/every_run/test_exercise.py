@@ -138,3 +138,36 @@ def test_a_run_with_a_fault_of_somebody_elses_that_stays_is_not_exercised():
     recorded = outside(exercised(), 50, over=False, since=40)
     assert unmet(check(recorded)) == {"outside: in force, with operations inside, and healed"}
     assert unmet(check(outside(recorded, 90, over=True, since=80))) == set()
+
+
+def test_what_recovers_late_is_told_by_a_later_record():
+    recorded = Recorded().add(1, "nemesis", "invoke", "start", {"id": 4, "kind": "kill"})
+    recorded.add(2, "nemesis", "info", "start", {"id": 4, "kind": "kill", "verified": True})
+    recorded.add(5, "nemesis", "invoke", "stop", {"id": 4, "kind": "kill"})
+    waiting = {"id": 4, "kind": "kill", "verified": False, "recovering": True}
+    recorded.add(6, "nemesis", "info", "stop", waiting)
+    (window,) = fault_windows(recorded.history())
+    assert (window.healing, window.ended, window.verified_healed) == (5 * MS, None, False)
+    recorded.add(8, "nemesis", "invoke", "start", {"id": 5, "kind": "pause"})
+    healed = [{"id": 4, "kind": "kill", "verified": True}]
+    later = {"id": 5, "kind": "pause", "verified": True, "healed": healed}
+    recorded.add(9, "nemesis", "info", "start", later)
+    window, _ = fault_windows(recorded.history())
+    assert (window.healing, window.ended, window.verified_healed) == (5 * MS, 9 * MS, True)
+
+
+def test_of_a_punctual_plan_one_fault_of_any_kind_is_enough():
+    recorded = fault(Recorded(), 10, 50).acquire(12, 30, 0)
+    fault(recorded, 60, 70, number=2, kind="pause", verified=(False, True)).end(99)
+    kinds = {"kinds": ["kill", "pause"]}
+    assert unmet(check(recorded, **kinds)) == {
+        "pause: in force, with operations inside, and healed"
+    }
+    assert unmet(check(recorded, **kinds, any_kind=True)) == set()
+
+
+def test_but_one_there_must_be():
+    recorded = fault(Recorded(), 10, 50, verified=(False, True)).acquire(12, 30, 0).end(99)
+    result = check(recorded, any_kind=True)
+    assert unmet(result) == {"a fault in force, with operations inside, and healed"}
+    assert unmet(check(Recorded().end(99), kinds=[], any_kind=True)) == set()

@@ -83,6 +83,15 @@ def test_overtaking_is_unfair():
     assert "c0 (number 1)" in anomaly.description
 
 
+def test_numbers_begin_anew_where_the_parent_was_created_again():
+    late = Recorded().acquire(1, 20, 1, node=node(2)).release(21, 22, 1)
+    late.acquire(1, 30, 0, node=node(1)).release(31, 32, 0)
+    again = ServerView(known=KNOWN, lines_before={node(2): 0, node(1): 1})
+    assert order(late, again).anomalies == []
+    same = ServerView(known=KNOWN, lines_before={node(2): 1, node(1): 1})
+    assert len(order(late, same).anomalies) == 1
+
+
 def test_going_past_one_whose_session_has_ended_is_fine():
     ends = {"0x1": SessionEnd(15 * MS, expired=True)}
     assert order(overtaken(), ServerView(known=KNOWN, ends=ends)).anomalies == []

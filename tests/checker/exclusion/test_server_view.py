@@ -122,6 +122,20 @@ def test_turns_tell_when_each_node_came_to_be_first():
     assert view(*txns, clock=WallClock([(0, 0), (9 * MS, 50 * MS)])).turns == {}
 
 
+def test_nodes_tell_how_often_their_parent_had_been_created_again():
+    seen = view(
+        opened(1),
+        create(2, "/l"),
+        create(3, "/l/lock-0000000000"),
+        txn(4, "delete", path="/l/lock-0000000000"),
+        txn(5, "delete", path="/l"),
+        create(6, "/l"),
+        create(7, "/l/lock-b-0000000000"),
+    )
+    assert seen.lines_before == {"/l/lock-0000000000": 0, "/l/lock-b-0000000000": 1}
+    assert [grant for _, grant, _ in owned(seen)] == [3, 7]
+
+
 def test_a_single_node_is_owned_by_who_made_it():
     seen = view(
         create(11, "/l", 1), txn(12, "delete", 2, path="/l"), create(13, "/l", 2), kind="single"

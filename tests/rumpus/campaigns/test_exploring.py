@@ -7,7 +7,7 @@ from rumpus.campaigns.case import load_case
 from rumpus.campaigns.exploring import Explorer, explains
 from rumpus.command_line import main
 from rumpus.results.fingerprint import Fingerprint
-from rumpus.runs.performing import RunSettings
+from rumpus.runs.run_settings import RunSettings
 
 PLAN = {
     "version": 1,

@@ -39,7 +39,7 @@ def test_what_does_not_matter_goes(failed, inline):
     task, outcome = failed
     ticks = count()
     shrinking = Shrinking(
-        task, outcome, deadlock_of(outcome), inline, budget=12, clock=lambda: next(ticks)
+        outcome, deadlock_of(outcome), inline, budget=12, clock=lambda: next(ticks)
     )
     case = shrinking.shrink()
     assert [each.kind for each in case.plan.entries] == ["pause"]
@@ -53,10 +53,10 @@ def test_what_does_not_matter_goes(failed, inline):
 
 
 def test_without_time_the_case_is_the_run_itself(failed, inline):
-    task, outcome = failed
+    _, outcome = failed
     ticks = count()
     shrinking = Shrinking(
-        task, outcome, deadlock_of(outcome), inline, budget=0.5, clock=lambda: next(ticks)
+        outcome, deadlock_of(outcome), inline, budget=0.5, clock=lambda: next(ticks)
     )
     case = shrinking.shrink()
     assert len(case.plan.entries) == 3

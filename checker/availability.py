@@ -1,0 +1,47 @@
+"""How much of a run's load a quorum served, and each client was connected: a measure, not judged.
+
+A run in which nothing works most of the time shows little about a recipe.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rumpus.checker.every_run.downtime import Span, disconnected, leaderless
+from rumpus.checker.history import History, final_phase
+
+
+class Availability(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of the load's time, from 0 to 1.
+
+    ``quorum``: a leader was seen to serve (it is looked for every half second); None if nobody
+    looked. ``clients``: by number, the share in which each client was connected, as far as it had
+    been told.
+    """
+
+    quorum: float | None
+    clients: list[float]
+
+
+def availability(history: History) -> Availability | None:
+    """The shares of a run; None if its load has no duration, or no client ever told its state."""
+    final = final_phase(history)
+    end = final.time if final is not None else history.end
+    began = history.start
+    if end <= began or not history.events("session"):
+        return None
+    down = disconnected(history)
+    watched = bool(history.events("control", "leader"))
+    return Availability(
+        quorum=_share_without(leaderless(history), began, end) if watched else None,
+        clients=[
+            _share_without(down.get(client, [(began, end)]), began, end)
+            for client in range(history.clients)
+        ],
+    )
+
+
+def _share_without(spans: Sequence[Span], began: int, end: int) -> float:
+    """What share of the time lies in none of the spans, which do not overlap."""
+    lost = sum(max(0, min(stop, end) - max(start, began)) for start, stop in spans)
+    return round(1 - lost / (end - began), 4)

@@ -1,0 +1,118 @@
+"""How clients use a recipe, beyond what a workload's script says: a plain value, drawn for swarms.
+
+Real programs use one object for years or a new one for each call, try without waiting, send other
+requests over the same connection, and stop and start their clients. The default is none of that.
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from rumpus.harness.generators.seed import Seed
+
+MOST_OBJECTS: Final = 4
+
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Seconds = Annotated[float, Meta(ge=0, le=60)]
+
+
+class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How clients use a recipe.
+
+    Args:
+        think: the longest rest before an operation, in seconds; 0: none.
+        burst: how many operations follow each other without a rest.
+        tries: share of attempts that do not wait (timeout 0), in families where clients contend.
+        patience: the longest timeout of the other attempts there, in seconds; 0: as the workload
+            has it.
+        objects: how many objects of the recipe each client uses, in turns.
+        fresh: whether a client makes a new object each time that it begins.
+        restarts: share of those beginnings before which the client is stopped and started again,
+            so that it has a new session.
+        traffic: how many further requests a client sends before each operation while it holds.
+        prefixes: whether each client's name is the beginning of the next one's, in families where
+            names tell nobody who it is.
+        vanishing: share of the beginnings before which the parent of the contenders' nodes is
+            deleted, if it has no children.
+    """
+
+    think: _Seconds = 0.0
+    burst: Annotated[int, Meta(ge=0, le=1000)] = 0
+    tries: _Share = 0.0
+    patience: _Seconds = 0.0
+    objects: Annotated[int, Meta(ge=1, le=MOST_OBJECTS)] = 1
+    fresh: bool = False
+    restarts: _Share = 0.0
+    traffic: Annotated[int, Meta(ge=0, le=100)] = 0
+    prefixes: bool = False
+    vanishing: _Share = 0.0
+
+    def name(self, client: int) -> str:
+        """What a client is called."""
+        return f"c{'1' * client}" if self.prefixes else f"c{client}"
+
+
+USUAL: Final = Usage()
+"""What clients do unless something else is asked for."""
+
+
+def usage_words(usage: Usage) -> str:
+    """A usage as ``parse_usage`` reads it: what differs from the default, ``a=1,b=2``."""
+    given = msgspec.to_builtins(usage)
+    return ",".join(f"{name}={str(value).lower()}" for name, value in given.items())
+
+
+def parse_usage(text: str) -> Usage:
+    """Read a usage, ``name=value`` separated by commas.
+
+    Raises:
+        ValueError: a name is unknown or a value is not allowed; the message says which.
+    """
+    given: dict[str, str | bool] = {}
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in each.partition("="))
+        if name not in Usage.__struct_fields__:
+            raise ValueError(
+                f"unknown usage {name!r}; there are {', '.join(Usage.__struct_fields__)}"
+            )
+        if not equals:
+            raise ValueError(f"{name} has no value; write {name}=VALUE")
+        given[name] = value
+    try:
+        return msgspec.convert(given, Usage, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$.")
+        raise ValueError(f"{path.rstrip('`')}: {what}") from error
+
+
+def draw_usage(seed: Seed, session_timeout: float) -> Usage:
+    """Draw a usage: each of its parts in about one run of three.
+
+    Args:
+        seed: decides everything.
+        session_timeout: seconds; patience is measured by it.
+    """
+    at = iter(range(1000))
+
+    def below(bound: int) -> int:
+        return seed.child(next(at)).below(bound)[0]
+
+    def sometimes(number: int = 3) -> bool:
+        return below(number) == 0
+
+    think = (0.02, 0.1, 0.5, 1.5)[below(4)]
+    burst = (0, 2, 5, 20)[below(4)]
+    rests = sometimes()
+    return Usage(
+        think=think if rests else 0.0,
+        burst=burst if rests else 0,
+        tries=(0.1, 0.3, 0.6)[below(3)] if sometimes() else 0.0,
+        patience=round((0.1, 0.5, 1.5, 4.0)[below(4)] * session_timeout, 3) if sometimes() else 0.0,
+        objects=2 + below(MOST_OBJECTS - 1) if sometimes() else 1,
+        fresh=sometimes(),
+        restarts=(0.02, 0.1)[below(2)] if sometimes(4) else 0.0,
+        traffic=1 + below(4) if sometimes() else 0,
+        prefixes=sometimes(),
+        vanishing=(0.05, 0.2)[below(2)] if sometimes(4) else 0.0,
+    )

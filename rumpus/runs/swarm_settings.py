@@ -1,0 +1,58 @@
+"""The parameters of a swarm run: each seed draws its own numbers of clients and servers, and more.
+
+What is drawn is a pure function of the seed, the profile and what was asked for. So the command
+that was given repeats the run.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import Any, Final
+
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import draw_usage, usage_words
+from rumpus.runs.run_settings import RunSettings
+
+CLIENTS: Final = (2, 7)
+"""The least and the most clients."""
+
+NODES: Final = (1, 3, 3, 3, 5)
+"""Numbers of servers, each as likely as it is frequent here."""
+
+SESSION_TIMEOUTS: Final = (1.0, 1.5, 2.0, 3.0, 4.0)
+"""Seconds."""
+
+SESSIONS_IN_LOAD: Final = 5
+"""Session timeouts that the load must last, at least."""
+
+
+def swarm_settings(settings: RunSettings, seed: int) -> dict[str, Any]:
+    """What a seed draws for a run: fields of its settings and their values.
+
+    Only what was left open is drawn: not the fields in ``settings.fixed``, and none that differ
+    from their defaults. No usage is drawn where a person has written the plan. The mode of
+    preemption is drawn from the seed in any case, unless one is asked for.
+    """
+    rng = Random(f"swarm settings {seed} {settings.swarm}")
+    most = settings.time_limit / SESSIONS_IN_LOAD
+    timeouts = [each for each in SESSION_TIMEOUTS if each <= most] or SESSION_TIMEOUTS[:1]
+    drawn: dict[str, Any] = {
+        "clients": rng.randint(*CLIENTS),
+        "nodes": rng.choice(NODES),
+        "session_timeout": rng.choice(timeouts),
+    }
+    seed_of_usage = Seed(rng.getrandbits(64))
+    chosen = {name: value for name, value in drawn.items() if _is_open(settings, name)}
+    if _is_open(settings, "usage") and settings.plan is None:
+        session_timeout = chosen.get("session_timeout", settings.session_timeout)
+        chosen["usage"] = usage_words(draw_usage(seed_of_usage, session_timeout))
+    return chosen
+
+
+def with_swarm(settings: RunSettings, seed: int) -> RunSettings:
+    """The settings with what the seed draws, if a swarm was asked for."""
+    return replace(settings, **swarm_settings(settings, seed)) if settings.swarm else settings
+
+
+def _is_open(settings: RunSettings, name: str) -> bool:
+    usual = RunSettings.__dataclass_fields__[name].default
+    return name not in settings.fixed and getattr(settings, name) == usual

@@ -1,0 +1,253 @@
+"""How clients use a recipe where the usage says something else than usual."""
+
+import pytest
+from kazoo.exceptions import NotEmptyError
+
+from rumpus.checker.history import Op
+from rumpus.checker.holds import Words
+from rumpus.harness.clients.client_body import ClientContext
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import Client, Rest
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import Usage
+from rumpus.harness.generators.workload_context import WorkloadContext
+from rumpus.recipes.outcomes import NotDone, OutcomeUnknown
+from rumpus.recipes.promises import Line
+from rumpus.workloads.framework.operation import operation
+from rumpus.workloads.framework.used_client import UsedClient, paced
+from rumpus.workloads.framework.workload import Workload
+
+
+class Answer:
+    def __init__(self, value=None, error=None):
+        self.value, self.error = value, error
+
+    def wait(self, _seconds):
+        return True
+
+    def get(self, **_):
+        if self.error:
+            raise self.error
+        return self.value
+
+    get_nowait = get
+
+    def successful(self):
+        return self.error is None
+
+    def rawlink(self, called):
+        called(self)
+
+
+class Kazoo:
+    def __init__(self):
+        self.calls = []
+        self.error = None
+
+    def stop(self):
+        self.calls.append("stop")
+
+    def start_async(self):
+        self.calls.append("start")
+        return Answer()
+
+    def delete_async(self, path):
+        self.calls.append(f"delete {path}")
+        return Answer(error=self.error)
+
+    def exists_async(self, path):
+        self.calls.append(f"exists {path}")
+        return Answer()
+
+    def create_async(self, path, **_):
+        self.calls.append(f"create {path}")
+        return Answer(f"{path}1")
+
+
+class Thing:
+    line_kind = "sequential"
+
+    def __init__(self, name):
+        self.name = name
+        self.holds = False
+        self.error = None
+
+    @classmethod
+    def line(cls, path):
+        return Line(kind=cls.line_kind, path=f"{path}/line")
+
+
+class One(Thing):
+    line_kind = "single"
+
+
+class Shelf(Workload):
+    """Things that are held."""
+
+    name = "shelf"
+    main = "acquire"
+    holding = Words()
+    exchangeable = True
+
+    def open(self, recipe, context):
+        self.opened = [*getattr(self, "opened", []), recipe(context.name)]
+        return self.opened[-1]
+
+    def load(self, client):  # noqa: ARG002 - the base's
+        while True:
+            yield self.acquire()
+            yield self.work()
+
+    def final(self):
+        return []
+
+    def believes(self, opened):
+        return opened.holds
+
+    @operation()
+    def acquire(self, thing) -> str:
+        if thing.error is not None:
+            raise thing.error
+        thing.holds = True
+        return str(id(thing))
+
+    @operation()
+    def work(self, thing) -> str:
+        return str(id(thing))
+
+    @operation()
+    def release(self, thing) -> None:
+        thing.holds = False
+
+
+def used(recipe=Thing, **usage):
+    kazoo = Kazoo()
+    context = ClientContext(2, 2, kazoo, lambda _: None, lambda: None)
+    workload = Shelf()
+    return UsedClient(workload, recipe, context, Usage(**usage)), workload, kazoo
+
+
+def cycle(client):
+    """The objects that an acquire, a work and a release went to."""
+    at = client.invoke("acquire", None).value
+    assert client.believes()
+    assert client.invoke("work", None).value == at
+    client.invoke("release", None)
+    assert not client.believes()
+    return at
+
+
+def test_objects_take_turns_and_a_hold_stays_with_one():
+    client, workload, _ = used(objects=3)
+    places = [cycle(client) for _ in range(6)]
+    assert len(workload.opened) == 3
+    assert len(set(places)) == 3
+    assert places[:3] == places[3:]
+
+
+def test_a_fresh_object_each_time():
+    client, workload, _ = used(fresh=True)
+    first = len(workload.opened)
+    places = [cycle(client) for _ in range(4)]
+    assert len(workload.opened) == first + 4
+    assert len(set(places)) == 4
+
+
+def test_a_second_acquire_within_a_hold_goes_to_the_same_object():
+    client, _, _ = used(objects=2)
+    first = client.invoke("acquire", None).value
+    assert client.invoke("acquire", None).value == first
+    client.invoke("release", None)
+    assert client.invoke("work", None).value == first
+    client.invoke("release", None)
+    assert client.invoke("acquire", None).value != first
+
+
+def test_after_an_unknown_outcome_the_release_goes_to_the_same_object():
+    client, workload, _ = used(objects=2)
+    for thing in workload.opened:
+        thing.error = OutcomeUnknown("no answer")
+    assert client.invoke("acquire", None).type == "info"
+    tried = client._opened
+    client.invoke("release", None)
+    assert client._opened is tried
+    client.invoke("acquire", None)
+    assert client._opened is not tried
+
+
+def test_a_client_that_did_not_get_it_may_go_on_with_another_object():
+    client, workload, _ = used(objects=2)
+    workload.opened[1].error = NotDone("timed out")
+    assert client.invoke("acquire", None).type == "fail"
+    assert client.invoke("acquire", None).value == str(id(workload.opened[0]))
+
+
+def test_a_client_is_stopped_and_started_only_while_it_holds_nothing():
+    client, _, kazoo = used(restarts=1.0)
+    client.invoke("acquire", None)
+    assert kazoo.calls == ["stop", "start"]
+    client.invoke("acquire", None)
+    client.invoke("work", None)
+    assert kazoo.calls == ["stop", "start"]
+
+
+def test_the_parent_of_the_line_is_deleted_if_it_can_be():
+    client, _, kazoo = used(vanishing=1.0)
+    kazoo.error = NotEmptyError()
+    assert client.invoke("acquire", None).type == "ok"
+    assert kazoo.calls == ["delete /rumpus/shelf/line"]
+
+
+def test_a_node_that_is_the_lock_itself_is_left_alone():
+    client, _, kazoo = used(One, vanishing=1.0)
+    client.invoke("acquire", None)
+    assert kazoo.calls == []
+
+
+def test_a_holder_sends_other_requests_too():
+    client, _, kazoo = used(traffic=2)
+    client.invoke("acquire", None)
+    assert kazoo.calls == []
+    client.invoke("work", None)
+    busy = "/rumpus/shelf-busy"
+    assert kazoo.calls == [f"exists {busy}", f"create {busy}", f"delete {busy}1"]
+
+
+def test_the_usual_client_is_made_where_the_usage_is_usual():
+    options = Shelf().options("thing", 3)
+    assert "usage" not in options
+    assert Shelf().options("thing", 3, usage=Usage(objects=2))["usage"] == "objects=2"
+
+
+def steps_of(usage, count, until=10**12):
+    """The first steps of the script, each answered at once."""
+    context = WorkloadContext(Seed(1), Thing, 1, 2.0, until=until, usage=usage)
+    client = Client(0, context, Seed(2))
+    steps = paced(Shelf().load, usage)(client)
+    step, found = next(steps), []
+    for _ in range(count):
+        found.append(step)
+        step = steps.send(Op(index=0, time=0, process=0, type="ok", f="acquire"))
+    return found
+
+
+def test_clients_rest_before_each_operation_if_they_think():
+    found = steps_of(Usage(think=0.5), 8)
+    assert [type(step) for step in found] == [Rest, Invocation] * 4
+    assert all(0 <= step.seconds <= 0.5 for step in found[::2])
+    assert len({step.seconds for step in found[::2]}) == 4
+
+
+def test_bursts_have_no_rests_inside():
+    found = steps_of(Usage(think=0.5, burst=3), 12)
+    kinds = "".join("r" if isinstance(step, Rest) else "." for step in found)
+    assert kinds == "...r....r..."
+
+
+def test_nobody_rests_once_the_time_is_up():
+    assert all(isinstance(step, Invocation) for step in steps_of(Usage(think=0.5), 8, until=0))
+
+
+@pytest.mark.parametrize("usage", [Usage(), Usage(burst=3), Usage(objects=2)])
+def test_without_thinking_a_script_is_what_it_was(usage):
+    assert all(isinstance(step, Invocation) for step in steps_of(usage, 8))

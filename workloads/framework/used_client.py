@@ -1,0 +1,139 @@
+"""A client that uses a recipe as ``harness.generators.usage.Usage`` says, where that is not usual.
+
+Only between two uses, when it holds nothing, does it take another object of the recipe, get another
+session, or delete the contenders' parent. All of that is part of the operation that comes next.
+"""
+
+from typing import Any, Final
+
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.interfaces import IAsyncResult
+
+from rumpus.harness.clients.client_body import ClientContext, Outcome
+from rumpus.harness.generators.generator import Invocation
+from rumpus.harness.generators.script import Client, Draws, ScriptFunction, Steps
+from rumpus.harness.generators.seed import Seed
+from rumpus.harness.generators.usage import Usage
+from rumpus.workloads.framework.open_client import OpenClient
+
+CONNECT_S: Final = 5.0
+"""Seconds that a client waits for its new session when it has been started again."""
+
+REQUEST_S: Final = 1.0
+"""Seconds that it waits for the answer when it deletes the contenders' parent."""
+
+
+class UsedClient(OpenClient):
+    """See the module.
+
+    Args:
+        workload: what its operations are.
+        recipe: the recipe's class.
+        context: what the client is given.
+        usage: how it uses the recipe.
+        rest: as for ``OpenClient``.
+    """
+
+    def __init__(
+        self, workload: Any, recipe: Any, context: ClientContext, usage: Usage, rest: float = 0.0
+    ) -> None:
+        self._context = context
+        self._recipe = recipe
+        self._usage = usage
+        count = usage.objects if workload.exchangeable else 1
+        self._objects = [workload.open(recipe, context) for _ in range(count)]
+        self._turn = 0
+        self._depth = 0
+        self._draws = Draws(Seed(context.client).child(context.process))
+        super().__init__(workload, self._objects[0], rest)
+
+    def believes(self) -> bool | float:
+        """Whether the client believes that it holds by any of its objects."""
+        beliefs = [self._workload.believes(each) for each in self._objects]
+        return max((belief for belief in beliefs if belief is not False), default=False)
+
+    def invoke(self, f: str, value: Any) -> Outcome:
+        """Run one operation."""
+        words = self._workload.words
+        if self._workload.exchangeable:
+            if self._depth:
+                self._send_more()
+            elif f == words.acquire:
+                self._begin_anew()
+        outcome = super().invoke(f, value)
+        if f == words.acquire and outcome.type != "fail":
+            self._depth = self._depth + 1 if words.counted else 1
+        elif f == words.release:
+            self._depth = self._depth - 1 if words.counted and outcome.type == "ok" else 0
+        return outcome
+
+    def _often(self, share: float) -> bool:
+        return share > 0 and self._draws.uniform() < share
+
+    def _begin_anew(self) -> None:
+        """What happens before a use: another session, a vanished parent, another object."""
+        usage = self._usage
+        if self._often(usage.restarts):
+            self._context.kazoo.stop()
+            self._context.kazoo.start_async().wait(CONNECT_S)
+        if self._often(usage.vanishing):
+            self._delete_parent()
+        if usage.fresh:
+            self._objects[self._turn] = self._workload.open(self._recipe, self._context)
+            self.take(self._objects[self._turn])
+        if len(self._objects) > 1:
+            self._turn = (self._turn + 1) % len(self._objects)
+            self.take(self._objects[self._turn])
+
+    def _delete_parent(self) -> None:
+        """Delete the parent of the contenders' nodes; that fails if it has children."""
+        line = self._recipe.line(self._workload.path) if hasattr(self._recipe, "line") else None
+        if line is None or line.kind not in ("sequential", "pool"):
+            return  # the path itself is somebody's node
+        try:
+            self._context.kazoo.delete_async(line.path).get(timeout=REQUEST_S)
+        except (KazooException, KazooTimeoutError):
+            return  # it has children, is gone already, or nobody answers
+
+    def _send_more(self) -> None:
+        """Requests of the holder's own, which it does not wait for."""
+        kazoo, path = self._context.kazoo, f"{self._workload.path}-busy"
+
+        def created(result: IAsyncResult) -> None:
+            if result.successful():
+                kazoo.delete_async(result.get_nowait())
+
+        for number in range(self._usage.traffic):
+            if number % 2 == 0:
+                kazoo.exists_async(path)
+            else:
+                kazoo.create_async(path, ephemeral=True, sequence=True).rawlink(created)
+
+
+def paced(script: ScriptFunction, usage: Usage) -> ScriptFunction:
+    """A script with the rests of a usage: random ones, after bursts of operations if it has them.
+
+    While nothing new may begin any more, clients do not rest.
+    """
+    if not usage.think:
+        return script
+
+    def steps(client: Client) -> Steps:
+        left = usage.burst
+        going = script(client)
+        step = next(going, None)
+        while step is not None:
+            if isinstance(step, Invocation):
+                if left > 0 or client.is_over:
+                    left -= 1
+                else:
+                    left = usage.burst
+                    yield client.rest(0.0, usage.think, end=client.context.until)
+            came = yield step
+            try:
+                step = going.send(came)
+            except StopIteration:
+                return
+
+    return steps
