@@ -84,6 +84,8 @@ class Explorer:
         executor: performs runs.
         jobs: how many at once.
         known: failures that are accepted.
+        profile: the swarm of runs with odd seeds; None: they are like the others. What one kind of
+            plan finds is often not found by the other.
         shrink_budget: seconds to shrink each failure; 0: do not shrink.
         clock: seconds, monotonic.
         notify: called when something has changed.
@@ -99,6 +101,7 @@ class Explorer:
         *,
         jobs: int,
         known: Sequence[Fingerprint] = (),
+        profile: str | None = None,
         shrink_budget: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
         notify: Callable[[Exploration], None] = lambda _: None,
@@ -107,6 +110,7 @@ class Explorer:
         self._settings = settings
         self._executor, self._jobs = executor, jobs
         self._known = known
+        self._profile = profile
         self._shrink_budget = shrink_budget
         self._clock = clock
         self._notify = notify
@@ -135,6 +139,8 @@ class Explorer:
             while True:
                 for seed in left:
                     settings = replace(self._settings, seed=seed)
+                    if self._profile is not None and seed % 2:
+                        settings = replace(settings, swarm=self._profile)
                     going.append((seed, submit(self._executor, TrialTask(settings=settings))))
                     if len(going) >= self._jobs + 1:
                         break

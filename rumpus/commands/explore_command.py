@@ -27,7 +27,7 @@ PLAIN_PERIOD_S = 10.0
 """How often the status is printed where lines cannot be overwritten (logs of a CI job)."""
 
 PROFILE = "normal"
-"""The swarm of the runs if nothing is said, unless a plan is given."""
+"""The swarm of every other run, unless a plan or a swarm is asked for."""
 
 LOAD_S = 15.0
 """Seconds of load of each run if nothing is said."""
@@ -54,10 +54,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
         if (value := getattr(arguments, field.name, None)) is not None
     }
     given["fixed"] = tuple(given)
-    usual: dict[str, Any] = {"argv": (), "time_limit": LOAD_S}
-    if "plan" not in given:
-        usual["swarm"] = PROFILE
-    given = {**usual, **given}
+    given = {"argv": (), "time_limit": LOAD_S, **given}
     settings = replace(names.settings_of(given), argv=())
     known = [load_case(path).expects for path in arguments.known]
     display = _Display(notices())
@@ -70,6 +67,7 @@ def explore_command(arguments: argparse.Namespace) -> int:
             executor,
             jobs=arguments.jobs,
             known=known,
+            profile=None if settings.plan or settings.swarm else PROFILE,
             shrink_budget=arguments.shrink,
             notify=display.show,
         )

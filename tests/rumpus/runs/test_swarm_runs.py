@@ -96,7 +96,7 @@ def test_a_mistake_that_needs_a_usage_shows_with_it_only(tmp_path):
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"version": 1, "entries": []}))
     words = ["--recipe", "tests.rumpus.runs.forgetful_lock:ForgetfulLock", "--plan", str(plan)]
-    words += ["--seed", "1", "--time-limit", "3", "--clients", "2"]
+    words += ["--seed", "1", "--time-limit", "6", "--clients", "3"]
     assert not broken(run(tmp_path / "usual", *words)) & STUCK
     assert broken(run(tmp_path / "fresh", *words, "--usage", "fresh=true")) & STUCK
 
