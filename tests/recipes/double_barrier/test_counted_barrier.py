@@ -6,7 +6,12 @@ from rumpus.recipes.double_barrier.catalogue import DOUBLE_BARRIERS
 from rumpus.recipes.double_barrier.counted_barrier import DoubleBarrier, NotInside
 from rumpus.recipes.outcomes import OutcomeUnknown
 
-SOUND = [name for name, recipe in DOUBLE_BARRIERS.items() if not recipe.faulty]
+# The bare variants of kazoo's recipes repair nothing and promise less.
+SOUND = [
+    name
+    for name, recipe in DOUBLE_BARRIERS.items()
+    if not recipe.faulty and not name.endswith("bare")
+]
 
 
 def barriers(crowd, path, parties=3, kind=DoubleBarrier, **options):

@@ -4,7 +4,10 @@ from rumpus.recipes.registry.catalogue import REGISTRIES
 from rumpus.recipes.registry.service_registry import RegistrationUnknown, ServiceRegistry
 from rumpus.recipes.requests.session import Unanswered
 
-SOUND = [name for name, recipe in REGISTRIES.items() if not recipe.faulty]
+# The bare variants of kazoo's recipes repair nothing and promise less.
+SOUND = [
+    name for name, recipe in REGISTRIES.items() if not recipe.faulty and not name.endswith("bare")
+]
 
 
 @pytest.mark.parametrize("name", SOUND)
